@@ -11,7 +11,7 @@
 //! that reads PodGangs this is not possible: there it is a PodCliqueSet of one pod, which goes through the
 //! operator.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use conformance_contract::names;
 use conformance_expect::{Gang, schedulers};
@@ -20,6 +20,9 @@ use serde_json::{Value, json};
 
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
+
+/// Longer than a scheduler takes for a canary.
+const TOUCHED_EVERY: Duration = Duration::from_secs(2);
 
 impl TestContext {
     /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
@@ -92,13 +95,35 @@ impl TestContext {
         let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
         // KAI knows a PodGroup by its name alone, whatever its namespace.
         let name = format!("canary-{number}-{}", self.namespace);
-        for (kind, object) in schedulers::of(self.target).canary(&name) {
-            self.create(kind, &on_canary_node(kind, object, &name)).await?;
+        let scheduler = schedulers::of(self.target);
+        let parts = scheduler.canary(&name);
+        for (kind, object) in &parts {
+            self.create(kind, &on_canary_node(kind, object.clone(), &name)).await?;
         }
-        self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
+        let bound = self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
             live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
-        })
-        .await
+        });
+        if !scheduler.overlooks_gang_resources() {
+            return bound.await;
+        }
+        let gang_resources = parts.iter().map(|(kind, _)| *kind).filter(|kind| *kind != "Pod").collect();
+        tokio::select! {
+            bound = bound => bound,
+            refused = self.touched(gang_resources, &name) => refused,
+        }
+    }
+
+    /// Changes a canary's gang resources again and again, until a change is refused.
+    async fn touched(&self, gang_resources: Vec<&'static str>, name: &str) -> Result<(), Stop> {
+        let mut times = 0;
+        loop {
+            tokio::time::sleep(TOUCHED_EVERY).await;
+            times += 1;
+            for kind in &gang_resources {
+                let change = json!({"metadata": {"annotations": {names::CANARY: times.to_string()}}});
+                self.patch(kind, name, change).await?;
+            }
+        }
     }
 
     /// One canary of a scheduler that reads PodGangs, which only the operator under test makes.

@@ -61,4 +61,10 @@ impl Expectations for Coscheduling {
         let pod = json!({"metadata": {"labels": {MEMBERSHIP: name}}, "spec": {"schedulerName": SCHEDULER}});
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
+
+    /// The plugin reads PodGroups from a cache of its own, and the queue is woken by another: a PodGroup may come too late to the
+    /// first, and the pod's next try is as early.
+    fn overlooks_gang_resources(&self) -> bool {
+        true
+    }
 }

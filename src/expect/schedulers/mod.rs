@@ -214,6 +214,12 @@ pub trait Expectations: Sync {
         self.plain_gang(name, 1)
     }
 
+    /// Whether the scheduler may try a pod before it knows of a gang resource that was made earlier, and lets the pod wait then
+    /// until the gang resource changes.
+    fn overlooks_gang_resources(&self) -> bool {
+        false
+    }
+
     /// A PodCliqueSet of one pod instead, without a name, where only the operator under test can make a gang of it.
     fn canary_set(&self) -> Option<Value> {
         None
