@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use conformance_contract::scheduler::Scheduler;
-use futures::future::{join, join_all, try_join_all};
+use futures::future::{join_all, join3, try_join_all};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -62,16 +62,15 @@ impl LocalCluster {
             }
             deploy::install(&cluster.client(), &cluster.controller_objects().await?).await
         };
-        let (controller, _) = join(install, apis).await;
-        controller?;
-        cluster.install_trainer().await?;
+        let (controller, trainer, _) = join3(install, cluster.install_trainer(), apis).await;
+        controller.and(trainer)?;
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
             join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
-        let (controller, _) = join(cluster.start_controller(), schedulers).await;
-        controller?;
-        // After the CRDs of schedulers: the trainer looks only once which of them are there.
-        cluster.start_trainer().await?;
+        // The trainer looks only once which CRDs of schedulers are there; they are by now.
+        let (controller, trainer, _) =
+            join3(cluster.start_controller(), cluster.start_trainer(), schedulers).await;
+        controller.and(trainer)?;
         cluster.ready_in = begin.elapsed();
         Ok(cluster)
     }
