@@ -6,7 +6,9 @@
 
 use std::sync::LazyLock;
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, template};
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
@@ -23,6 +25,9 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-04"]);
 
+/// How the title of a row with 0 replicas in a template begins, after the verb.
+const NO_REPLICA: &str = "no replica of";
+
 /// Counts of a PodCliqueSet that is stored with 3 replicas and minAvailable 2 of everything.
 static COUNTS: LazyLock<Vec<(bool, Row)>> = LazyLock::new(|| {
     const PLACES: [(&str, &str, bool); 3] = [
@@ -38,14 +43,14 @@ static COUNTS: LazyLock<Vec<(bool, Row)>> = LazyLock::new(|| {
         };
         let set = |replicas: i64| vec![("/spec/replicas".to_owned(), replicas.into())];
         row("less than no replicas of the set", set(-1), Wanted::Refused);
-        row("no replica of the set", set(0), Wanted::Admitted);
+        row("none of the set", set(0), Wanted::Admitted);
         for (place, pointer, none_is_one) in PLACES {
             let field = |name: &str, count: i64| (format!("{pointer}/{name}"), count.into());
             let (replicas, min) = (|count| field("replicas", count), |count| field("minAvailable", count));
             row(&format!("less than no replicas of {place}"), vec![replicas(-1)], Wanted::Refused);
             // Grove takes a clique's 0 for a count that was left out.
             if !none_is_one {
-                row(&format!("no replica of {place}"), vec![replicas(0)], Wanted::Refused);
+                row(&format!("{NO_REPLICA} {place}"), vec![replicas(0)], Wanted::Refused);
             }
             row(&format!("minAvailable 0 of {place}"), vec![min(0)], Wanted::Refused);
             row(&format!("minAvailable of {place} above its replicas"), vec![min(4)], Wanted::Refused);
@@ -63,8 +68,14 @@ static COUNTS: LazyLock<Vec<(bool, Row)>> = LazyLock::new(|| {
     rows
 });
 
-fn counts(is_update: bool) -> Vec<Attempt> {
-    COUNTS.iter().filter(|(updates, _)| *updates == is_update).map(|(_, row)| row.attempt()).collect()
+/// Those of them that are the same for everybody: where ScaleToZero is declared, 0 in a template may be admitted.
+fn counts(is_update: bool, target: Target) -> Vec<Attempt> {
+    let is_free = |row: &Row| target.declares(Feature::ScaleToZero) && row.title.contains(NO_REPLICA);
+    COUNTS
+        .iter()
+        .filter(|(updates, row)| *updates == is_update && !is_free(row))
+        .map(|(_, row)| row.attempt())
+        .collect()
 }
 
 const CLIQUES: &[Attempt] = &[
@@ -145,7 +156,7 @@ fn starts_after(pcs: &mut Value, index: usize, other: &str) {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let (creates, updates) = (counts(false), counts(true));
+    let (creates, updates) = (counts(false, test.target), counts(true, test.target));
     let mut base = test.manifest("set")?;
     test.would_create(&base, &creates).await?;
     for (name, attempts) in [("cliques", CLIQUES), ("groups", GROUPS), ("whole", WHOLE), ("order", ORDER)] {
@@ -157,12 +168,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.would_update("set", &updates).await
 }
 
-fn asked() -> Vec<Attempt> {
-    [CLIQUES, GROUPS, WHOLE, LONE, ORDER, &counts(false), &counts(true)].concat()
+fn asked(target: Target) -> Vec<Attempt> {
+    [CLIQUES, GROUPS, WHOLE, LONE, ORDER, &counts(false, target), &counts(true, target)].concat()
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-04", || answers(history, &asked()))]
+    vec![finding("ADM-04", || answers(history, &asked(history.header.target)))]
 }
 
 #[cfg(test)]
@@ -174,14 +185,17 @@ mod tests {
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
+    /// That of a flat story.
+    const TARGET: Target = Target::KUBE_POD_GROUP;
+
     fn ruling(otherwise: &[Otherwise<'_>]) -> Ruling {
-        judge(&answered(Story::flat(), &asked(), otherwise).end()).remove(0).ruling
+        judge(&answered(Story::flat(), &asked(TARGET), otherwise).end()).remove(0).ruling
     }
 
     #[test]
     fn each_rule_is_asked_for() {
         assert_eq!(ruling(&[]), Ok(()));
-        for attempt in asked().into_iter().filter(|attempt| attempt.title != "a wait for a clique") {
+        for attempt in asked(TARGET).into_iter().filter(|attempt| attempt.title != "a wait for a clique") {
             let code = if matches!(attempt.wanted, Wanted::Admitted) { 422 } else { 201 };
             let ruling = ruling(&[(attempt.title, code, "")]);
             assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
