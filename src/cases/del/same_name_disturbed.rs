@@ -1,7 +1,7 @@
 //! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs, which fit all. Each runs, is deleted, and is created again under the
 //! same name at once, while another kind of failure comes between the operator and the API server; in the end, while the
-//! scheduler hears of each change of the gang's resources half a second late, and so sees the second one's pods beside what was the
-//! first one's.
+//! scheduler hears of each change of the gang's resources half a second late, and so sees the second one's pods beside the
+//! first one's resources.
 
 use std::collections::BTreeSet;
 
