@@ -5,8 +5,9 @@ use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
-use conformance_history::{History, MarkName};
-use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId, Verb, When};
+use conformance_expect::schedulers;
+use conformance_history::{History, Kind, MarkName};
+use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb, When};
 use serde_json::{Value, json};
 
 const DISTURBED: MarkName = MarkName::of_case("the operator disturbed");
@@ -62,6 +63,40 @@ impl Disturbed {
         self.on = Some((rule.name.clone(), self.proxy.add(rule)?));
         Ok(true)
     }
+}
+
+/// Starts each part of the target's scheduler again behind a proxy, where this happens to what it watches of gang resources of
+/// such a name, and not to those of canaries.
+pub(crate) async fn gang_resources_watched(
+    test: &TestContext,
+    name: &str,
+    action: &Action,
+) -> Result<Vec<(ProxyHandle, RuleId)>, Stop> {
+    let parts: Vec<_> = test.local()?.spec().parts_of(test.target.scheduler()).collect();
+    let mut watched = Vec::new();
+    for part in parts {
+        let (proxy, rules) = test.proxy(part, |proxy| of_each_kind(test, proxy, name, action)).await?;
+        watched.extend(rules.into_iter().map(|rule| (proxy.clone(), rule)));
+    }
+    Ok(watched)
+}
+
+fn of_each_kind(
+    test: &TestContext,
+    proxy: &ProxyHandle,
+    name: &str,
+    action: &Action,
+) -> Result<Vec<RuleId>, ProxyError> {
+    let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
+    let rules = kinds.map(|kind| {
+        let matches = Match {
+            group: kind.api_version.split_once('/').map(|(group, _)| group.to_owned()),
+            name: Some(name.to_owned()),
+            ..Match::of(&[Verb::Watch], &[kind.plural]).in_namespace(&test.namespace)
+        };
+        proxy.add(Rule::new(format!("{} late", kind.name), matches, action.clone()))
+    });
+    rules.collect()
 }
 
 /// Every disturbance was on, and was more than an intention.

@@ -10,13 +10,14 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_expect::{Expected, schedulers};
-use conformance_history::{History, Kind, Live, MarkName, condition, name};
+use conformance_history::{History, Live, MarkName, condition, name};
 use conformance_judge::{all, binding, finding};
-use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb};
+use conformance_proxy::Action;
 use futures::future::select_all;
 use serde_json::Value;
 
 use crate::before_put_back::before_put_back;
+use crate::disturbances::gang_resources_watched;
 
 const UNSEEN: MarkName = MarkName::of_case("passed over without its gang resources");
 const SEEN: MarkName = MarkName::of_case("passed over with its gang resources");
@@ -32,12 +33,7 @@ pub(crate) const CASE: Case = Case::new(
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let parts: Vec<_> = test.local()?.spec().parts_of(test.target.scheduler()).collect();
-    let mut late = Vec::new();
-    for part in parts {
-        let (proxy, rules) = test.proxy(part, |proxy| hold_gang_resources(test, proxy)).await?;
-        late.extend(rules.into_iter().map(|rule| (proxy.clone(), rule)));
-    }
+    let late = gang_resources_watched(test, "*late-0*", &Action::HoldEvents { others_pass: true }).await?;
     let gangs = test.submit("late").await?;
     for gang in &gangs {
         test.until_released(gang).await?;
@@ -74,21 +70,6 @@ fn said(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
     let resources = kinds.iter().flat_map(|kind| live.of(kind));
     let statuses = resources.filter(of_gang).map(|object| object["status"].to_string());
     pods.chain(statuses).collect()
-}
-
-/// Has the gang's resources, and not those of canaries, come late to a part of the scheduler.
-fn hold_gang_resources(test: &TestContext, proxy: &ProxyHandle) -> Result<Vec<RuleId>, ProxyError> {
-    let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
-    let hold = kinds.map(|kind| {
-        let matches = Match {
-            group: kind.api_version.split_once('/').map(|(group, _)| group.to_owned()),
-            name: Some("*late-0*".into()),
-            ..Match::of(&[Verb::Watch], &[kind.plural]).in_namespace(&test.namespace)
-        };
-        let action = Action::HoldEvents { others_pass: true };
-        proxy.add(Rule::new(format!("{} held back", kind.name), matches, action))
-    });
-    hold.collect()
 }
 
 fn judge(history: &History) -> Vec<Finding> {

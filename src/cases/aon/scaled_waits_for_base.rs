@@ -1,5 +1,6 @@
 //! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and 2 workers without GPUs, and a scaled
-//! gang of 2 workers, which would fit. With a node x 8 GPUs the base fits, and then the scaled gang may go.
+//! gang of 2 workers, which would fit. With a node x 8 GPUs the base fits, and then the scaled gang may go: simulated nodes
+//! leave containers unstarted, so the base is bound and never Ready.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};

@@ -1,6 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs; the PodCliqueSet is scaled to a second replica, which waits; it is
-//! deleted, and created again under the same name as soon as the API server lets it, while the first one's objects are still
-//! on their way out.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs; its template changes, where that is admitted, and every pod is replaced
+//! in place; the PodCliqueSet is scaled to a second replica, which waits; it is deleted, and created again under the same name
+//! as soon as the API server lets it, while the first one's objects are still on their way out.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +27,9 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("again").await?;
     test.until_bound(4).await?;
+    if test.revise("again", "2").await? {
+        test.until_updated("again", "UPD-02").await?;
+    }
     test.scale("PodCliqueSet", "again", 2).await?;
     test.until(Awaited::demanded_by("GANG-10", "the pods of a second replica"), limits::REACTION, |live| {
         live.pods().count() == 8

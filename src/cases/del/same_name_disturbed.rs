@@ -1,20 +1,27 @@
-//! 4 nodes x 64 GPUs; eight gangs of 4 pods x 8 GPUs, which fit all. Each runs, is deleted, and is created again under the
-//! same name at once, while another kind of failure comes between the operator and the API server.
+//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs, which fit all. Each runs, is deleted, and is created again under the
+//! same name at once, while another kind of failure comes between the operator and the API server; in the end, while the
+//! scheduler hears of each change of the gang's resources half a second late, and so sees the second one's pods beside the
+//! first one's resources.
 
 use std::collections::BTreeSet;
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{binding, finding};
+use conformance_proxy::Action;
+use serde_json::json;
 
 use super::same_name_again::nothing_survived;
 use crate::before_put_back::before_put_back;
-use crate::disturbances::{self, Disturbed};
+use crate::disturbances::{self, Disturbed, gang_resources_watched};
+
+/// Mark: the scheduler heard late of gang resources: `{"rules", "times"}`.
+const LATE: MarkName = MarkName::of_case("the scheduler heard late of gang resources");
 
 /// DEL-08, with late watches, refusals and lost answers.
 pub(crate) const CASE: Case = Case::new(
@@ -23,34 +30,48 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["DEL-08"])
-.nodes(&[nodes(4).gpus(64)])
+.nodes(&[nodes(4).gpus(72)])
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut disturbed = Disturbed::begin(test).await?;
     let mut before = 0;
     while disturbed.next(test).await? {
-        let mut pcs = test.manifest("disturbed")?;
-        let name = format!("disturbed-{before}");
-        pcs["metadata"]["name"] = name.as_str().into();
-        test.submit_value(pcs.clone()).await?;
-        test.until_bound(before + 4).await?;
-        let old: BTreeSet<_> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
-        let earlier = before;
-        test.delete("PodCliqueSet", &name).await?;
-        test.until(&format!("the first {name} gone"), limits::CLEANUP, |live| {
-            live.get("PodCliqueSet", &name).is_none()
-        })
-        .await?;
-        test.submit_value(pcs).await?;
+        again(test, before).await?;
         before += 4;
-        test.until(&format!("the second {name} bound"), limits::RECOVERY, |live| {
-            let kept = live.pods().filter(|pod| old.contains(pod.uid())).count();
-            live.bound() == before && kept == earlier
-        })
-        .await?;
     }
+    let late = Action::DelayEvents { milliseconds: 500 };
+    let late = gang_resources_watched(test, &format!("*{}*", set_name(before)), &late).await?;
+    again(test, before).await?;
+    let times: u64 = late.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum();
+    test.mark(LATE, json!({"rules": late.len(), "times": times}));
     Ok(())
+}
+
+/// The one that comes when so many pods are bound.
+fn set_name(before: usize) -> String {
+    format!("disturbed-{before}")
+}
+
+/// One more that runs, is deleted, and is created again, beside so many pods that are bound.
+async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
+    let mut pcs = test.manifest("disturbed")?;
+    let name = set_name(before);
+    pcs["metadata"]["name"] = name.as_str().into();
+    test.submit_value(pcs.clone()).await?;
+    test.until_bound(before + 4).await?;
+    let old: BTreeSet<_> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
+    test.delete("PodCliqueSet", &name).await?;
+    test.until(&format!("the first {name} gone"), limits::CLEANUP, |live| {
+        live.get("PodCliqueSet", &name).is_none()
+    })
+    .await?;
+    test.submit_value(pcs).await?;
+    test.until(&format!("the second {name} bound"), limits::RECOVERY, |live| {
+        let kept = live.pods().filter(|pod| old.contains(pod.uid())).count();
+        live.bound() == before + 4 && kept == before
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -63,6 +84,11 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::whole(&end, &history.units(set)?)?;
             nothing_survived(history, deleted, set)?;
         }
-        disturbances::took_place(history)
+        disturbances::took_place(history)?;
+        let (_, late) = history.reached(LATE)?;
+        match late.detail["times"] == 0 && late.detail["rules"] != 0 {
+            true => Err(Broken::NotReached("no change of a gang resource came late to the scheduler".into())),
+            false => Ok(()),
+        }
     })]
 }

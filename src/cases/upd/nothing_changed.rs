@@ -1,5 +1,6 @@
-//! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first; then a
-//! label, an annotation and the pod spec of the canary's template, one after the other.
+//! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first, the
+//! replicas in it several times in a row; then a label, an annotation and the pod spec of the canary's template, one after the
+//! other.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -39,7 +40,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
-    let grown = json!({"name": "stone", "spec": {"replicas": 3}});
     for patch in [
         json!({"metadata": {"labels": {"team": "a"}, "annotations": {"note": "a"}}}),
         json!({"spec": {"template": {"terminationDelay": "3h"}}}),
@@ -48,9 +48,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     ] {
         test.patch("PodCliqueSet", SET, patch).await?;
     }
-    // Replicas of a template, and what the webhook and the API server fill in anyway.
+    for replicas in [5, 2, 4, 3] {
+        test.change_templates(SET, |clique| clique["spec"]["replicas"] = json!(replicas)).await?;
+    }
+    // What the webhook and the API server fill in anyway.
     let unchanged = test.change_templates(SET, |clique| {
-        clique["spec"]["replicas"] = grown["spec"]["replicas"].clone();
         clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
         clique["spec"]["podSpec"]["terminationGracePeriodSeconds"] = json!(30);
     });
