@@ -83,6 +83,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         // Containers really start, on two cores.
         scale: 2.0,
         concurrency: 4,
+        dedicated: 1,
         retries: lane::retries(),
         probe_undeclared: false,
         short_limits_count: false,

@@ -283,6 +283,7 @@ async fn run_on(
         programs,
         scale: args.timeout_scale,
         concurrency: concurrency(args),
+        dedicated: DEDICATED / plan.targets.len().max(1),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         short_limits_count: false,
@@ -400,6 +401,10 @@ fn scope(args: &RunArgs) -> Option<String> {
     };
     own().or_else(|| args.scope.clone())
 }
+
+/// Control planes for cases that are alone, of all targets together where there are fewer: such cases are one behind the other
+/// on each, and wait more than they work.
+const DEDICATED: usize = 3;
 
 /// Default number of cases at a time: as many as two cores can run.
 fn concurrency(args: &RunArgs) -> usize {

@@ -41,7 +41,8 @@ pub struct Environment {
     /// How cases are run.
     pub settings: Settings,
     shared: ClusterSlot,
-    alone: BTreeMap<Target, ClusterSlot>,
+    alone: BTreeMap<Target, Vec<ClusterSlot>>,
+    alone_made: AtomicU32,
     /// The turns of cases that have a control plane of their own; it keeps none.
     upgrades: ClusterSlot,
     cases: AtomicU32,
@@ -66,9 +67,19 @@ impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
-        let alone = target::every().map(|target| (target, ClusterSlot::new(1))).collect();
+        let slots =
+            || std::iter::repeat_with(|| ClusterSlot::new(1)).take(settings.dedicated.max(1)).collect();
+        let alone = target::every().map(|target| (target, slots())).collect();
         let upgrades = ClusterSlot::new(1);
-        Self { settings, shared, alone, upgrades, cases: AtomicU32::new(0), interruption: Arc::default() }
+        Self {
+            settings,
+            shared,
+            alone,
+            alone_made: AtomicU32::new(0),
+            upgrades,
+            cases: AtomicU32::new(0),
+            interruption: Arc::default(),
+        }
     }
 
     /// The same, for a run that may be interrupted.
@@ -82,16 +93,17 @@ impl Environment {
         &self.interruption
     }
 
-    /// Where a case runs on a target: with all others, or on the target's own cluster for cases that are alone.
-    fn place(&self, lane: Isolation, target: Target) -> &ClusterSlot {
+    /// Where a case may run on a target: with all others, or on one of the target's own clusters for cases that are alone.
+    fn places(&self, lane: Isolation, target: Target) -> &[ClusterSlot] {
+        let shared = std::slice::from_ref(&self.shared);
         match lane {
-            Isolation::Shared | Isolation::Exclusive => &self.shared,
-            Isolation::Dedicated => self.alone.get(&target).unwrap_or(&self.shared),
-            Isolation::Upgrade => &self.upgrades,
+            Isolation::Shared | Isolation::Exclusive => shared,
+            Isolation::Dedicated => self.alone.get(&target).map_or(shared, Vec::as_slice),
+            Isolation::Upgrade => std::slice::from_ref(&self.upgrades),
         }
     }
 
-    /// The cluster of a lane and target, brought up at the first call. For an upgrade each call makes one, which is the
+    /// The first cluster of a lane and target, brought up at the first call. For an upgrade each call makes one, which is the
     /// caller's to end.
     ///
     /// # Errors
@@ -101,17 +113,25 @@ impl Environment {
         lane: Isolation,
         target: Target,
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
+        self.test_cluster_at(&self.places(lane, target)[0], lane, target).await
+    }
+
+    async fn test_cluster_at(
+        &self,
+        place: &ClusterSlot,
+        lane: Isolation,
+        target: Target,
+    ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
-        let bring_up = async |before: u32| {
+        let bring_up = async || {
             // On the heap: it is moved several times on its way, and unoptimised each move takes stack.
             let making = Box::pin(async {
                 match lane {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
                         // A folder is of one cluster; those before it may be kept.
-                        let further = if before == 0 { String::new() } else { format!("-{}", before + 1) };
-                        let name = format!("alone-{}{further}", target.slug());
-                        self.bring_up_local(&name, self.alone_spec(target)).await
+                        let number = self.alone_made.fetch_add(1, Ordering::Relaxed) + 1;
+                        self.bring_up_local(&alone_name(target, number), self.alone_spec(target)).await
                     }
                     Isolation::Upgrade => {
                         let no_upgrade = ClusterError::OtherProvider { needed: "one with an upgrade" };
@@ -130,8 +150,8 @@ impl Environment {
             made.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
         };
         match lane {
-            Isolation::Upgrade => bring_up(0).await,
-            _ => self.place(lane, target).test_cluster.get_or_make(bring_up).await,
+            Isolation::Upgrade => bring_up().await,
+            _ => place.test_cluster.get_or_make(bring_up).await,
         }
     }
 
@@ -142,9 +162,9 @@ impl Environment {
         ClusterSpec { watch_cache: false, ..spec }
     }
 
-    /// Ends the cluster of a target's dedicated cases if a part of it died in one of them: the next one gets a fresh
+    /// Ends a cluster of a target's dedicated cases if a part of it died in one of them: the next one gets a fresh
     /// cluster. One that never was whole is not tried again.
-    async fn end_if_spent(&self, lane: Isolation, target: Target) {
+    async fn end_if_spent(&self, place: &ClusterSlot, lane: Isolation, target: Target) {
         if lane != Isolation::Dedicated {
             return;
         }
@@ -153,7 +173,7 @@ impl Environment {
                 made.cluster.dead().is_some() || made.cluster.scheduler_ended(target.scheduler())
             })
         };
-        if let Some(Ok(spent)) = self.place(lane, target).test_cluster.take_if(is_spent) {
+        if let Some(Ok(spent)) = place.test_cluster.take_if(is_spent) {
             let cluster = spent.cluster.clone();
             drop(spent);
             if let Err(error) = cluster.end(self.settings.keep).await {
@@ -236,7 +256,7 @@ impl Environment {
     /// Ends the clusters that this run made, all of them; what went wrong.
     pub async fn close(self) -> Vec<ClusterError> {
         let mut errors = Vec::new();
-        for place in std::iter::once(self.shared).chain(self.alone.into_values()) {
+        for place in std::iter::once(self.shared).chain(self.alone.into_values().flatten()) {
             let Some(Ok(test_cluster)) = place.test_cluster.get() else { continue };
             let cluster = test_cluster.cluster.clone();
             // Its watches end before what they watch.
@@ -244,5 +264,23 @@ impl Environment {
             errors.extend(cluster.end(self.settings.keep).await.err());
         }
         errors
+    }
+}
+
+/// With a run's id before it, a name of a cluster, which has 40 characters at most.
+fn alone_name(target: Target, number: u32) -> String {
+    format!("{}-{number}", target.slug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cluster_for_cases_that_are_alone_has_a_name_that_serves() {
+        for target in target::every() {
+            let name = format!("0123456-{}", alone_name(target, 99));
+            assert!(name.len() <= 40, "{name}");
+        }
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn environment(
         },
         scale: 1.0,
         concurrency: 10,
+        dedicated: 1,
         retries: retries(),
         probe_undeclared: false,
         short_limits_count: false,

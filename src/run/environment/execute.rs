@@ -19,9 +19,11 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes;
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
+use futures::future::select_all;
 use serde_json::{Map, Value};
+use tokio::sync::{AcquireError, SemaphorePermit};
 
-use super::{Environment, Origin};
+use super::{ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
@@ -54,7 +56,7 @@ impl Environment {
             let failed_before =
                 attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
             let waiting = self.seats(case, target, failed_before);
-            let Some(_seats) = self.interruption.unless_requested(waiting).await else {
+            let Some((place, _seats)) = self.interruption.unless_requested(waiting).await else {
                 break if attempts.is_empty() {
                     interrupted()
                 } else {
@@ -63,8 +65,8 @@ impl Environment {
             };
             let result = {
                 let _running = self.interruption.running();
-                self.end_if_spent(case.isolation, target).await;
-                let cluster = self.test_cluster(case.isolation, target).await;
+                self.end_if_spent(place, case.isolation, target).await;
+                let cluster = self.test_cluster_at(place, case.isolation, target).await;
                 let result = self.attempt_here(case, target, attempts.len(), cluster.clone()).await;
                 self.end_of_attempt(case, cluster).await;
                 result
@@ -84,17 +86,21 @@ impl Environment {
         }
     }
 
-    /// Waits for its turn. What failed is tried again with nothing beside it, so that what only a loaded machine does is told apart.
+    /// Waits for its turn, and for where it is. What failed is tried again with nothing beside it, so that what only a loaded
+    /// machine does is told apart.
     async fn seats(
         &self,
         case: &Case,
         target: Target,
         failed_before: bool,
-    ) -> Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError> {
-        let place = self.place(case.isolation, target);
-        // The semaphore is never closed.
+    ) -> (&ClusterSlot, Result<SemaphorePermit<'_>, AcquireError>) {
         let is_alone = failed_before || case.isolation == Isolation::Exclusive;
-        place.seats.acquire_many(if is_alone { place.all } else { 1 }).await
+        let turns = self.places(case.isolation, target).iter().map(|place| {
+            // The semaphore is never closed.
+            let seats = place.seats.acquire_many(if is_alone { place.all } else { 1 });
+            Box::pin(seats.map(move |seats| (place, seats)))
+        });
+        select_all(turns).await.0
     }
 
     /// Ends a control plane that was made for one attempt; the others are the run's.

@@ -26,6 +26,8 @@ pub struct Settings {
     pub scale: f64,
     /// Cases at a time on the shared cluster.
     pub concurrency: usize,
+    /// Control planes of each target for cases that are alone, one case at a time on each.
+    pub dedicated: usize,
     /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
