@@ -142,6 +142,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--upgrade-from", "reference", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
 #[case(&["run", "--scale", "50x8"], "--pods")]
 #[case(&["run", "--pods", "300"], "--scale")]
+#[case(&["run", "--update"], "--scale")]
 #[case(&["run", "--scale", "50", "--pods", "300"], "--scale 50: expected NODESxGPUS")]
 #[case(&["run", "--scale", "10x8", "--pods", "300"], "300 pods of mixed shapes ask for 230 GPUs, and the nodes have 80: pass fewer pods, or more nodes")]
 #[case(&["run", "--scale", "50x8", "--pods", "300", "--provider", "kind"], "--provider local only")]

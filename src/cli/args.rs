@@ -367,6 +367,10 @@ pub(crate) struct RunArgs {
     /// Pods for --scale; three of four ask for a GPU.
     #[arg(long, value_name = "N", requires = "scale", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub pods: Option<u32>,
+    /// With --scale, once everything has converged, change the pod template of every clique, and judge and measure the rolling
+    /// update of all pods.
+    #[arg(long, requires = "scale")]
+    pub update: bool,
     /// Folder for the report, histories and artifacts.
     #[arg(long, value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,

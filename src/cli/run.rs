@@ -550,6 +550,7 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
         (.., Some(nodes), Some(pods)) => words.push(format!("--scale {nodes} --pods {pods}")),
         _ => words.push("--case {case}".into()),
     }
+    words.extend(args.update.then(|| "--update".to_owned()));
     words.push("{target}".into());
     words.join(" ")
 }

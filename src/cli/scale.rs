@@ -38,7 +38,7 @@ pub(crate) fn size(args: &RunArgs) -> Result<Option<Size>, Failure> {
     let (nodes, gpus) = select::nodes_of("--scale", word, MOST_NODES)?;
     let size = Size::new(nodes, gpus, pods)
         .map_err(|reason| wrong(format!("{reason}: pass fewer pods, or more nodes")))?;
-    Ok(Some(size))
+    Ok(Some(size.updating(args.update)))
 }
 
 /// The one column that is measured.
@@ -75,11 +75,12 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
 
 fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
     let figures = Figures(&case.figures);
-    let seconds = |name: &str, rate: &str| {
-        let (seconds, rate) = (figures.number(name)?, figures.number(rate)?);
+    let seconds = |whose: &str| {
+        let figure = |what: &str| figures.number(&format!("{whose}{what}"));
+        let (seconds, rate) = (figure("Seconds")?, figure("PodsPerSecond")?);
         Some(format!("{seconds:.1} s, {rate:.0} pods/s"))
     };
-    let alone = seconds("schedulerAloneSeconds", "schedulerAlonePodsPerSecond");
+    let alone = seconds("schedulerAlone");
     let stuck =
         || figures.number("schedulerAloneBound").map(|bound| format!("bound only {bound} pods in the time"));
     let failed = || case.figures.get("schedulerAloneFailed").map(|reason| format!("not measured: {reason}"));
@@ -90,7 +91,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
         all.join(", ")
     });
     let rows = [
-        ("first submit to last binding", seconds("operatorSeconds", "operatorPodsPerSecond")),
+        ("first submit to last binding", seconds("operator")),
         ("the scheduler alone", alone.or_else(stuck).or_else(failed)),
         ("ratio", figures.at_most("ratio", RATIO, "")),
         ("ratio of processor time, of all programs", figures.with("processorRatio", "")),
@@ -106,6 +107,12 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
         ("recorded versions of objects", figures.with("recordedVersions", "")),
         ("peak resident memory of the others, MB", peaks),
     ];
+    let of_update = [
+        ("update, first patch to last binding", seconds("update")),
+        ("update, operator's writes for each pod", figures.with("updateWritesPerPod", "")),
+        ("update, operator's processor time", figures.with("updateProcessorSeconds", " s")),
+        ("update, operator's peak resident memory", figures.with("updatePeakMegabytes", " MB")),
+    ];
     let count = |name| figures.with(name, "").unwrap_or_default();
     let title = format!(
         "{} on {column}: {} pods of {} PodGangs in {} PodCliqueSets",
@@ -116,6 +123,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
     );
     let rows = rows
         .into_iter()
+        .chain(of_update.into_iter().filter(|(_, figure)| figure.is_some()))
         .map(|(what, figure)| format!("  {what:<45}{}", figure.unwrap_or_else(|| "not measured".into())));
     std::iter::once(title).chain(rows).collect()
 }
@@ -147,6 +155,32 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn figures_of_an_update_are_told_where_there_was_one() {
+        let mut case = CaseResult::new("scale/50x8-300-update", "t", Vec::new());
+        let lines = |case: &CaseResult| {
+            let lines = of_case("column", case).into_iter();
+            lines.filter(|line| line.contains("update, ")).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&case), [""; 0]);
+        case.figures = json!({
+            "updateSeconds": 60, "updatePodsPerSecond": 5, "updateWritesPerPod": 9.25, "updateProcessorSeconds": 4.5,
+            "updatePeakMegabytes": 50.1,
+        })
+        .as_object()
+        .cloned()
+        .unwrap();
+        assert_eq!(
+            lines(&case),
+            [
+                "  update, first patch to last binding          60.0 s, 5 pods/s",
+                "  update, operator's writes for each pod       9.25",
+                "  update, operator's processor time            4.5 s",
+                "  update, operator's peak resident memory      50.1 MB",
+            ]
+        );
+    }
 
     #[test]
     fn figures_that_miss_say_so() {

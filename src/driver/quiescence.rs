@@ -5,6 +5,7 @@
 use std::future::pending;
 use std::time::Duration;
 
+use conformance_cluster::local::OperatorWrite;
 use conformance_history::{SharedMark, text};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -81,13 +82,13 @@ impl TestContext {
         Ok(())
     }
 
-    /// Marks what the operator has requested to be written in the case's namespace since then, where the API server's audit
-    /// log is the harness's to read: what changed nothing is in no history.
+    /// Marks, and gives, what the operator has requested to be written in the case's namespace since then, where the API
+    /// server's audit log is the harness's to read: what changed nothing is in no history.
     ///
     /// # Errors
     /// [`Stop::Cluster`] if it cannot be read.
-    pub fn note_operator_writes(&self, since: Timestamp) -> Result<(), Stop> {
-        let Ok(cluster) = self.local() else { return Ok(()) };
+    pub fn note_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
+        let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;
         let told = writes.iter().map(|write| {
             json!({"verb": write.verb, "group": write.group, "resource": write.resource, "name": write.name,
@@ -95,6 +96,6 @@ impl TestContext {
         });
         let told: Vec<_> = told.collect();
         self.mark(SharedMark::OperatorWrites, json!({"since": since.to_string(), "writes": told}));
-        Ok(())
+        Ok(writes)
     }
 }

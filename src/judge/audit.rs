@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{none, violation};
 
 const REQUESTED_AT_REST: Code = Code::new("requested-at-rest");
+const REQUESTED_TOO_OFTEN: Code = Code::new("requested-too-often");
 const GANG_RESOURCE_REQUESTED: Code = Code::new("gang-resource-requested");
 const WRITES_WHAT_IS_NOT_ITS_OWN: Code = Code::new("writes-what-is-not-its-own");
 
@@ -48,19 +49,42 @@ fn gang_resources() -> BTreeSet<&'static str> {
     schedulers::kinds().into_iter().map(|(kind, _)| kind).collect()
 }
 
+/// The requests of each object, or of a part of it like its status.
+fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Vec<Request<'_>>> {
+    let mut by_object: BTreeMap<(&str, &str), Vec<Request<'_>>> = BTreeMap::new();
+    for request in requests(history, part) {
+        by_object.entry((request.field("resource"), request.field("name"))).or_default().push(request);
+    }
+    by_object
+}
+
 /// The operator requested nothing to be written (GANG-11).
 ///
 /// # Errors
 /// A violation per object, with how often.
 pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
-    let mut by_object: BTreeMap<(&str, &str), Vec<Request<'_>>> = BTreeMap::new();
-    for request in requests(history, part) {
-        by_object.entry((request.field("resource"), request.field("name"))).or_default().push(request);
-    }
-    none(by_object.values().map(|all| {
+    none(by_object(history, part).values().map(|all| {
         let last = all.last().map(Request::described).unwrap_or_default();
         let message = format!("the operator sent {} writes at rest, the last: {last}", all.len());
         violation(REQUESTED_AT_REST, message)
+    }))
+}
+
+/// The operator requested no object to be written more often than there was occasion to, by the object's name (STAT-08).
+/// Where nothing is said of a name, as of the none that a creation may have, nothing is judged.
+///
+/// # Errors
+/// A violation per object, with how often.
+pub fn no_more_often_than(
+    history: &History,
+    part: Range<usize>,
+    occasions: impl Fn(&str) -> Option<usize>,
+) -> Ruling {
+    none(by_object(history, part).into_iter().filter_map(|((_, name), all)| {
+        let most = occasions(name).filter(|most| all.len() > *most)?;
+        let last = all.last().map(Request::described).unwrap_or_default();
+        let message = format!("the operator sent {} writes on {most} occasions, the last: {last}", all.len());
+        Some(violation(REQUESTED_TOO_OFTEN, message))
     }))
 }
 
@@ -112,6 +136,17 @@ mod tests {
         let group = owned(object("PodGroup", "w-0-a"), "PodGang", "w-0");
         let detail = json!({"since": "", "writes": writes});
         Story::flat().added(group).mark(SharedMark::OperatorWrites, detail).end()
+    }
+
+    #[rstest::rstest]
+    #[case::there_was_occasion(Some(2), true)]
+    #[case::once_too_often(Some(1), false)]
+    #[case::nothing_said_of_the_name(None, true)]
+    fn writes_have_occasions(#[case] occasions: Option<usize>, #[case] fine: bool) {
+        let write = |code| patch("grove.io", "podcliques/status", "w-0-a", code);
+        let history = told(&[write(200), write(409)]);
+        let ruling = no_more_often_than(&history, 0..history.entries.len(), |_| occasions);
+        assert_eq!(ruling.is_ok(), fine);
     }
 
     fn patch(group: &str, resource: &str, name: &str, code: u16) -> Value {

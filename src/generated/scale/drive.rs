@@ -1,4 +1,5 @@
-//! Submits the sets, waits until they have converged, deletes them, and gives the same to the scheduler alone.
+//! Submits the sets, waits until they have converged, updates them if that is asked for, deletes them, and gives the same to the
+//! scheduler alone.
 //!
 //! Waits are woken by the watches and look at most four times a second: at each of thousands of changes a second the whole
 //! namespace would take a core that the cluster needs. Figures are no coarser for it, for they are read from the times at which
@@ -11,15 +12,16 @@ use conformance_cluster::deploy;
 use conformance_cluster::local::Part;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::convergence::lacks;
-use conformance_driver::limits::Limit;
+use conformance_driver::limits::{Limit, QUIET};
 use conformance_expect::Gang;
-use conformance_history::{Live, SharedMark, condition, text};
+use conformance_history::{Live, MarkName, SharedMark, condition, text};
 use conformance_judge::leftovers::is_there_anyway;
-use jiff::Timestamp;
+use conformance_judge::life::updates;
 use serde_json::Value;
 
 use super::alone::Load;
-use super::figures::{Bindings, Figures, Took, processor_of_all};
+use super::figures::{Bindings, Figures, Stage, Took, processor_of_all};
+use super::judge::UPDATED;
 use super::shapes::set_of;
 
 /// Between two looks at everything.
@@ -31,20 +33,37 @@ const IDLE: Duration = Duration::from_millis(150);
 const IDLE_SECONDS: u32 = 3;
 const LONGEST_WARM_UP: u32 = 60;
 
+/// How long a turn of an update may take, in which a pod goes, and another one comes and becomes Ready.
+const TURN: Duration = Duration::from_secs(5);
+
 /// How long so many pods may take: what a small cluster takes anyway, and a tenth of a second each.
 pub(super) fn limit(pods: usize) -> Limit {
     let pods = u32::try_from(pods).unwrap_or(u32::MAX);
     Limit { name: "scale", length: Duration::from_secs(60) + Duration::from_millis(100) * pods }
 }
 
-pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+/// The PodGangs of each set.
+type Sets = BTreeMap<String, Vec<Gang>>;
+
+/// How long an update of these sets may take: as long as all pods take, and a while for each turn of the set that has the most.
+fn limit_of_update(sets: &Sets, of_pods: Limit) -> Limit {
+    let turns = sets.values().map(|gangs| turns(gangs)).max().unwrap_or_default();
+    Limit { length: of_pods.length + TURN * u32::try_from(turns).unwrap_or(u32::MAX), ..of_pods }
+}
+
+/// Turns that a set takes one after the other, at most: of each gang the largest clique's.
+fn turns(gangs: &[Gang]) -> usize {
+    gangs.iter().filter_map(|gang| gang.groups.iter().map(|group| group.replicas).max()).sum()
+}
+
+pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(), Stop> {
     let documents = grove_yaml::documents(test.case.manifest)
         .map_err(|error| Stop::Refused { action: "read the sets".into(), reason: error.to_string() })?;
     test.take_baseline().await?;
     warm_up(test).await?;
-    let (before, all_before) = (Took::of(test.local()?, Part::Controller), processor_of_all(test.local()?));
-    let begin = Timestamp::now();
-    let mut sets: BTreeMap<String, Vec<Gang>> = BTreeMap::new();
+    let all_before = processor_of_all(test.local()?);
+    let stage = Stage::begin("operator", test.local()?);
+    let mut sets = Sets::new();
     for document in documents {
         let name = text(&document["metadata"]["name"]).to_owned();
         sets.insert(name, test.submit_value(test.at_home(document)).await?);
@@ -55,18 +74,20 @@ pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until(test, bound, limit, |live| live.bound() >= pods).await?;
     let ready = Awaited::of_harness(format!("{pods} pods Ready"));
     until(test, ready, limit, |live| live.pods().filter(|pod| is_ready(pod.0)).count() >= pods).await?;
-    converge(test, &sets, limit).await?;
-    // Statuses follow; what is written later would be written beside the deletion.
-    test.until_settled(|_| false).await;
-    test.mark(SharedMark::Converged, Value::Null);
+    converge(test, &sets, limit, SharedMark::Converged).await?;
     let history = test.history();
+    let bindings = Bindings::of(&history);
     let mut figures = Figures::of(pods, sets.values().flatten().count(), sets.len());
-    figures.of_operator(Bindings::of(&history), begin, &history, before, test.local()?);
+    figures.of_history(&history, bindings);
+    figures.of_stage(&stage, bindings, test.local()?);
     let with_operator = processor_of_all(test.local()?).saturating_sub(all_before);
     let load = Load::of(&history);
     drop(history);
-    figures.of_writes(&test.local()?.operator_writes(&test.namespace, begin)?);
-    figures.deletion(delete(test, limit).await?, test.local()?);
+    figures.of_writes(&stage, &test.local()?.operator_writes(&test.namespace, stage.begin)?);
+    if with_update {
+        update(test, &sets, limit, &mut figures).await?;
+    }
+    figures.deletion(delete(test, limit).await?, &stage, test.local()?);
     test.mark(SharedMark::Measured, figures.detail());
     test.until_nothing_left().await?;
     // The operator would see pods that it did not make; what it does about them is not what is measured.
@@ -107,15 +128,55 @@ fn is_ready(pod: &Value) -> bool {
     condition(pod, "Ready").is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Waits until each set has become what it should be.
-async fn converge(test: &TestContext, sets: &BTreeMap<String, Vec<Gang>>, limit: Limit) -> Result<(), Stop> {
+/// Changes the templates of every set, without waiting for any of them, and waits until all pods have been replaced and
+/// everything has converged again; then lets a while pass in which there is nothing to do.
+async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Figures) -> Result<(), Stop> {
+    let stage = Stage::begin("update", test.local()?);
+    let limit = limit_of_update(sets, limit);
+    for set in sets.keys() {
+        if !test.revise(set, "2").await? {
+            return Ok(());
+        }
+    }
+    let ended = Awaited::demanded_by("UPD-02", "the update of every set ended");
+    every_set(test, ended, sets, limit, |live, set, _| updates::lacks(live, set)).await?;
+    let named = Awaited::demanded_by("UPD-07", "PodGangs that refer to the pods that there are");
+    every_set(test, named, sets, limit, |live, set, _| updates::misnamed(live, set)).await?;
+    converge(test, sets, limit, UPDATED).await?;
+    figures.of_stage(&stage, Bindings::of(&test.history()), test.local()?);
+    figures.of_writes(&stage, &test.note_operator_writes(stage.begin)?);
+    test.comes_to_rest().await?;
+    test.watch_rest(QUIET).await
+}
+
+/// Waits until each set has become what it should be and statuses have followed, and marks that.
+async fn converge(
+    test: &TestContext,
+    sets: &Sets,
+    limit: Limit,
+    mark: impl Into<MarkName>,
+) -> Result<(), Stop> {
+    every_set(test, "every set converged", sets, limit, lacks).await?;
+    // What is written later would be written beside what is done next.
+    test.until_settled(|_| false).await;
+    test.mark(mark, Value::Null);
+    Ok(())
+}
+
+/// Waits until no set lacks anything; one that ran out says what the first still lacks.
+async fn every_set(
+    test: &TestContext,
+    condition: impl Into<Awaited<'_>>,
+    sets: &Sets,
+    limit: Limit,
+    lacks: impl Fn(&Live, &str, &[Gang]) -> Option<String>,
+) -> Result<(), Stop> {
     let lacking = |live: &Live| {
         let parts = live.parts(set_of);
         let nothing = Live::default();
         sets.iter().find_map(|(set, gangs)| lacks(parts.get(set.as_str()).unwrap_or(&nothing), set, gangs))
     };
-    let converged = until(test, "every set converged", limit, |live| lacking(live).is_none()).await;
-    match converged {
+    match until(test, condition, limit, |live| lacking(live).is_none()).await {
         Err(Stop::Wait(mut waited)) => {
             let lack = test.look(lacking).unwrap_or_default();
             waited.condition = format!("{} (first: {lack})", waited.condition);
@@ -163,11 +224,25 @@ async fn until(
 
 #[cfg(test)]
 mod tests {
+    use conformance_expect::gangs;
+
+    use super::super::shapes::manifest;
     use super::*;
 
     #[test]
     fn more_pods_have_more_time() {
         assert_eq!(limit(0).length, Duration::from_secs(60));
         assert_eq!(limit(10_000).length, Duration::from_secs(1060));
+    }
+
+    #[test]
+    fn an_update_has_more_time_by_its_turns() {
+        let documents = grove_yaml::documents(&manifest(300)).unwrap();
+        let sets: Sets =
+            documents.iter().map(|set| (text(&set["metadata"]["name"]).into(), gangs(set))).collect();
+        let turns: Vec<_> = sets.values().map(|gangs| turns(gangs)).collect();
+        // Five replicas each, but for what is left: 8, 6, twice 4 and 8 pods in the largest cliques.
+        assert_eq!(turns, [40, 30, 40, 40, 16, 4]);
+        assert_eq!(limit_of_update(&sets, limit(300)).length, Duration::from_secs(90 + 40 * 5));
     }
 }

@@ -70,11 +70,23 @@ pub(super) fn processor_of_all(cluster: &LocalCluster) -> Duration {
     parts + processor_time::of_process(std::process::id()).unwrap_or_default()
 }
 
+/// What is done to all pods at once: from the harness's first request until everything has converged.
+pub(super) struct Stage {
+    /// Names of its figures begin so.
+    name: &'static str,
+    pub(super) begin: Timestamp,
+    before: Took,
+}
+
+impl Stage {
+    pub(super) fn begin(name: &'static str, cluster: &LocalCluster) -> Self {
+        Self { name, begin: Timestamp::now(), before: Took::of(cluster, Part::Controller) }
+    }
+}
+
 /// All that was measured, by the names that the report has.
 pub(super) struct Figures {
     pods: usize,
-    operator_seconds: Option<f64>,
-    before: Took,
     found: Map<String, Value>,
 }
 
@@ -83,40 +95,38 @@ impl Figures {
     pub(super) fn of(pods: usize, gangs: usize, sets: usize) -> Self {
         let counts = [("pods", pods), ("podGangs", gangs), ("sets", sets)];
         let found = counts.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
-        Self { pods, operator_seconds: None, before: Took::default(), found }
+        Self { pods, found }
     }
 
-    /// When everything had converged.
-    pub(super) fn of_operator(
-        &mut self,
-        bindings: Option<Bindings>,
-        begin: Timestamp,
-        history: &History,
-        before: Took,
-        cluster: &LocalCluster,
-    ) {
-        self.before = before;
-        self.put("recordedVersions", history.versions().count() as f64);
-        let Some(bindings) = bindings else { return };
-        let seconds = bindings.seconds_since(begin);
-        self.operator_seconds = Some(seconds);
-        self.put("operatorSeconds", seconds);
-        self.put("operatorPodsPerSecond", self.rate(seconds));
-        self.put("longestInPartSeconds", bindings.longest_in_part.as_secs_f64());
-        let took = Took::of(cluster, Part::Controller).processor.saturating_sub(before.processor);
-        self.put("operatorProcessorSeconds", took.as_secs_f64());
+    /// When a stage is over: how long it took until the last binding, and what of the operator.
+    pub(super) fn of_stage(&mut self, stage: &Stage, bindings: Option<Bindings>, cluster: &LocalCluster) {
+        if let Some(bindings) = bindings {
+            self.put_seconds(stage.name, bindings.seconds_since(stage.begin));
+        }
+        let now = Took::of(cluster, Part::Controller);
+        let processor = now.processor.saturating_sub(stage.before.processor);
+        self.put(&format!("{}ProcessorSeconds", stage.name), processor.as_secs_f64());
+        self.put(&format!("{}PeakMegabytes", stage.name), megabytes(now.peak_bytes));
     }
 
-    /// What the operator has written, refused or not, until everything had converged.
-    pub(super) fn of_writes(&mut self, writes: &[OperatorWrite]) {
+    /// What the operator has written in a stage, refused or not.
+    pub(super) fn of_writes(&mut self, stage: &Stage, writes: &[OperatorWrite]) {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for write in writes {
             *counts.entry(format!("{} {}", write.verb, write.resource)).or_default() += 1;
         }
         let counts: Map<String, Value> =
             counts.into_iter().map(|(what, count)| (what, count.into())).collect();
-        self.found.insert("operatorWrites".into(), counts.into());
-        self.put("operatorWritesPerPod", writes.len() as f64 / self.pods.max(1) as f64);
+        self.found.insert(format!("{}Writes", stage.name), counts.into());
+        self.put(&format!("{}WritesPerPod", stage.name), writes.len() as f64 / self.pods.max(1) as f64);
+    }
+
+    /// What was recorded until everything had converged for the first time.
+    pub(super) fn of_history(&mut self, history: &History, bindings: Option<Bindings>) {
+        self.put("recordedVersions", history.versions().count() as f64);
+        if let Some(bindings) = bindings {
+            self.put("longestInPartSeconds", bindings.longest_in_part.as_secs_f64());
+        }
     }
 
     /// What all programs took with the operator, and with the scheduler alone, if that has bound all.
@@ -129,13 +139,13 @@ impl Figures {
     }
 
     /// When everything is gone: the operator's memory, and that of each other part, at their most.
-    pub(super) fn deletion(&mut self, took: Option<Duration>, cluster: &LocalCluster) {
+    pub(super) fn deletion(&mut self, took: Option<Duration>, first: &Stage, cluster: &LocalCluster) {
         if let Some(took) = took {
             self.put("deletionSeconds", took.as_secs_f64());
         }
         let operator = Took::of(cluster, Part::Controller);
         self.put("operatorPeakMegabytes", megabytes(operator.peak_bytes));
-        let all = operator.processor.saturating_sub(self.before.processor);
+        let all = operator.processor.saturating_sub(first.before.processor);
         self.put("operatorProcessorSecondsWithDeletion", all.as_secs_f64());
         let others = cluster.parts().into_iter().filter(|part| *part != Part::Controller);
         let peaks: Map<String, Value> = others
@@ -151,9 +161,8 @@ impl Figures {
             return;
         };
         let seconds = bindings.seconds_since(alone.begin);
-        self.put("schedulerAloneSeconds", seconds);
-        self.put("schedulerAlonePodsPerSecond", self.rate(seconds));
-        if let Some(with) = self.operator_seconds {
+        self.put_seconds("schedulerAlone", seconds);
+        if let Some(with) = self.found.get("operatorSeconds").and_then(Value::as_f64) {
             self.put("ratio", with / seconds.max(0.001));
         }
         let apiserver = Took::of(cluster, Part::Apiserver).peak_bytes;
@@ -169,8 +178,10 @@ impl Figures {
         self.found.clone().into()
     }
 
-    fn rate(&self, seconds: f64) -> f64 {
-        self.pods as f64 / seconds.max(0.001)
+    /// What all pods took, and how many that are in a second.
+    fn put_seconds(&mut self, whose: &str, seconds: f64) {
+        self.put(&format!("{whose}Seconds"), seconds);
+        self.put(&format!("{whose}PodsPerSecond"), self.pods as f64 / seconds.max(0.001));
     }
 
     fn put(&mut self, name: &str, figure: f64) {
@@ -233,10 +244,11 @@ mod tests {
         };
         let mut figures = Figures::of(2, 1, 1);
         let patches = [write("patch", "pods", 200), write("patch", "pods", 409)];
-        figures.of_writes(&[&patches[..], &[write("create", "pods", 201)]].concat());
+        let update = Stage { name: "update", begin: Timestamp::UNIX_EPOCH, before: Took::default() };
+        figures.of_writes(&update, &[&patches[..], &[write("create", "pods", 201)]].concat());
         let found = figures.detail();
-        assert_eq!(found["operatorWrites"], json!({"create pods": 1, "patch pods": 2}));
-        assert_eq!(found["operatorWritesPerPod"], json!(1.5));
+        assert_eq!(found["updateWrites"], json!({"create pods": 1, "patch pods": 2}));
+        assert_eq!(found["updateWritesPerPod"], json!(1.5));
     }
 
     #[rstest::rstest]

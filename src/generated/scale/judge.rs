@@ -1,29 +1,97 @@
-//! What is judged at scale: when everything has converged each set is what the arithmetic says, and when all is deleted
-//! nothing is left. That the invariants hold is judged in every case.
+//! What is judged at scale: when everything has converged each set is what the arithmetic says, after an update too; that was
+//! one, and no loop; and when all is deleted nothing is left. That the invariants hold is judged in every case.
 
 use std::collections::BTreeMap;
+use std::iter::successors;
+use std::ops::Range;
 
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_expect::{Gang, scaling};
-use conformance_history::{History, Live, SharedMark, What};
-use conformance_judge::{binding, cleanup, gang_resources, gangs};
+use conformance_history::{History, Live, MarkName, SharedMark, What};
+use conformance_judge::life::{conditions, updates};
+use conformance_judge::{audit, binding, cleanup, gang_resources, gangs, order};
 
 use super::shapes;
 
 /// What is judged of each set when it has converged.
 const OF_A_SET: [&str; 6] = ["GANG-01", "GANG-02", "GANG-03", "GANG-06", "GANG-08", "AON-01"];
-/// What the case judges.
-pub(super) const CLAUSES: &[&str] =
-    &["GANG-01", "GANG-02", "GANG-03", "GANG-06", "GANG-08", "AON-01", "DEL-01"];
+/// What is judged of its update.
+const OF_AN_UPDATE: [&str; 6] = ["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18"];
+/// What is judged of all of them while they are updated and afterwards.
+const OF_LOOPS: [&str; 2] = ["STAT-08", "GANG-11"];
+/// What is judged when all is deleted.
+const LEFT: &str = "DEL-01";
 
-pub(super) fn judge(history: &History) -> Vec<Finding> {
-    let sets = sets(history);
-    let of_sets = OF_A_SET.into_iter().map(|clause| finding(clause, || of_all(history, &sets, clause)));
-    let left = finding("DEL-01", || cleanup::nothing_left(history));
-    of_sets.chain([left]).collect()
+/// Mark: every pod is new, and every set has converged again.
+pub(super) const UPDATED: MarkName = MarkName::of_case("every pod is new");
+
+/// What the case judges.
+pub(super) fn clauses(with_update: bool) -> Vec<&'static str> {
+    let of_update = OF_AN_UPDATE.into_iter().chain(OF_LOOPS).filter(|_| with_update);
+    OF_A_SET.into_iter().chain(of_update).chain([LEFT]).collect()
 }
 
-/// A set's part of the history until it had converged.
+pub(super) fn judge(history: &History, with_update: bool) -> Vec<Finding> {
+    let made = Stage::until(history, SharedMark::Converged.into());
+    let admitted = updates::are_admitted(history);
+    let updated = (with_update && admitted.is_ok()).then(|| Stage::until(history, UPDATED));
+    let of_update = |clause: &str| {
+        admitted.clone()?;
+        // Without it there was nothing to update.
+        history.reached(SharedMark::Converged)?;
+        match clause {
+            "STAT-08" => no_write_loops(history),
+            "GANG-11" => audit::nothing_requested(history, rest(history)?),
+            clause => updated.iter().try_for_each(|updated| updated.ruling(history, clause)),
+        }
+    };
+    let ruling = |clause: &str| match clause {
+        LEFT => cleanup::nothing_left(history),
+        clause if OF_A_SET.contains(&clause) => {
+            made.ruling(history, clause)?;
+            // Gang resources of a gang that was taken down whole may have other names since; UPD-07 is about the others.
+            let again = updated.iter().filter(|_| clause != "GANG-08");
+            again.into_iter().try_for_each(|updated| updated.ruling(history, clause))
+        }
+        clause => of_update(clause),
+    };
+    clauses(with_update).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
+}
+
+/// Whatever waits meanwhile, nothing is written again and again: no condition without a change, no object more often than its pods
+/// change in the update, and none twice when all is over.
+fn no_write_loops(history: &History) -> Ruling {
+    conditions::transitions_are_true(history)?;
+    conditions::facts_are_said_once(history)?;
+    let ((begin, _), (updated, _)) = (history.reached(SharedMark::Converged)?, history.reached(UPDATED)?);
+    let rest = rest(history)?;
+    let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
+    for pod in history.pods().filter(|pod| (begin..updated).contains(&pod.index)) {
+        // Its clique, gang and set are called as its name begins.
+        beginnings(pod.name()).for_each(|owner| *changes.entry(owner).or_default() += 1);
+    }
+    let occasions = |name: &str| beginnings(name).find_map(|owner| changes.get(owner).copied());
+    audit::no_more_often_than(history, updated..rest.start, occasions)?;
+    conditions::no_write_loops(history, rest.start, rest.end)
+}
+
+/// A name, and what of it comes before each of its dashes, the longest first.
+fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+    successors(Some(name), |name| Some(name.rsplit_once('-')?.0))
+}
+
+/// The part in which there is nothing to do.
+fn rest(history: &History) -> Result<Range<usize>, Broken> {
+    Ok(history.reached(SharedMark::AtRest)?.0..history.reached(SharedMark::WatchedForRest)?.0)
+}
+
+/// Each set by itself, until all had come to a mark, or the wait for it ran out.
+struct Stage {
+    end: MarkName,
+    sets: Vec<Set>,
+}
+
+/// A set's part of the history.
 struct Set {
     name: String,
     part: History,
@@ -31,10 +99,32 @@ struct Set {
     gangs: Vec<Gang>,
 }
 
-fn of_all(history: &History, sets: &[Set], clause: &str) -> Ruling {
-    sets.iter().try_for_each(|set| set.ruling(clause))?;
-    // What is missing by then is a breach; without one, the judge has to know that it was the time to look.
-    history.reached(SharedMark::Converged).map(drop)
+impl Stage {
+    fn until(history: &History, end: MarkName) -> Self {
+        let until = history.waited_for(end).unwrap_or(history.entries.len());
+        let mut parts: BTreeMap<&str, History> = BTreeMap::new();
+        for (name, pcs) in &history.header.submitted {
+            let mut header = history.header.clone();
+            header.submitted = [(name.clone(), pcs.clone())].into();
+            parts.insert(name, History { header, entries: Vec::new() });
+        }
+        for entry in &history.entries[..until] {
+            let What::Object(recorded) = &entry.what else { continue };
+            let part = shapes::set_of(&recorded.object).and_then(|set| parts.get_mut(set));
+            part.into_iter().for_each(|part| part.entries.push(entry.clone()));
+        }
+        let set = |(name, part): (&str, History)| {
+            let gangs = scaling::gangs(&part, &part.header.submitted[name], part.entries.len());
+            Set { name: name.to_owned(), end: part.end(), part, gangs }
+        };
+        Self { end, sets: parts.into_iter().map(set).collect() }
+    }
+
+    fn ruling(&self, history: &History, clause: &str) -> Ruling {
+        self.sets.iter().try_for_each(|set| set.ruling(clause))?;
+        // What is missing by then is a breach; without one, the judge has to know that it was the time to look.
+        history.reached(self.end).map(drop)
+    }
 }
 
 impl Set {
@@ -51,36 +141,31 @@ impl Set {
                 gang_resources::as_the_pod_gangs_say(part, end, gangs)
             }
             "AON-01" => binding::all(end, gangs),
+            "UPD-02" => {
+                updates::never_ended_early(part, name)?;
+                updates::ended(part, name)
+            }
+            "UPD-03" => updates::one_replica_at_a_time(part, name),
+            "UPD-04" => updates::one_turn_at_a_time(part, name),
+            "UPD-07" => {
+                updates::gangs_stay(part, name)?;
+                updates::names_what_there_is(end, name)
+            }
+            "UPD-08" => {
+                order::no_pod_before_its_group(part)?;
+                updates::replacements_are_members(part, name)
+            }
+            "UPD-18" => updates::progress_is_true(part, name),
             other => Err(Broken::NotReached(format!("nothing is said of {other}"))),
         }
     }
-}
-
-/// Each set by itself, until everything had converged, or the wait for it ran out.
-fn sets(history: &History) -> Vec<Set> {
-    let until = history.waited_for(SharedMark::Converged).unwrap_or(history.entries.len());
-    let mut parts: BTreeMap<&str, History> = BTreeMap::new();
-    for (name, pcs) in &history.header.submitted {
-        let mut header = history.header.clone();
-        header.submitted = [(name.clone(), pcs.clone())].into();
-        parts.insert(name, History { header, entries: Vec::new() });
-    }
-    for entry in &history.entries[..until] {
-        let What::Object(recorded) = &entry.what else { continue };
-        let part = shapes::set_of(&recorded.object).and_then(|set| parts.get_mut(set));
-        part.into_iter().for_each(|part| part.entries.push(entry.clone()));
-    }
-    let set = |(name, part): (&str, History)| {
-        let gangs = scaling::gangs(&part, &part.header.submitted[name], part.entries.len());
-        Set { name: name.to_owned(), end: part.end(), part, gangs }
-    };
-    parts.into_iter().map(set).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::clause;
     use conformance_history::testing::{Story, object};
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -89,25 +174,49 @@ mod tests {
         sets.into_iter().fold(Story::flat(), Story::submitted)
     }
 
-    #[test]
-    fn every_clause_is_judged() {
-        for found in judge(&submitted(300).end()) {
-            assert!(clause(found.clause).is_some() && CLAUSES.contains(&found.clause), "{}", found.clause);
+    #[rstest::rstest]
+    #[case::bound_and_deleted(false, 7)]
+    #[case::updated(true, 15)]
+    fn every_clause_is_judged(#[case] with_update: bool, #[case] count: usize) {
+        let found = judge(&submitted(300).end(), with_update);
+        assert_eq!(found.len(), count);
+        for found in found {
+            assert!(clause(found.clause).is_some(), "{}", found.clause);
             assert!(found.ruling.is_err(), "{} of sets of which nothing became anything", found.clause);
         }
-        assert_eq!(OF_A_SET.len() + 1, CLAUSES.len());
     }
 
     #[test]
     fn a_set_is_judged_by_its_own_objects_until_all_had_converged() {
         let story = submitted(60).added(object("PodGang", "s0-0")).added(object("PodGang", "s1-0"));
-        let story = story.mark(SharedMark::Converged, serde_json::Value::Null);
+        let story = story.mark(SharedMark::Converged, Value::Null);
         let history = story.added(object("Pod", "s0-0-worker-x")).end();
-        let sets = sets(&history);
+        let sets = Stage::until(&history, SharedMark::Converged.into()).sets;
         let names =
             |set: &Set| set.end.all().map(|object| object["metadata"]["name"].clone()).collect::<Vec<_>>();
         assert_eq!(sets.iter().map(|set| set.name.as_str()).collect::<Vec<_>>(), ["s0", "s1", "s2"]);
         assert_eq!((names(&sets[0]), names(&sets[1])), (vec!["s0-0".into()], vec!["s1-0".into()]));
         assert_eq!(sets[0].gangs.len(), 5);
+    }
+
+    #[rstest::rstest]
+    #[case::as_often_as_its_pod_changes("s0-0-worker", 2, true)]
+    #[case::too_often("s0-0-worker", 3, false)]
+    #[case::as_often_as_pods_of_the_gang("s0-0", 3, true)]
+    #[case::of_a_gang_resource("s0-0-worker-2", 3, false)]
+    fn an_object_is_written_when_its_pods_change(
+        #[case] name: &str,
+        #[case] times: usize,
+        #[case] fine: bool,
+    ) {
+        let write = json!({"verb": "patch", "group": "g", "resource": "r", "name": name, "code": 200});
+        let writes = json!({"since": "", "writes": vec![write; times]});
+        let pod = |name| object("Pod", name);
+        let story = submitted(60).mark(SharedMark::Converged, Value::Null).added(pod("s0-0-worker-x"));
+        let story =
+            story.modified(pod("s0-0-worker-x")).added(pod("s0-0-other-y")).mark(UPDATED, Value::Null);
+        let story = story.mark(SharedMark::OperatorWrites, writes).mark(SharedMark::AtRest, Value::Null);
+        let history = story.mark(SharedMark::WatchedForRest, Value::Null).end();
+        assert_eq!(no_write_loops(&history).is_ok(), fine);
     }
 }

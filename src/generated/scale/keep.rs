@@ -1,11 +1,13 @@
 //! What a history at scale records of an object's versions.
 //!
 //! A pod as the API server gives it takes 40 kB as a value in memory, and it has six versions. Recorded is what a judge of
-//! this case reads: of a pod what says who it is, what it asks for, where it is bound and how it is; of a PodClique's later
-//! versions not the template again; no Event. The API server lets nobody change what is left out of a pod.
+//! this case reads: of a pod what says who it is, what it asks for, of which template it is, where it is bound and how it is; of
+//! a PodClique's later versions the template no further than a pod's containers; no Event. The API server lets nobody change
+//! what is left out of a pod.
 
-use conformance_history::Change;
-use serde_json::{Map, Value};
+use conformance_history::{Change, list};
+use conformance_judge::life::updates::REVISION;
+use serde_json::{Map, Value, json};
 
 /// Of a pod's `spec`, what nothing in the workload sets.
 const OF_A_POD: [&str; 14] = [
@@ -26,7 +28,7 @@ const OF_A_POD: [&str; 14] = [
 ];
 /// Of it in later versions: where it may go is judged when it is created.
 const OF_A_LATER_POD: [&str; 3] = ["affinity", "nodeSelector", "tolerations"];
-/// Of a container.
+/// Of a container; of its variables the revision of its template stays.
 const OF_A_CONTAINER: [&str; 6] = [
     "env",
     "imagePullPolicy",
@@ -45,7 +47,11 @@ pub(super) fn kept(change: Change, object: &mut Value) -> bool {
     match object["kind"].as_str() {
         Some("Event") => return false,
         Some("Pod") => pod(is_new, object),
-        Some("PodClique") if !is_new => without(&mut object["spec"], &["podSpec"]),
+        Some("PodClique") if !is_new => {
+            let template = &mut object["spec"]["podSpec"];
+            only(template, &["containers", "initContainers"]);
+            containers(template);
+        }
         _ => {}
     }
     if !is_new {
@@ -72,17 +78,26 @@ fn pod(is_new: bool, pod: &mut Value) {
     if !is_new {
         without(spec, &OF_A_LATER_POD);
     }
-    for key in ["containers", "initContainers"] {
-        for container in spec.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
-            without(container, &OF_A_CONTAINER);
-        }
-    }
+    containers(spec);
     let status = &mut pod["status"];
     only(status, &["phase", "conditions"]);
     if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
         conditions.retain(|condition| CONDITIONS.iter().any(|kept| condition["type"] == *kept));
         conditions.iter_mut().for_each(|condition| only(condition, &OF_A_CONDITION));
         conditions.shrink_to_fit();
+    }
+}
+
+fn containers(spec: &mut Value) {
+    for key in ["containers", "initContainers"] {
+        for container in spec.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
+            let revision =
+                list(&container["env"]).iter().find(|variable| variable["name"] == REVISION).cloned();
+            without(container, &OF_A_CONTAINER);
+            if let Some(revision) = revision {
+                container["env"] = json!([revision]);
+            }
+        }
     }
 }
 
@@ -112,7 +127,8 @@ mod tests {
             "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}, "managedFields": [{}]},
             "spec": {
                 "nodeName": "n", "schedulerName": "s", "volumes": [], "tolerations": [],
-                "containers": [{"name": "main", "image": "i", "env": [], "resources": {"limits": {"x": "1"}}}],
+                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}},
+                    "env": [{"name": "GROVE_PCS_NAME", "value": "s0"}, {"name": "REVISION", "value": "2"}]}],
             },
             "status": {
                 "phase": "Running", "podIPs": [],
@@ -130,7 +146,8 @@ mod tests {
             "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}},
             "spec": {
                 "nodeName": "n", "schedulerName": "s", "tolerations": [],
-                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}}}],
+                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}},
+                    "env": [{"name": "REVISION", "value": "2"}]}],
             },
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
         });
@@ -150,12 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_kept_once_and_events_are_not() {
-        let clique = || json!({"kind": "PodClique", "metadata": {"managedFields": []}, "spec": {"podSpec": {}, "replicas": 1}});
+    fn a_template_is_kept_whole_once_and_events_are_not() {
+        let clique = || {
+            let env = json!([{"name": "OTHER"}, {"name": "REVISION", "value": "2"}]);
+            let pod_spec = json!({"containers": [{"name": "main", "env": env}], "volumes": []});
+            json!({"kind": "PodClique", "metadata": {"managedFields": []}, "spec": {"podSpec": pod_spec, "replicas": 1}})
+        };
         let (mut first, mut later) = (clique(), clique());
         assert!(kept(Change::Added, &mut first) && kept(Change::Modified, &mut later));
         assert_eq!(first, clique());
-        assert_eq!(later, json!({"kind": "PodClique", "metadata": {}, "spec": {"replicas": 1}}));
+        let containers = json!([{"name": "main", "env": [{"name": "REVISION", "value": "2"}]}]);
+        let spec = json!({"podSpec": {"containers": containers}, "replicas": 1});
+        assert_eq!(later, json!({"kind": "PodClique", "metadata": {}, "spec": spec}));
         assert!(!kept(Change::Added, &mut json!({"kind": "Event"})));
     }
 }

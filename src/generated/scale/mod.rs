@@ -1,5 +1,5 @@
-//! Scale: as many pods as are asked for, in gangs of mixed shapes, on as many simulated nodes; judged, deleted, and judged
-//! again. Beside it the scheduler alone is given the same pods and gang resources, without an operator.
+//! Scale: as many pods as are asked for, in gangs of mixed shapes, on as many simulated nodes; judged, updated if that is asked
+//! for, deleted, and judged again. Beside it the scheduler alone is given the same pods and gang resources, without an operator.
 //!
 //! - `size`: how many nodes and pods, and whether they fit; `shapes`: the PodCliqueSets that they make;
 //! - `drive`, `judge`: the case; `keep`: what its history records, for whole objects would take gigabytes;
@@ -30,13 +30,20 @@ impl Size {
         // One or two in a process: they live as long as the registry's.
         let id: &'static str = format!("{GROUP}/{self}").leak();
         let given: &'static [Nodes] = vec![nodes(self.nodes).gpus(self.gpus)].leak();
-        let case = Case::new(
-            "Gangs of mixed shapes at scale are bound whole, and nothing is left of them",
-            |test| Box::pin(drive::drive(test)),
-            judge::judge,
-        );
+        let case = match self.updates {
+            false => Case::new(
+                "Gangs of mixed shapes at scale are bound whole, and nothing is left of them",
+                |test| Box::pin(drive::drive(test, false)),
+                |history| judge::judge(history, false),
+            ),
+            true => Case::new(
+                "Gangs of mixed shapes at scale are bound whole, updated turn by turn, and nothing is left of them",
+                |test| Box::pin(drive::drive(test, true)),
+                |history| judge::judge(history, true),
+            ),
+        };
         let manifest: &'static str = shapes::manifest(self.pods).leak();
-        let case = case.registered(id, manifest).clauses(judge::CLAUSES).nodes(given);
+        let case = case.registered(id, manifest).clauses(judge::clauses(self.updates).leak()).nodes(given);
         Box::leak(Box::new(case.isolation(Isolation::Exclusive).keeping(keep::kept)))
     }
 }
@@ -55,11 +62,12 @@ mod tests {
 
     #[test]
     fn a_case_is_found_by_its_history() {
-        let case = "50x8-300".parse::<Size>().unwrap().case();
-        assert_eq!((case.id, case.nodes[0].count, case.nodes[0].gpus), ("scale/50x8-300", 50, 8));
+        let case = "50x8-300-update".parse::<Size>().unwrap().case();
+        assert_eq!((case.id, case.nodes[0].count, case.nodes[0].gpus), ("scale/50x8-300-update", 50, 8));
         let mut history = Story::flat().end();
         assert!(replayed(&history).is_none());
         history.header.case = case.id.into();
-        assert_eq!(replayed(&history).map(|again| again.manifest), Some(case.manifest));
+        let again = replayed(&history).map(|again| (again.manifest, again.clauses));
+        assert_eq!(again, Some((case.manifest, case.clauses)));
     }
 }

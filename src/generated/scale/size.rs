@@ -1,4 +1,4 @@
-//! How many nodes, GPUs and pods, and whether the pods fit.
+//! How many nodes, GPUs and pods, whether the pods fit, and whether they are updated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,17 @@ use conformance_cluster::nodes::PODS;
 
 use super::shapes;
 
-/// The size of a run at scale.
+/// What the id of a run with an update ends with.
+const UPDATE: &str = "-update";
+
+/// The size of a run at scale, and whether its pods are updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub(super) nodes: u32,
     /// Of each node.
     pub(super) gpus: u32,
     pub(super) pods: u32,
+    pub(super) updates: bool,
 }
 
 /// Why pods do not fit nodes.
@@ -54,14 +58,21 @@ impl Size {
             () if pods == 0 => Err(DoesNotFit::NoPods),
             () if wanted > there => Err(DoesNotFit::Gpus { pods, wanted, there }),
             () if u64::from(pods) > of_all(PODS) => Err(DoesNotFit::Places { pods, there: of_all(PODS) }),
-            () => Ok(Self { nodes, gpus, pods }),
+            () => Ok(Self { nodes, gpus, pods, updates: false }),
         }
+    }
+
+    /// With an update of all pods, or without one. A pod is taken away before the next is made, so it needs no more room.
+    #[must_use]
+    pub const fn updating(self, updates: bool) -> Self {
+        Self { updates, ..self }
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}-{}", self.nodes, self.gpus, self.pods)
+        let update = if self.updates { UPDATE } else { "" };
+        write!(f, "{}x{}-{}{update}", self.nodes, self.gpus, self.pods)
     }
 }
 
@@ -73,10 +84,12 @@ impl FromStr for Size {
     type Err = NoSize;
 
     fn from_str(word: &str) -> Result<Self, NoSize> {
+        let (word, updates) = word.strip_suffix(UPDATE).map_or((word, false), |word| (word, true));
         let (nodes, rest) = word.split_once('x').ok_or(NoSize)?;
         let (gpus, pods) = rest.split_once('-').ok_or(NoSize)?;
         let number = |word: &str| word.parse().map_err(|_| NoSize);
-        Self::new(number(nodes)?, number(gpus)?, number(pods)?).map_err(|_| NoSize)
+        let size = Self::new(number(nodes)?, number(gpus)?, number(pods)?).map_err(|_| NoSize)?;
+        Ok(size.updating(updates))
     }
 }
 
@@ -90,7 +103,9 @@ mod tests {
     #[case::one(1, 1, 1)]
     fn what_fits(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32) {
         let size = Size::new(nodes, gpus, pods).unwrap();
-        assert_eq!(size.to_string().parse(), Ok(size));
+        for size in [size, size.updating(true)] {
+            assert_eq!(size.to_string().parse(), Ok(size));
+        }
     }
 
     #[rstest::rstest]
@@ -107,6 +122,7 @@ mod tests {
     #[case("8x8")]
     #[case("8-8")]
     #[case("1x8-9000")]
+    #[case("1x8-8-updated")]
     fn what_is_no_size(#[case] word: &str) {
         assert_eq!(word.parse::<Size>(), Err(NoSize));
     }
