@@ -85,6 +85,8 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     drop(history);
     figures.of_writes(&stage, &test.local()?.operator_writes(&test.namespace, stage.begin)?);
     if with_update {
+        // It may not end.
+        test.mark(SharedMark::Measured, figures.detail());
         update(test, &sets, limit, &mut figures).await?;
     }
     figures.deletion(delete(test, limit).await?, &stage, test.local()?);
