@@ -70,14 +70,17 @@ impl Provider for LocalCluster {
     }
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
-        let parts: Vec<_> = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler)).collect();
+        let spec = self.spec();
+        let of_trainer = spec.parts().filter(|part| part.is_of_trainer());
+        let operators = std::iter::once(Part::Controller).chain(of_trainer);
+        let parts: Vec<_> = operators.chain(Part::of_scheduler(scheduler)).collect();
         let paths = parts.iter().map(|part| self.log(*part));
         // A scheduler that somebody stands in for has none.
         let length = |path: &Path| std::fs::metadata(path).map(|log| log.len());
         let there = paths.filter_map(|path| Some((path.clone(), length(&path).ok()?)));
         let mut files: Vec<_> = there.collect();
         // An upgrade's second operator will have one.
-        let next = self.spec().upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
+        let next = spec.upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
         files.extend(next.filter(|next| files.iter().all(|(path, _)| path != next)).map(|next| (next, 0)));
         // What fault proxies do is logged from when a case asks for one.
         files.extend(parts.iter().map(|part| self.fault_log(*part)).map(|path| {
