@@ -69,6 +69,15 @@ pub const DEVIATIONS: &[Deviation] = &[
     empty_label_counts(Target::KUBE_POD_GANG, "v1.36.4"),
     empty_label_counts(Target::KUBE_TREE, "v1.37.1"),
     Deviation {
+        target: Target::KUBE_TREE,
+        clause: "AON-01",
+        case: "del/shared-claims",
+        shows: LATE,
+        version: "v1.37.1",
+        occurs: Occurs::Always,
+        reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 has only begun to allocate, those of                  two cannot, in one tree neither: a tree whose podgroups share a new claim waits for ever, whatever room there is",
+    },
+    Deviation {
         target: Target::VOLCANO,
         clause: "AON-02",
         case: "aon/nothing-requested",

@@ -52,6 +52,17 @@ pub fn judgements(
             Some(culprit)
         })
     });
+    // What a scheduler is known to do wrong is no excuse where it was never given its gang resources.
+    let had_gangs = schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
+    let is_known = |clause: &str, violations: &[Violation]| {
+        let known = deviations::of(case.id, clause, target)?;
+        (known.explains(violations) && (violations.is_empty() || had_gangs)).then_some(known)
+    };
+    // What cannot be judged for the sake of a known deviation is announced with it.
+    let is_excused = broken.iter().any(|finding| match &finding.ruling {
+        Err(Broken::Violated(violations)) => is_known(finding.clause, violations).is_some(),
+        _ => false,
+    });
     let mut clauses = judged_clauses(case, target);
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
@@ -71,14 +82,12 @@ pub fn judgements(
             } else {
                 outcome(found, history, stop, culprit.as_ref())
             };
-            // What a scheduler is known to do wrong is no excuse where it was never given its gang resources.
-            let had_gangs =
-                || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
-            let outcome = match deviations::of(case.id, clause, target) {
-                Some(known) if known.explains(&violations) && (violations.is_empty() || had_gangs()) => {
-                    outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always)
+            let outcome = match is_known(clause, &violations) {
+                Some(known) => outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always),
+                None if outcome.verdict == Verdict::NotRun && is_excused => {
+                    Outcome { announced: true, ..outcome }
                 }
-                _ => outcome,
+                None => outcome,
             };
             Judgement { clause: clause.into(), outcome, violations }
         })
