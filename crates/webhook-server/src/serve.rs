@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -95,7 +96,10 @@ pub async fn serve_tls(
         told(stop).await;
         stopping.graceful_shutdown(Some(GRACE));
     });
-    axum_server::bind_rustls(address, tls)
+    // Small answers are not to wait for more.
+    let acceptor = RustlsAcceptor::new(tls).acceptor(NoDelayAcceptor::new());
+    axum_server::bind(address)
+        .acceptor(acceptor)
         .handle(handle)
         .serve(router.into_make_service())
         .await
