@@ -283,7 +283,7 @@ async fn run_on(
         programs,
         scale: args.timeout_scale,
         concurrency: concurrency(args),
-        dedicated: DEDICATED / plan.targets.len().max(1),
+        dedicated: dedicated(&plan),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         short_limits_count: false,
@@ -402,9 +402,14 @@ fn scope(args: &RunArgs) -> Option<String> {
     own().or_else(|| args.scope.clone())
 }
 
-/// Control planes for cases that are alone, of all targets together where there are fewer: such cases are one behind the other
-/// on each, and wait more than they work.
-const DEDICATED: usize = 3;
+/// Control planes of each target for cases that are alone: such cases are one behind the other on each, and wait more than they
+/// work. Each has at least five to run, which its start is worth, and there are three at most of all targets together.
+fn dedicated(plan: &Plan) -> usize {
+    let Some(first) = plan.targets.first() else { return 1 };
+    let alone =
+        plan.chosen.iter().filter(|case| case.isolation == Isolation::Dedicated && case.is_for(*first));
+    (3 / plan.targets.len()).min(alone.count() / 5).max(1)
+}
 
 /// Default number of cases at a time: as many as two cores can run.
 fn concurrency(args: &RunArgs) -> usize {

@@ -148,7 +148,11 @@ impl TestContext {
         train_job: &str,
         count: usize,
     ) -> Result<(), Stop> {
-        self.until_bound_within(clause, train_job, count, limits::ANOTHER_TRY).await
+        let limit = match schedulers::of(self.target).works_in_sessions() {
+            true => limits::NEXT_SESSIONS,
+            false => limits::ANOTHER_TRY,
+        };
+        self.until_bound_within(clause, train_job, count, limit).await
     }
 
     async fn until_bound_within(

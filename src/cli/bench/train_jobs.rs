@@ -57,9 +57,9 @@ pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Resu
             output::data(&format!("KAI plugin, peak resident memory: {} MB", peak / 1_000_000));
         }
         let metrics = metrics(&test_cluster.client).await?;
-        if let Some((requests, mean)) = mean_of_webhooks(&metrics, PLUGIN) {
+        if let Some(Requests { count, mean, within_5_ms }) = Requests::to(PLUGIN, &metrics) {
             output::data(&format!(
-                "KAI plugin, a request as the API server sees it: mean {:.1} ms ({requests} requests)",
+                "KAI plugin, {count} requests as the API server sees them: {within_5_ms} within 5 ms, mean {:.1} ms",
                 mean.as_secs_f64() * 1000.0
             ));
         }
@@ -130,16 +130,32 @@ async fn metrics(client: &Client) -> Result<String, Failure> {
     client.request_text(request).await.map_err(failed)
 }
 
-/// How many requests went to the webhooks whose names end so, and what one took on average.
-fn mean_of_webhooks(metrics: &str, suffix: &str) -> Option<(u64, Duration)> {
-    let sum = |field: &str| -> f64 {
-        let start = format!("apiserver_admission_webhook_admission_duration_seconds_{field}{{");
-        let named = format!("{suffix}\"");
-        let lines = metrics.lines().filter(|line| line.starts_with(&start) && line.contains(&named));
-        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
-    };
-    let requests = sum("count");
-    (requests > 0.0).then(|| (requests as u64, Duration::from_secs_f64(sum("sum") / requests)))
+/// Requests that went to webhooks, as the API server saw them.
+#[derive(Debug, PartialEq, Eq)]
+struct Requests {
+    count: u64,
+    mean: Duration,
+    within_5_ms: u64,
+}
+
+impl Requests {
+    /// Those to the webhooks whose names end so, if there were any.
+    fn to(suffix: &str, metrics: &str) -> Option<Self> {
+        let sum = |field: &str, also: &str| -> f64 {
+            let start = format!("apiserver_admission_webhook_admission_duration_seconds_{field}{{");
+            let named = format!("{suffix}\"");
+            let is_one =
+                |line: &&str| line.starts_with(&start) && line.contains(&named) && line.contains(also);
+            let lines = metrics.lines().filter(is_one);
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+        };
+        let count = sum("count", "");
+        (count > 0.0).then(|| Self {
+            count: count as u64,
+            mean: Duration::from_secs_f64(sum("sum", "") / count),
+            within_5_ms: sum("bucket", "le=\"0.005\"") as u64,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -147,19 +163,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_is_over_the_webhooks_of_that_name() {
-        let of = |field: &str, name: &str, value: &str| {
+    fn requests_are_those_to_the_webhooks_of_that_name() {
+        let of = |field: &str, name: &str, more: &str, value: &str| {
             format!(
-                "apiserver_admission_webhook_admission_duration_seconds_{field}{{name=\"{name}\",type=\"admit\"}} {value}\n"
+                "apiserver_admission_webhook_admission_duration_seconds_{field}{{name=\"{name}\"{more}}} {value}\n"
             )
         };
-        let text = of("sum", "a.mine", "0.3")
-            + &of("count", "a.mine", "2")
-            + &of("sum", "b.mine", "0.1")
-            + &of("count", "b.mine", "2")
-            + &of("sum", "another", "9")
-            + &of("count", "another", "1");
-        assert_eq!(mean_of_webhooks(&text, ".mine"), Some((4, Duration::from_millis(100))));
-        assert_eq!(mean_of_webhooks(&text, ".nobody"), None);
+        let text = of("sum", "a.mine", "", "0.3")
+            + &of("count", "a.mine", "", "2")
+            + &of("bucket", "a.mine", ",le=\"0.005\"", "1")
+            + &of("bucket", "a.mine", ",le=\"0.025\"", "2")
+            + &of("sum", "b.mine", "", "0.1")
+            + &of("count", "b.mine", "", "2")
+            + &of("sum", "another", "", "9")
+            + &of("count", "another", "", "1");
+        let mine = Requests { count: 4, mean: Duration::from_millis(100), within_5_ms: 1 };
+        assert_eq!(Requests::to(".mine", &text), Some(mine));
+        assert_eq!(Requests::to(".nobody", &text), None);
     }
 }

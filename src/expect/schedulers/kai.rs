@@ -280,6 +280,10 @@ impl Expectations for Kai {
     }
 
     /// kube-scheduler's name is that of the stand-in, which has a profile of KAI's name.
+    fn works_in_sessions(&self) -> bool {
+        true
+    }
+
     fn writers(&self) -> &[&'static str] {
         PROGRAMS
     }

@@ -195,6 +195,12 @@ pub trait Expectations: Sync {
         None
     }
 
+    /// Whether it tries every gang that waits in one session after the other, so that what two sessions have not bound is not bound
+    /// by the next either. Others try each pod again after a pause that grows.
+    fn works_in_sessions(&self) -> bool {
+        false
+    }
+
     /// Whether a condition of a gang resource says that the gang cannot be scheduled.
     fn is_refusal(&self, _condition: &Value) -> bool {
         false

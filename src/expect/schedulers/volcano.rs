@@ -180,6 +180,10 @@ impl Expectations for Volcano {
         Some(Picture { has, is_made_by_the_backend: true })
     }
 
+    fn works_in_sessions(&self) -> bool {
+        true
+    }
+
     fn writers(&self) -> &[&'static str] {
         &["vc-scheduler", "volcano", "vc-controller-manager", "vc-webhook-manager"]
     }
