@@ -25,7 +25,7 @@ pub const SCHEDULING: Limit = seconds("scheduling", 30);
 pub const ANOTHER_TRY: Limit = seconds("another try", 15);
 /// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
 pub const RETRIES: Limit = seconds("retries", 90);
-/// The same of a scheduler that works in sessions, of which it has several in a second or in two.
+/// The same of a scheduler that works in sessions, one every second or two.
 pub const NEXT_SESSIONS: Limit = seconds("next sessions", 5);
 /// Garbage collection ends.
 pub const CLEANUP: Limit = seconds("cleanup", 30);
