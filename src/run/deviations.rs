@@ -75,7 +75,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: LATE,
         version: "v1.37.1",
         occurs: Occurs::Always,
-        reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 has only begun to allocate, those of                  two cannot, in one tree neither: a tree whose podgroups share a new claim waits for ever, whatever room there is",
+        reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 has only begun to allocate, those of \
+                 two cannot, in one tree neither: a tree whose podgroups share a new claim waits for ever, whatever room \
+                 there is",
     },
     Deviation {
         target: Target::VOLCANO,
