@@ -11,18 +11,15 @@
 //! that reads PodGangs this is not possible: there it is a PodCliqueSet of one pod, which goes through the
 //! operator.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use conformance_contract::names;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{SharedMark, is_of_canary};
+use conformance_history::{SharedMark, condition, is_of_canary, text};
 use serde_json::{Value, json};
 
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
-
-/// Longer than a scheduler takes for a canary.
-const TOUCHED_EVERY: Duration = Duration::from_secs(2);
 
 impl TestContext {
     /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
@@ -100,30 +97,23 @@ impl TestContext {
         for (kind, object) in &parts {
             self.create(kind, &on_canary_node(kind, object.clone(), &name)).await?;
         }
-        let bound = self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
-            live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
-        });
-        if !scheduler.overlooks_gang_resources() {
-            return bound.await;
-        }
-        let gang_resources = parts.iter().map(|(kind, _)| *kind).filter(|kind| *kind != "Pod").collect();
-        tokio::select! {
-            bound = bound => bound,
-            refused = self.touched(gang_resources, &name) => refused,
-        }
-    }
-
-    /// Changes a canary's gang resources again and again, until a change is refused.
-    async fn touched(&self, gang_resources: Vec<&'static str>, name: &str) -> Result<(), Stop> {
-        let mut times = 0;
-        loop {
-            tokio::time::sleep(TOUCHED_EVERY).await;
-            times += 1;
-            for kind in &gang_resources {
-                let change = json!({"metadata": {"annotations": {names::CANARY: times.to_string()}}});
-                self.patch(kind, name, change).await?;
+        if scheduler.overlooks_gang_resources() {
+            self.until(Awaited::of_harness(format!("{name} tried")), limits::SCHEDULING, |live| {
+                live.get("Pod", &name).is_some_and(|pod| scheduled(pod).is_some())
+            })
+            .await?;
+            let told = self.look(|live| live.get("Pod", &name).and_then(scheduled).map(str::to_owned));
+            if told.is_some_and(|told| told == "False") {
+                for (kind, _) in parts.iter().filter(|(kind, _)| *kind != "Pod") {
+                    let change = json!({"metadata": {"annotations": {names::CANARY: "tried"}}});
+                    self.patch(kind, &name, change).await?;
+                }
             }
         }
+        self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
+            live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
+        })
+        .await
     }
 
     /// One canary of a scheduler that reads PodGangs, which only the operator under test makes.
@@ -141,6 +131,11 @@ impl TestContext {
         })
         .await
     }
+}
+
+/// What a pod's scheduler has said of it, once it has tried it.
+fn scheduled(pod: &Value) -> Option<&str> {
+    condition(pod, "PodScheduled").map(|told| text(&told["status"]))
 }
 
 /// A part of a canary with name and label, and a pod's way to the canaries' node.

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 pub use self::requests::{Answer, Loss};
 pub use self::stop::{Awaited, Breach, Duty, Stop, Waited};
+pub use self::waits::answered;
 use conformance_cluster::deploy;
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::LocalCluster;

@@ -23,10 +23,10 @@ pub const SCHEDULING: Limit = seconds("scheduling", 30);
 /// A scheduler that has had its pass tries a gang once more, for which there is room. kube-scheduler's longest pause between two
 /// tries is 10 s.
 pub const ANOTHER_TRY: Limit = seconds("another try", 15);
-/// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
-pub const RETRIES: Limit = seconds("retries", 90);
 /// The same of a scheduler that works in sessions, one every second or two.
 pub const NEXT_SESSIONS: Limit = seconds("next sessions", 5);
+/// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
+pub const RETRIES: Limit = seconds("retries", 90);
 /// Garbage collection ends.
 pub const CLEANUP: Limit = seconds("cleanup", 30);
 /// A namespace that is being deleted shows no progress. Its controller looks again only after a pause that grows to a

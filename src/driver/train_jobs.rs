@@ -80,7 +80,7 @@ impl TestContext {
         let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
         self.until_answered(known, limits::REACTION, || async {
             let reply = self.would_be_created(train_job).await?;
-            let is_unknown = reply.is_refused() && reply.message.contains(&format!("{runtime:?} not found"));
+            let is_unknown = reply.is_refused() && says_unknown(&reply.message, runtime);
             Ok((!is_unknown).then_some(()))
         })
         .await
@@ -176,6 +176,11 @@ impl TestContext {
     pub async fn suspend(&self, train_job: &str, suspended: bool) -> Result<(), Stop> {
         self.patch("TrainJob", train_job, json!({"spec": {"suspend": suspended}})).await.map(drop)
     }
+}
+
+/// Whether the trainer's webhook refuses a TrainJob because it does not know the runtime, or not yet.
+pub fn says_unknown(message: &str, runtime: &str) -> bool {
+    message.contains(&format!("{runtime:?} not found"))
 }
 
 /// The pods of a TrainJob that are not on their way out.

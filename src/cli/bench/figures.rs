@@ -2,7 +2,6 @@
 //! bound, the controller's throughput, and memory.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use conformance_cluster::local::Part;
 use conformance_cluster::{peak_memory, processor_time};
@@ -14,7 +13,7 @@ use conformance_history::Live;
 use conformance_report::ProcessorSeconds;
 use serde_json::{Value, json};
 
-use super::timed::{print, starts, timed, with_nodes};
+use super::timed::{ended, print, starts, timed, with_nodes};
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id, select};
@@ -80,11 +79,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     ));
     let spent: ProcessorSeconds = processor_time::spent("grove-conformance").into_iter().collect();
     output::data(&format!("processor time of all of this: {spent}"));
-    drop(test_cluster);
-    if let Some(cluster) = Arc::into_inner(cluster) {
-        cluster.stop(false).await?;
-    }
-    Ok(())
+    ended(cluster, test_cluster).await
 }
 
 fn of<'a>(live: &'a Live, pcs: &'a str) -> impl Iterator<Item = &'a Value> {

@@ -13,10 +13,9 @@
 //! scheduler: the table has both rates.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::local::{ClusterSpec, LocalCluster, Part};
+use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::names;
@@ -31,6 +30,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::table::{self, Figures, Row};
+use super::timed::{begun, ended};
 use super::workload::{self, PODS_PER_GANG, Size};
 use crate::args::{BenchArgs, Versions};
 use crate::output::{self, Console};
@@ -111,15 +111,10 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Console, rows: &mut Vec<Ro
             number += 1;
             talk.now(&format!("Kubernetes {kubernetes}: a control plane of {} nodes", size.nodes));
             let spec = round.spec(&whole);
-            let schedulers = spec.schedulers.clone();
-            let cluster = LocalCluster::start(&format!("{run}-{number}"), spec, programs.clone()).await?;
-            let cluster = Arc::new(cluster);
-            let test_cluster = TestCluster::prepare(cluster.clone(), &schedulers, &run).await?;
+            let name = format!("{run}-{number}");
+            let (cluster, test_cluster) = begun(&name, spec, programs.clone(), &run).await?;
             Plane { kubernetes, test_cluster: &test_cluster, talk }.measure(*round, size, rows).await?;
-            drop(test_cluster);
-            if let Some(cluster) = Arc::into_inner(cluster) {
-                cluster.stop(false).await?;
-            }
+            ended(cluster, test_cluster).await?;
         }
     }
     Ok(())

@@ -40,6 +40,34 @@ pub(super) async fn starts(
     Ok(())
 }
 
+/// A control plane to measure on.
+///
+/// # Errors
+/// [`Failure::Infrastructure`].
+pub(super) async fn begun(
+    name: &str,
+    spec: ClusterSpec,
+    programs: Programs,
+    run: &str,
+) -> Result<(Arc<LocalCluster>, TestCluster), Failure> {
+    let schedulers = spec.schedulers.clone();
+    let cluster = Arc::new(LocalCluster::start(name, spec, programs).await?);
+    let test_cluster = TestCluster::prepare(cluster.clone(), &schedulers, run).await?;
+    Ok((cluster, test_cluster))
+}
+
+/// Ends it, after its watches.
+///
+/// # Errors
+/// [`Failure::Infrastructure`].
+pub(super) async fn ended(cluster: Arc<LocalCluster>, test_cluster: TestCluster) -> Result<(), Failure> {
+    drop(test_cluster);
+    if let Some(cluster) = Arc::into_inner(cluster) {
+        cluster.stop(false).await?;
+    }
+    Ok(())
+}
+
 /// A control plane with nodes of 8 GPUs.
 ///
 /// # Errors
@@ -49,8 +77,7 @@ pub(super) async fn with_nodes(
     programs: Programs,
     run: &str,
 ) -> Result<(Arc<LocalCluster>, TestCluster), Failure> {
-    let cluster = Arc::new(LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?);
-    let test_cluster = TestCluster::prepare(cluster.clone(), &spec.schedulers, run).await?;
+    let (cluster, test_cluster) = begun(&format!("{run}-bench"), spec.clone(), programs, run).await?;
     for index in 0..NODES {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };

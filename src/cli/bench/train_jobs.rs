@@ -2,22 +2,21 @@
 //! and what the KAI plugin takes of memory and of the time of a request.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use conformance_cluster::local::Part;
 use conformance_cluster::{ClusterError, deploy, peak_memory};
-use conformance_contract::clauses::Feature;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
+use conformance_driver::context::answered;
 use conformance_driver::test_cluster::TestCluster;
-use conformance_driver::train_jobs::{claim, pods_of};
-use conformance_history::Live;
+use conformance_driver::train_jobs::{claim, pods_of, says_unknown};
+use conformance_history::{Live, text};
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::timed::{print, starts, timed, with_nodes};
+use super::timed::{ended, print, starts, timed, with_nodes};
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id, select};
@@ -36,14 +35,13 @@ const PLUGIN: &str = ".trainer-kai-plugin.kai.scheduler";
 pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let talk = Console::default();
     let targets = select::train_job_targets(&args.backend)?;
-    // With the gate of the Job controller's gangs, every Job has one of that kind, whoever schedules it.
-    let (by_job, others): (Vec<_>, Vec<_>) =
-        targets.into_iter().partition(|target| target.declares(Feature::JobWorkload));
-    for targets in [by_job, others].iter().filter(|targets| !targets.is_empty()) {
+    let (by_job, others) = select::by_control_plane(targets);
+    let both = [(true, by_job), (false, others)];
+    for (jobs_have_gangs, targets) in both.into_iter().filter(|(_, targets)| !targets.is_empty()) {
         let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
         let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &talk)
             .await?
-            .with_trainer(targets.iter().any(|target| target.declares(Feature::JobWorkload)));
+            .with_trainer(jobs_have_gangs);
         let programs = programs(&args.cluster_args, &spec, &talk).await?;
         let run = run_id();
         starts(&spec, &programs, &run, &talk).await?;
@@ -63,10 +61,7 @@ pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Resu
                 mean.as_secs_f64() * 1000.0
             ));
         }
-        drop(test_cluster);
-        if let Some(cluster) = Arc::into_inner(cluster) {
-            cluster.stop(false).await?;
-        }
+        ended(cluster, test_cluster).await?;
     }
     Ok(())
 }
@@ -77,12 +72,17 @@ async fn latency(test_cluster: &TestCluster, target: Target, talk: &Console) -> 
     let name = |number: usize| format!("bench-{number}-{}", target.name());
     // The first waits until the trainer knows the runtime, and is not counted.
     let first = train_job(&name(0), &runtime);
-    let begin = Instant::now();
-    while let Err(error) = deploy::create_unless_there(&test_cluster.client, &first).await {
-        if begin.elapsed() > RUNTIME_KNOWN {
-            return Err(error.into());
+    let of = text(&runtime["metadata"]["name"]);
+    let create = || async {
+        match deploy::create_unless_there(&test_cluster.client, &first).await {
+            Err(error) if says_unknown(&error.to_string(), of) => Ok(None),
+            created => created.map(Some),
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    if answered(|| RUNTIME_KNOWN, create).await?.is_none() {
+        let (what, seconds) = (format!("runtime {of}"), RUNTIME_KNOWN.as_secs());
+        let last = "the trainer does not know it".to_owned();
+        return Err(ClusterError::NotReady { what, seconds, last }.into());
     }
     let mut latencies = Vec::new();
     for number in 0..=TRAIN_JOBS {

@@ -153,14 +153,9 @@ impl TestContext {
         ask: impl Fn() -> F + Send,
     ) -> Result<T, Stop> {
         let begin = Instant::now();
-        loop {
-            if let Some(answer) = ask().await? {
-                return Ok(answer);
-            }
-            if begin.elapsed() > self.length(limit) {
-                return Err(self.waited(condition, limit, begin, String::new()));
-            }
-            tokio::time::sleep(limits::PACE).await;
+        match answered(|| self.length(limit), ask).await? {
+            Some(answer) => Ok(answer),
+            None => Err(self.waited(condition, limit, begin, String::new())),
         }
     }
 
@@ -228,6 +223,24 @@ async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>)
         if let Ok(reached) = tokio::time::timeout(left, &mut wait).await {
             return Some(reached);
         }
+    }
+}
+
+/// Asks about what nobody watches, again and again, until there is an answer; nothing if so much time has passed.
+///
+/// # Errors
+/// What a question stopped with.
+pub async fn answered<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
+    length: impl Fn() -> Duration,
+    ask: impl Fn() -> F,
+) -> Result<Option<T>, E> {
+    let begin = Instant::now();
+    loop {
+        let answer = ask().await?;
+        if answer.is_some() || begin.elapsed() > length() {
+            return Ok(answer);
+        }
+        tokio::time::sleep(limits::PACE).await;
     }
 }
 
