@@ -123,16 +123,14 @@ async fn run_on_all(
     run_rounds(rounds.collect(), "versions of Kubernetes", args, interruption).await
 }
 
-/// TrainJobs. Where the Job controller makes gangs it makes them of all Jobs, whoever schedules their pods: the columns
-/// that it is to do that for have a control plane of their own.
+/// TrainJobs, on one control plane or on two.
 async fn run_train_jobs(
     kubernetes: Kubernetes,
     args: &RunArgs,
     interruption: &Arc<Interruption>,
 ) -> Result<Report, Failure> {
     let plan = plan(kubernetes, args)?;
-    let (by_job, others): (Vec<_>, Vec<_>) =
-        plan.targets.iter().partition(|target| target.declares(Feature::JobWorkload));
+    let (by_job, others) = select::by_control_plane(plan.targets.clone());
     let round = |title: &str, folder: &str, targets: Vec<Target>| Round {
         title: title.into(),
         folder: folder.into(),
@@ -405,10 +403,10 @@ fn scope(args: &RunArgs) -> Option<String> {
 /// Control planes of each target for cases that are alone: such cases are one behind the other on each, and wait more than they
 /// work. Each has at least five to run, which its start is worth, and there are three at most of all targets together.
 fn dedicated(plan: &Plan) -> usize {
-    let Some(first) = plan.targets.first() else { return 1 };
+    let Some(first) = plan.targets.first() else { return 0 };
     let alone =
         plan.chosen.iter().filter(|case| case.isolation == Isolation::Dedicated && case.is_for(*first));
-    (3 / plan.targets.len()).min(alone.count() / 5).max(1)
+    (3 / plan.targets.len()).min(alone.count() / 5)
 }
 
 /// Default number of cases at a time: as many as two cores can run.

@@ -109,6 +109,12 @@ pub(crate) fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
     targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", backend)
 }
 
+/// Columns of TrainJobs by the control plane that they share. Where the Job controller makes gangs it makes them of all Jobs,
+/// whoever schedules their pods: the columns that it is to do that for, the first, have one of their own.
+pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
+    targets.into_iter().partition(|target| target.declares(Feature::JobWorkload))
+}
+
 /// Those of these columns that are a backend's, by its `schedulerName` or by their own name.
 ///
 /// # Errors

@@ -53,10 +53,10 @@ pub fn judgements(
         })
     });
     // What a scheduler is known to do wrong is no excuse where it was never given its gang resources.
-    let had_gangs = schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
+    let had_gangs = || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
     let is_known = |clause: &str, violations: &[Violation]| {
         let known = deviations::of(case.id, clause, target)?;
-        (known.explains(violations) && (violations.is_empty() || had_gangs)).then_some(known)
+        (known.explains(violations) && (violations.is_empty() || had_gangs())).then_some(known)
     };
     // What cannot be judged for the sake of a known deviation is announced with it.
     let is_excused = broken.iter().any(|finding| match &finding.ruling {

@@ -25,11 +25,16 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-04"]);
 
-/// How the title of a row with 0 replicas in a template begins, after the verb.
-const NO_REPLICA: &str = "no replica of";
+/// A row about counts.
+struct Count {
+    is_update: bool,
+    /// Where this is declared, the answer is free.
+    free_with: Option<Feature>,
+    row: Row,
+}
 
 /// Counts of a PodCliqueSet that is stored with 3 replicas and minAvailable 2 of everything.
-static COUNTS: LazyLock<Vec<(bool, Row)>> = LazyLock::new(|| {
+static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
     const PLACES: [(&str, &str, bool); 3] = [
         ("a clique", "/spec/template/cliques/0/spec", true),
         ("a clique of a scaling group", "/spec/template/cliques/1/spec", true),
@@ -38,44 +43,56 @@ static COUNTS: LazyLock<Vec<(bool, Row)>> = LazyLock::new(|| {
     let mut rows = Vec::new();
     for is_update in [false, true] {
         let verb = if is_update { "update" } else { "create" };
-        let mut row = |what: &str, values: Vec<(String, Value)>, wanted| {
-            rows.push((is_update, Row { title: format!("{verb}: {what}"), values, wanted }));
+        let row = |what: &str, values: Vec<(String, Value)>, wanted| Count {
+            is_update,
+            free_with: None,
+            row: Row { title: format!("{verb}: {what}"), values, wanted },
         };
         let set = |replicas: i64| vec![("/spec/replicas".to_owned(), replicas.into())];
-        row("less than no replicas of the set", set(-1), Wanted::Refused);
-        row("none of the set", set(0), Wanted::Admitted);
+        rows.push(row("less than no replicas of the set", set(-1), Wanted::Refused));
+        rows.push(row("no replica of the set", set(0), Wanted::Admitted));
         for (place, pointer, none_is_one) in PLACES {
             let field = |name: &str, count: i64| (format!("{pointer}/{name}"), count.into());
             let (replicas, min) = (|count| field("replicas", count), |count| field("minAvailable", count));
-            row(&format!("less than no replicas of {place}"), vec![replicas(-1)], Wanted::Refused);
+            rows.push(row(&format!("less than no replicas of {place}"), vec![replicas(-1)], Wanted::Refused));
             // Grove takes a clique's 0 for a count that was left out.
             if !none_is_one {
-                row(&format!("{NO_REPLICA} {place}"), vec![replicas(0)], Wanted::Refused);
+                let none = row(&format!("no replica of {place}"), vec![replicas(0)], Wanted::Refused);
+                rows.push(Count { free_with: Some(Feature::ScaleToZero), ..none });
             }
-            row(&format!("minAvailable 0 of {place}"), vec![min(0)], Wanted::Refused);
-            row(&format!("minAvailable of {place} above its replicas"), vec![min(4)], Wanted::Refused);
-            row(&format!("replicas of {place} below its minAvailable"), vec![replicas(1)], Wanted::Refused);
-            row(
+            rows.push(row(&format!("minAvailable 0 of {place}"), vec![min(0)], Wanted::Refused));
+            rows.push(row(
+                &format!("minAvailable of {place} above its replicas"),
+                vec![min(4)],
+                Wanted::Refused,
+            ));
+            rows.push(row(
+                &format!("replicas of {place} below its minAvailable"),
+                vec![replicas(1)],
+                Wanted::Refused,
+            ));
+            rows.push(row(
                 &format!("replicas of {place} equal to its minAvailable"),
                 vec![replicas(2)],
                 Wanted::Admitted,
-            );
+            ));
             if !is_update {
-                row(&format!("one replica of {place}"), vec![replicas(1), min(1)], Wanted::Admitted);
+                rows.push(row(
+                    &format!("one replica of {place}"),
+                    vec![replicas(1), min(1)],
+                    Wanted::Admitted,
+                ));
             }
         }
     }
     rows
 });
 
-/// Those of them that are the same for everybody: where ScaleToZero is declared, 0 in a template may be admitted.
 fn counts(is_update: bool, target: Target) -> Vec<Attempt> {
-    let is_free = |row: &Row| target.declares(Feature::ScaleToZero) && row.title.contains(NO_REPLICA);
-    COUNTS
-        .iter()
-        .filter(|(updates, row)| *updates == is_update && !is_free(row))
-        .map(|(_, row)| row.attempt())
-        .collect()
+    let is_asked = |count: &&Count| {
+        count.is_update == is_update && !count.free_with.is_some_and(|feature| target.declares(feature))
+    };
+    COUNTS.iter().filter(is_asked).map(|count| count.row.attempt()).collect()
 }
 
 const CLIQUES: &[Attempt] = &[
@@ -185,11 +202,22 @@ mod tests {
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
-    /// That of a flat story.
-    const TARGET: Target = Target::KUBE_POD_GROUP;
+    /// One on which nothing is free.
+    const TARGET: Target = Target::KUBE_POD_GANG;
 
     fn ruling(otherwise: &[Otherwise<'_>]) -> Ruling {
-        judge(&answered(Story::flat(), &asked(TARGET), otherwise).end()).remove(0).ruling
+        judge(&answered(Story::whole(), &asked(TARGET), otherwise).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn where_scaling_to_0_is_declared_0_in_a_template_is_free() {
+        let titles = |target| -> Vec<_> { asked(target).into_iter().map(|attempt| attempt.title).collect() };
+        let free = titles(Target::KUBE_POD_GROUP);
+        let others: Vec<_> = titles(TARGET).into_iter().filter(|title| !free.contains(title)).collect();
+        assert_eq!(
+            others,
+            ["create: no replica of a scaling group", "update: no replica of a scaling group"]
+        );
     }
 
     #[test]

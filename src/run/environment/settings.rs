@@ -26,7 +26,7 @@ pub struct Settings {
     pub scale: f64,
     /// Cases at a time on the shared cluster.
     pub concurrency: usize,
-    /// Control planes of each target for cases that are alone, one case at a time on each.
+    /// Control planes of each target for cases that are alone, one case at a time on each; one at least.
     pub dedicated: usize,
     /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
