@@ -52,16 +52,19 @@ async fn validate_runtime(body: Bytes) -> HttpResponse {
 }
 
 async fn patched(request: &Request, runtimes: &dyn Runtimes) -> Response {
-    let wanted = match request.operation {
+    let (wanted, warnings) = match request.operation {
         Operation::Create => match runtime(request, runtimes).await {
-            Ok(runtime) => runtime.as_ref().and_then(Policy::of).and_then(patch::entry),
+            Ok(runtime) => {
+                let policy = runtime.as_ref().and_then(Policy::of);
+                (policy.and_then(patch::entry), policy.map(Policy::warnings).unwrap_or_default())
+            }
             Err(refused) => return refused,
         },
-        Operation::Update => patch::present(&request.old_object).cloned(),
+        Operation::Update => (patch::present(&request.old_object).cloned(), Vec::new()),
         Operation::Delete | Operation::Connect => return Response::allowed(),
     };
     match patch::with(&request.object, wanted) {
-        Ok(operations) => Response::patched(&operations),
+        Ok(operations) => Response::patched(&operations).warning(warnings),
         Err(error) => {
             let findings = Validation { errors: vec![error], warnings: Vec::new() };
             Response::verdict(GROUP, "TrainJob", &request.name, findings)
@@ -73,22 +76,24 @@ async fn judged(request: &Request, runtimes: &dyn Runtimes) -> Response {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Response::allowed();
     }
-    // An update that brings nothing wrong needs no runtime, which may be gone by then.
     let mut errors = judge_patches(&request.object);
     let known = judge_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    if request.operation == Operation::Update && errors.is_empty() {
+    // What brings nothing wrong needs no runtime, which costs a read, and may be gone when a TrainJob is updated.
+    if errors.is_empty() {
         return Response::allowed();
     }
     let runtime = match runtime(request, runtimes).await {
         Ok(runtime) => runtime,
         Err(refused) => return refused,
     };
-    let findings = match runtime.as_ref().and_then(Policy::of) {
-        Some(policy) => Validation { errors, warnings: policy.warnings() },
-        None => Validation::default(),
-    };
-    Response::verdict(GROUP, "TrainJob", &request.name, findings)
+    match runtime.as_ref().and_then(Policy::of) {
+        Some(_) => {
+            let findings = Validation { errors, warnings: Vec::new() };
+            Response::verdict(GROUP, "TrainJob", &request.name, findings)
+        }
+        None => Response::allowed(),
+    }
 }
 
 fn of_runtime(request: &Request) -> Validation {

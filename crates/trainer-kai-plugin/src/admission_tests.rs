@@ -46,6 +46,13 @@ fn train_job(runtime: &str, patches: Value) -> Value {
     json!({"spec": {"runtimeRef": reference, "runtimePatches": patches}})
 }
 
+/// A TrainJob that no runtime with a policy may have.
+fn in_one_rack() -> Value {
+    let annotated =
+        json!({"metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}});
+    train_job("r", json!([{"manager": "m", "trainingRuntimeSpec": {"template": annotated}}]))
+}
+
 /// The `response` to a review of `request`.
 async fn ask(runtimes: impl Runtimes + 'static, path: &str, mut request: Value) -> Value {
     for (field, value) in [("uid", "u1"), ("namespace", "ns"), ("name", "demo")] {
@@ -113,17 +120,23 @@ async fn an_update_keeps_the_entry_as_it_was() {
 
 #[tokio::test]
 async fn what_cannot_be_known_is_refused() {
-    for path in [PATCH_TRAIN_JOB_PATH, VALIDATE_TRAIN_JOB_PATH] {
-        let response = ask(Unreachable, path, create(train_job("r", json!(null)))).await;
+    for (path, object) in
+        [(PATCH_TRAIN_JOB_PATH, train_job("r", json!(null))), (VALIDATE_TRAIN_JOB_PATH, in_one_rack())]
+    {
+        let response = ask(Unreachable, path, create(object)).await;
         assert_eq!(
             (&response["allowed"], &response["status"]["code"]),
             (&json!(false), &json!(500)),
             "{path}"
         );
     }
-    let update = update(train_job("r", json!(null)), train_job("r", json!(null)));
-    let response = ask(Unreachable, VALIDATE_TRAIN_JOB_PATH, update).await;
-    assert_eq!(response["allowed"], true, "what changes nothing of ours asks for nothing");
+    for request in [
+        create(train_job("r", json!(null))),
+        update(train_job("r", json!(null)), train_job("r", json!(null))),
+    ] {
+        let response = ask(Unreachable, VALIDATE_TRAIN_JOB_PATH, request).await;
+        assert_eq!(response["allowed"], true, "what has nothing wrong of ours asks for nothing");
+    }
 }
 
 #[tokio::test]
@@ -135,9 +148,7 @@ async fn the_seventeenth_entry_is_refused() {
 
 #[tokio::test]
 async fn exclusive_topology_in_a_patch_is_refused_with_a_policy_only() {
-    let annotated =
-        json!({"metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}});
-    let object = train_job("r", json!([{"manager": "m", "trainingRuntimeSpec": {"template": annotated}}]));
+    let object = in_one_rack();
     let refused = ask(One(team_a()), VALIDATE_TRAIN_JOB_PATH, create(object.clone())).await;
     assert_eq!((&refused["allowed"], &refused["status"]["code"]), (&json!(false), &json!(422)));
     let passed = ask(One(runtime(json!(null))), VALIDATE_TRAIN_JOB_PATH, create(object.clone())).await;
@@ -168,6 +179,6 @@ async fn warnings_come_with_the_admission() {
         (&response["allowed"], response["warnings"].as_array().map(Vec::len)),
         (&json!(true), Some(1))
     );
-    let response = ask(One(elsewhere), VALIDATE_TRAIN_JOB_PATH, create(train_job("r", json!(null)))).await;
+    let response = ask(One(elsewhere), PATCH_TRAIN_JOB_PATH, create(train_job("r", json!(null)))).await;
     assert_eq!(response["warnings"].as_array().map(Vec::len), Some(1));
 }

@@ -141,6 +141,12 @@ impl Response {
         }
     }
 
+    /// With warnings, which the API server passes on to whoever asked.
+    #[must_use]
+    pub fn warning(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
     /// The verdict on an object of `kind`: what a typed client gets is a 422 `Invalid` with a cause per
     /// field, and the text is the list of field errors as Kubernetes prints it.
     pub fn verdict(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
