@@ -53,7 +53,8 @@ pub struct TestContext {
     pub nodes: Vec<NodeSpec>,
     /// What it made that lies in no namespace.
     of_the_cluster: Mutex<Vec<Value>>,
-    /// When its time began, and how much of it the harness spent on itself.
+    begin: Instant,
+    /// How much of its time the harness spent on itself.
     pub overhead: Duration,
     /// From a gang's pods being in the scheduler's hands to the barrier having passed.
     pub negative_verdict: Option<Duration>,
@@ -91,6 +92,7 @@ impl TestContext {
             submitted: BTreeMap::new(),
             nodes: Vec::new(),
             of_the_cluster: Mutex::default(),
+            begin,
             overhead: Duration::ZERO,
             negative_verdict: None,
         };
@@ -168,6 +170,8 @@ impl TestContext {
     /// Everything that happened to the case so far.
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
+        let slowness = self.test_cluster.speed.slowest_since(self.begin);
+        let header = Header { slowness, ..header };
         self.test_cluster.recorder.history(header)
     }
 }

@@ -15,6 +15,8 @@ use tokio::time::{sleep, timeout};
 const NOMINAL: Duration = Duration::from_millis(15);
 /// Limits are never shorter, nor longer by more than this: what takes longer still does not come.
 const FACTORS: (f64, f64) = (1.0, 4.0);
+/// What is late after a moment when the machine was too slow is waited for again, but no longer than this many times the limit.
+const LONGEST_WAIT: f64 = 8.0;
 /// From this factor on it is logged.
 const SLOW: f64 = 1.5;
 /// Reads that count.
@@ -28,14 +30,24 @@ const PACE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(2);
 /// Reads whose median is longer than this are twice as slow as limits allow for, which says the same.
 const TOO_SLOW: Duration = Duration::from_millis(120);
-/// How many of the moments when the machine was too slow are remembered.
-const SLOW_MOMENTS: usize = 64;
+/// How many of the moments when the machine was slow are remembered: an hour of them.
+const SLOW_MOMENTS: usize = 3600;
 
-/// The last reads, and when the machine was too slow to tell.
+/// The last reads, and when the machine was slow.
 #[derive(Debug, Default)]
 struct Reads {
     last: Mutex<VecDeque<Duration>>,
-    too_slow: Mutex<VecDeque<(Instant, String)>>,
+    slow: Mutex<VecDeque<Slow>>,
+}
+
+/// A moment when the machine was slower than limits are made for.
+#[derive(Debug)]
+struct Slow {
+    at: Instant,
+    /// By how much, whatever limits allow for.
+    factor: f64,
+    /// What shows that it was too slow to tell, if it was.
+    too_slow: Option<String>,
 }
 
 impl Reads {
@@ -46,23 +58,38 @@ impl Reads {
         }
         reads.push_back(took);
         drop(reads);
-        let figure = match self.median() {
-            _ if took >= LONGEST => format!("a read from the API server took {took:.1?} (limit {LONGEST:?})"),
-            Some(median) if median > TOO_SLOW => {
-                format!("reads from the API server took {median:.1?} (limit {TOO_SLOW:?})")
+        let median = self.median().unwrap_or(took);
+        let too_slow = match median {
+            _ if took >= LONGEST => {
+                Some(format!("a read from the API server took {took:.1?} (limit {LONGEST:?})"))
             }
-            _ => return,
+            median if median > TOO_SLOW => {
+                Some(format!("reads from the API server took {median:.1?} (limit {TOO_SLOW:?})"))
+            }
+            _ => None,
         };
-        let mut moments = self.too_slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let slowest = if took >= LONGEST { median.max(TOO_SLOW) } else { median };
+        if slowest <= NOMINAL {
+            return;
+        }
+        let mut moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
         if moments.len() == SLOW_MOMENTS {
             moments.pop_front();
         }
-        moments.push_back((Instant::now(), figure));
+        moments.push_back(Slow { at: Instant::now(), factor: times_nominal(slowest), too_slow });
     }
 
-    fn too_slow_since(&self, begin: Instant) -> Option<String> {
-        let moments = self.too_slow.lock().unwrap_or_else(PoisonError::into_inner);
-        moments.iter().rev().find(|(at, _)| *at >= begin).map(|(_, figure)| figure.clone())
+    /// The last time since then when it was too slow, and what shows that.
+    fn too_slow_since(&self, begin: Instant) -> Option<(Instant, String)> {
+        let moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = moments.iter().rev().take_while(|slow| slow.at >= begin);
+        since.find_map(|slow| Some((slow.at, slow.too_slow.clone()?)))
+    }
+
+    fn slowest_since(&self, begin: Instant) -> Option<f64> {
+        let moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = moments.iter().rev().take_while(|slow| slow.at >= begin);
+        since.map(|slow| slow.factor).max_by(f64::total_cmp)
     }
 
     fn median(&self) -> Option<Duration> {
@@ -73,9 +100,18 @@ impl Reads {
     }
 
     fn factor(&self) -> f64 {
-        let factor = |median: Duration| median.as_secs_f64() / NOMINAL.as_secs_f64();
-        self.median().map_or(FACTORS.0, factor).clamp(FACTORS.0, FACTORS.1)
+        self.median().map_or(FACTORS.0, times_nominal).clamp(FACTORS.0, FACTORS.1)
     }
+
+    fn stretched(&self, length: Duration, begin: Instant) -> Duration {
+        let by_pace = length.mul_f64(self.factor());
+        let again = self.too_slow_since(begin).map(|(at, _)| at.duration_since(begin) + length);
+        by_pace.max(again.unwrap_or_default().min(length.mul_f64(LONGEST_WAIT)))
+    }
+}
+
+fn times_nominal(read: Duration) -> f64 {
+    read.as_secs_f64() / NOMINAL.as_secs_f64()
 }
 
 /// How fast a cluster's API server answers, measured for as long as this is there.
@@ -119,7 +155,19 @@ impl Speed {
     /// What shows, if anything does, that since then the machine has been too slow for limits to mean anything: a read
     /// that took longer than its own limit, or reads that are far slower than limits allow for.
     pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
-        self.reads.too_slow_since(begin)
+        self.reads.too_slow_since(begin).map(|(_, figure)| figure)
+    }
+
+    /// How long a limit is now for what has been waited for since then: longer by the pace of the API server, and as long as it is
+    /// after a moment when the machine was too slow to tell.
+    pub fn stretched(&self, length: Duration, begin: Instant) -> Duration {
+        self.reads.stretched(length, begin)
+    }
+
+    /// By how much the machine was slower at the most since then than limits are made for, if it was; limits of the contract that
+    /// a judge reads off the clock are longer by that.
+    pub fn slowest_since(&self, begin: Instant) -> Option<f64> {
+        self.reads.slowest_since(begin)
     }
 }
 
@@ -162,8 +210,33 @@ mod tests {
     fn a_machine_that_is_too_slow_is_shown_to_be(#[case] millis: &[u64], #[case] figure: Option<&str>) {
         let (begin, reads) = (Instant::now(), Reads::default());
         millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
-        assert_eq!(reads.too_slow_since(begin).as_deref(), figure);
+        let too_slow = reads.too_slow_since(begin).map(|(_, figure)| figure);
+        assert_eq!(too_slow.as_deref(), figure);
         assert_eq!(reads.too_slow_since(Instant::now()), None, "it is fast enough since");
+    }
+
+    #[rstest]
+    #[case::fast(&[4, 5, 15], None)]
+    #[case::slow_for_a_while(&[4, 30, 45, 4, 4, 4, 4], Some(2.0))]
+    #[case::slower_than_limits_allow(&[180, 180], Some(12.0))]
+    #[case::one_that_was_late(&[4, 4, 2400, 4], Some(8.0))]
+    fn the_slowest_moment_is_remembered(#[case] millis: &[u64], #[case] factor: Option<f64>) {
+        let (begin, reads) = (Instant::now(), Reads::default());
+        millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
+        assert_eq!(reads.slowest_since(begin), factor);
+        assert_eq!(reads.slowest_since(Instant::now()), None, "nothing was read since");
+    }
+
+    #[test]
+    fn after_a_moment_that_was_too_slow_a_limit_begins_again() {
+        let limit = Duration::from_secs(10);
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let reads = Reads::default();
+        [4, 2400, 4].map(|millis| reads.add(Duration::from_millis(millis)));
+        let whole = |duration: Duration| duration.as_secs_f64().round();
+        assert_eq!(whole(reads.stretched(limit, ago(3))), 13.0, "it was too slow just now");
+        assert_eq!(whole(reads.stretched(limit, ago(100))), 80.0, "no longer than that");
+        assert_eq!(reads.stretched(limit, Instant::now()), limit, "nothing was too slow since");
     }
 
     #[test]

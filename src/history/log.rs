@@ -35,6 +35,9 @@ pub struct Header {
     pub namespace: String,
     /// The PodCliqueSets as they were sent, by name.
     pub submitted: BTreeMap<String, Value>,
+    /// By how much the machine was slower than limits are made for, at its slowest; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowness: Option<f64>,
 }
 
 impl Header {
@@ -47,6 +50,7 @@ impl Header {
             target,
             namespace: namespace.into(),
             submitted,
+            slowness: None,
         }
     }
 }

@@ -244,6 +244,12 @@ impl History {
         self.entries.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at)
     }
 
+    /// A limit of the contract by the clock, as the machine kept to it: longer where that was slow.
+    pub fn allowed(&self, limit: SignedDuration) -> SignedDuration {
+        let longer = limit.as_secs_f64() * self.header.slowness.unwrap_or(1.0).max(1.0);
+        SignedDuration::try_from_secs_f64(longer).unwrap_or(SignedDuration::MAX)
+    }
+
     /// What there was at the end.
     pub fn end(&self) -> Live {
         self.before(self.entries.len())

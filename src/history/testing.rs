@@ -30,6 +30,7 @@ impl Story {
             target,
             namespace: "ns".into(),
             submitted: BTreeMap::new(),
+            slowness: None,
         };
         Self { history: History { header, entries: Vec::new() }, now: Timestamp::UNIX_EPOCH }
     }

@@ -16,7 +16,7 @@ use conformance_history::{Change, History, Live, Pod, Version, controller, is_co
 use serde_json::Value;
 
 use super::gangs::{self, as_created};
-use super::{PATIENCE, Shown, ensure, none, premise, violation};
+use super::{Shown, ensure, none, patience, premise, violation};
 
 const OUTLIVES_ITS_GANG: Code = Code::new("outlives-its-gang");
 const GANG_RESOURCE_NEVER_MADE: Code = Code::new("gang-resource-never-made");
@@ -360,7 +360,7 @@ pub fn priority_follows(
         let mut versions =
             history.versions().filter(|version| version.uid() == text(&object["metadata"]["uid"]));
         let first = versions.find(|version| has_it(version.object))?;
-        (first.at.duration_since(asked) > PATIENCE).then(|| {
+        (first.at.duration_since(asked) > patience(history)).then(|| {
             let (kind, name) = (first.kind(), first.name());
             violation(WRONG_PRIORITY, format!("{kind} {name} got priority class {class} late"))
                 .shown_by("got it", first)

@@ -9,11 +9,11 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::startup::{Parent, parents};
 use conformance_history::{History, Live, Pod, What, list, text};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::life::health::{is_bound, is_live, is_ready};
 use crate::startup::has_started;
-use crate::{PATIENCE, none, violation};
+use crate::{none, patience, violation};
 
 const WAITS_SILENTLY: Code = Code::new("held-back-without-a-word");
 const STILL_WAITS: Code = Code::new("said-to-be-held-back-still");
@@ -98,8 +98,8 @@ enum Fault {
 }
 
 impl Fault {
-    fn violation(self) -> Violation {
-        let seconds = PATIENCE.as_secs();
+    fn violation(self, patience: SignedDuration) -> Violation {
+        let seconds = patience.as_secs();
         match self {
             Self::Unsaid(Wait { clique, parent, ready, needed }) => violation(
                 WAITS_SILENTLY,
@@ -130,8 +130,9 @@ pub fn told(history: &History, set: &str) -> Ruling {
     let mut since: BTreeMap<Fault, Timestamp> = BTreeMap::new();
     let mut late: BTreeSet<Fault> = BTreeSet::new();
     let mut ever = false;
+    let patience = patience(history);
     for entry in &history.entries {
-        late.extend(overdue(&since, entry.at));
+        late.extend(overdue(&since, entry.at, patience));
         let What::Object(recorded) = &entry.what else { continue };
         live.apply(recorded);
         if !["Pod", "PodClique"].iter().any(|kind| recorded.object["kind"] == *kind) {
@@ -160,16 +161,20 @@ pub fn told(history: &History, set: &str) -> Ruling {
             since.entry(fault).or_insert(entry.at);
         }
     }
-    late.extend(overdue(&since, history.last_at()));
-    none(late.into_iter().map(Fault::violation))?;
+    late.extend(overdue(&since, history.last_at(), patience));
+    none(late.into_iter().map(|fault| fault.violation(patience)))?;
     match ever {
         true => Ok(()),
         false => Err(Broken::NotReached(format!("no pod of {set} was held back"))),
     }
 }
 
-fn overdue(since: &BTreeMap<Fault, Timestamp>, now: Timestamp) -> impl Iterator<Item = Fault> {
-    let overdue = since.iter().filter(move |(_, since)| now.duration_since(**since) > PATIENCE);
+fn overdue(
+    since: &BTreeMap<Fault, Timestamp>,
+    now: Timestamp,
+    patience: SignedDuration,
+) -> impl Iterator<Item = Fault> {
+    let overdue = since.iter().filter(move |(_, since)| now.duration_since(**since) > patience);
     overdue.map(|(fault, _)| fault.clone())
 }
 

@@ -108,7 +108,7 @@ impl TestContext {
         let detail = json!({
             "condition": awaited.condition,
             "slowness": slowness,
-            "tooSlow": self.too_slow_since(begin),
+            "tooSlow": self.too_slow(limit, begin),
             "revision": revision,
         });
         self.mark(SharedMark::WaitRanOut, detail);
@@ -137,7 +137,7 @@ impl TestContext {
             limit: limit.name,
             seconds: begin.elapsed().as_secs_f64(),
             slowness: self.test_cluster.speed.factor(),
-            too_slow: self.too_slow_since(begin),
+            too_slow: self.too_slow(limit, begin),
             situation,
         }))
     }
@@ -159,11 +159,13 @@ impl TestContext {
         }
     }
 
-    /// What shows that a wait since then means nothing.
-    fn too_slow_since(&self, begin: Instant) -> Option<String> {
+    /// What shows that a wait since then that has run out means nothing: the machine was too slow within the time of its limit.
+    fn too_slow(&self, limit: Limit, begin: Instant) -> Option<String> {
         let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
         let is_short = self.scale < 1.0 && !self.test_cluster.short_limits_count;
-        self.test_cluster.speed.too_slow_since(begin).or_else(|| is_short.then(shortened))
+        let last = Instant::now().checked_sub(limit.length.mul_f64(self.scale));
+        let since = last.map_or(begin, |last| last.max(begin));
+        self.test_cluster.speed.too_slow_since(since).or_else(|| is_short.then(shortened))
     }
 
     /// How long a limit is for this run, and on this machine as it is now.
@@ -172,9 +174,10 @@ impl TestContext {
     }
 
     /// Waits for something for as long as the limit is; `None` if it ran out. A machine that becomes slow meanwhile makes
-    /// the limit longer.
+    /// the limit longer, and one that was too slow to tell lets it begin again.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
-        within(|| self.length(limit), wait).await
+        let (length, begin) = (limit.length.mul_f64(self.scale), Instant::now());
+        within(|| self.test_cluster.speed.stretched(length, begin), wait).await
     }
 
     /// Waits until that many pods of the workload are bound.

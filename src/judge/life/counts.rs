@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::census::Census;
 use super::health::{is_bound, is_healthy, is_live, is_ready};
-use crate::{PATIENCE, Shown, all, none, violation};
+use crate::{Shown, all, none, patience, violation};
 
 const BINDING_NOT_FOLLOWED: Code = Code::new("binding-not-followed");
 const MISCOUNTED: Code = Code::new("miscounted");
@@ -245,10 +245,10 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
             }
         }
     }
-    let end = history.last_at();
+    let (end, patience) = (history.last_at(), patience(history));
     let mut rulings = Vec::new();
     for (place, (version, bound)) in changes.iter().enumerate() {
-        let due = version.at.saturating_add(PATIENCE).unwrap_or(version.at);
+        let due = version.at.saturating_add(patience).unwrap_or(version.at);
         if changes.get(place + 1).is_some_and(|(next, _)| next.at <= due) {
             continue;
         }
@@ -262,12 +262,12 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
         rulings.push(if is_told {
             Ok(())
         } else if end <= due {
-            Err(Broken::NotReached(format!("{} was not watched for {} s", clique.name, PATIENCE.as_secs())))
+            Err(Broken::NotReached(format!("{} was not watched for {} s", clique.name, patience.as_secs())))
         } else {
             let message = format!(
                 "{bound} pods of {} were bound, and {} s later its status says otherwise",
                 clique.name,
-                PATIENCE.as_secs()
+                patience.as_secs()
             );
             let found = violation(BINDING_NOT_FOLLOWED, message).shown_by("bound", *version);
             none([told.into_iter().fold(found, |found, told| found.shown_by("its status", told))])

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::gang_resources::is_gang_resource;
-use crate::{PATIENCE, Shown, ensure, violation};
+use crate::{Shown, ensure, patience, violation};
 
 const WAITS_SILENTLY: Code = Code::new("waits-without-a-reason");
 const STILL_WAITS: Code = Code::new("reason-outlives-the-wait");
@@ -107,13 +107,14 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
     let nothing = || Broken::NotReached(format!("there was nothing to say of PodGang {}", gang.name));
     let since = since.ok_or_else(nothing)?;
     let words = words(history, gang, why);
-    let in_time = |version: &Version<'_>| version.at.duration_since(since.at) <= PATIENCE;
+    let patience = patience(history);
+    let in_time = |version: &Version<'_>| version.at.duration_since(since.at) <= patience;
     let is_told = history
         .versions()
         .filter(in_time)
         .any(|version| version.change != Change::Deleted && !saying(version.object, gang, &words).is_empty());
-    if !is_told && history.last_at().duration_since(since.at) <= PATIENCE {
-        return Err(Broken::NotReached(format!("it was not watched for {} s", PATIENCE.as_secs())));
+    if !is_told && history.last_at().duration_since(since.at) <= patience {
+        return Err(Broken::NotReached(format!("it was not watched for {} s", patience.as_secs())));
     }
     ensure(is_told, || {
         let what = match why {
@@ -122,7 +123,7 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
         };
         let message = format!(
             "within {} s no condition of PodGang {} or its PodCliqueSet says {what}",
-            PATIENCE.as_secs(),
+            patience.as_secs(),
             gang.name
         );
         violation(WAITS_SILENTLY, message).shown_by("since", since)
@@ -141,14 +142,15 @@ fn still(history: &History, gang: &Gang, words: &BTreeSet<String>, ended: usize,
     let Some(since) = history.entries.get(ended.saturating_sub(1)).map(|entry| entry.at) else {
         return Ok(());
     };
-    let at = history.entries.iter().position(|entry| entry.at.duration_since(since) > PATIENCE);
+    let patience = patience(history);
+    let at = history.entries.iter().position(|entry| entry.at.duration_since(since) > patience);
     let live = at.map_or_else(|| history.end(), |place| history.before(place));
     let left: Vec<_> = live
         .all()
         .flat_map(|object| saying(object, gang, words).into_iter().map(move |found| (object, found)))
         .collect();
     if !left.is_empty() && at.is_none() {
-        return Err(Broken::NotReached(format!("it was not watched for {} s", PATIENCE.as_secs())));
+        return Err(Broken::NotReached(format!("it was not watched for {} s", patience.as_secs())));
     }
     crate::none(left.into_iter().map(|(object, found)| {
         let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));

@@ -13,7 +13,7 @@ use conformance_history::{Change, History, Live, Mark, Pod, SharedMark, Version,
 use super::health::{is_bound, is_live, is_ready};
 use super::updates::is_as_asked;
 use crate::binding::{bindings, others_untouched};
-use crate::{PATIENCE, Shown, ensure, none, violation};
+use crate::{Shown, ensure, none, patience, violation};
 
 const SCALE_DIFFERS: Code = Code::new("scale-says-otherwise");
 const ADMITTED_IN_SILENCE: Code = Code::new("below-the-minimum-in-silence");
@@ -230,7 +230,7 @@ pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: 
     let late = beyond.filter_map(|pod| {
         let ends = |version: &Version<'_>| version.change == Change::Deleted || !is_live(version.pod());
         let end = history.pods().find(|version| version.uid() == pod.uid() && ends(version));
-        let is_late = end.is_none_or(|end| end.at.duration_since(begun) > PATIENCE);
+        let is_late = end.is_none_or(|end| end.at.duration_since(begun) > patience(history));
         is_late.then(|| {
             let message =
                 format!("{} was not taken at once when {group} was scaled in to {}", pod.name(), said(size));
@@ -291,7 +291,7 @@ pub fn nothing_bound_in_vain(history: &History, group: &str) -> Ruling {
         let gone = gone_since(index, made.revision())?;
         gone_since(index, version.revision())?;
         let heard = made.at.duration_since(gone);
-        (heard > PATIENCE).then(|| {
+        (heard > patience(history)).then(|| {
             let message = format!(
                 "{} was made {} s after replica {index} of {group} was gone, and bound",
                 pod.name(),

@@ -1,6 +1,7 @@
 //! What a recycle has to be like: when it comes, what it takes, what it leaves (TERM).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::Duration;
 
 use conformance_contract::names;
@@ -33,8 +34,11 @@ const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
 
 /// API times have whole seconds.
 const ROUNDED: SignedDuration = SignedDuration::from_secs(1);
-/// What a controller may take until the first deletion.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+
+/// What a controller may take until the first deletion; on a slow machine it is longer.
+fn patience(history: &History) -> SignedDuration {
+    history.allowed(SignedDuration::from_secs(10))
+}
 
 /// The recycles of a scope that are its own: those of a group's replica that go with the whole PodCliqueSet replica are
 /// that one's.
@@ -71,7 +75,9 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
                 let message = format!("{scope} was recycled, and was not breached");
                 Some(violation(RECYCLED_UNBREACHED, message).shown_by("first deletion", begun))
             }
-            Some(breach) => untimely(scope, breach.since, begun, delay),
+            Some(breach) => {
+                untimely(scope, breach.since, begun, delay..delay.saturating_add(patience(history)))
+            }
         }
     });
     let last = history.last_at();
@@ -79,7 +85,7 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
         breaches.iter().filter(|breach| !recycled.iter().any(|recycle| leads_to(breach, recycle)));
     let of_breaches = of_breaches.filter_map(|breach| {
         let lasted = breach.until.map_or(last, |until| until.at).duration_since(breach.since.at);
-        (lasted > delay + PATIENCE).then(|| {
+        (lasted > delay.saturating_add(patience(history))).then(|| {
             let message = format!("{scope} was breached for {} s and was not recycled", lasted.as_secs());
             violation(NOT_RECYCLED, message).shown_by("breached since", breach.since)
         })
@@ -91,14 +97,14 @@ fn untimely(
     scope: &Scope,
     since: Version<'_>,
     begun: Version<'_>,
-    delay: SignedDuration,
+    in_time: Range<SignedDuration>,
 ) -> Option<Violation> {
     // Whichever of the two the recorder was told of late.
     let (most, least) =
         (begun.at.duration_since(since.happened()), begun.happened().duration_since(since.at));
-    let (code, after) = if most < delay - ROUNDED {
+    let (code, after) = if most < in_time.start - ROUNDED {
         (RECYCLED_EARLY, most)
-    } else if least > delay + PATIENCE {
+    } else if least > in_time.end {
         (RECYCLED_LATE, least)
     } else {
         return None;
@@ -106,7 +112,7 @@ fn untimely(
     let message = format!(
         "{scope} was recycled {:.1} s after it was breached; its termination delay is {:.1} s",
         after.as_secs_f64(),
-        delay.as_secs_f64()
+        in_time.start.as_secs_f64()
     );
     Some(violation(code, message).shown_by("breached since", since).shown_by("first deletion", begun))
 }
@@ -321,7 +327,7 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Versi
         let (kind, about) = (of_object("kind"), of_object("name"));
         let note = [&event["note"], &event["message"]].map(text).concat();
         let mut words = note.split(|c: char| !c.is_ascii_alphanumeric());
-        let is_near = version.at.duration_since(begun.at).abs() <= PATIENCE;
+        let is_near = version.at.duration_since(begun.at).abs() <= patience(history);
         is_near
             && TELLING.contains(&&*kind)
             && about.starts_with(&replica.set)

@@ -12,12 +12,12 @@ use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica, clique_template, floor, replicas};
 use conformance_expect::{schedulers, startup};
 use conformance_history::{Change, History, Live, Pod, SharedMark, Version, count, list, text};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::generations::taken_away;
 use super::health::{is_bound, is_live, is_ready};
-use crate::{PATIENCE, Shown, ensure, none, violation};
+use crate::{Shown, ensure, none, patience, violation};
 
 const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
 const PARENT_DOWN: Code = Code::new("turn-before-its-parents-stand");
@@ -810,7 +810,7 @@ fn references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation
                 let unmade =
                     unmade.map(|pod| format!("PodGang {name} refers to {pod}, which was not there yet"));
                 let late = old.iter().find(|pod| {
-                    gone.get(*pod).is_some_and(|gone| version.at.duration_since(gone.at) > PATIENCE)
+                    gone.get(*pod).is_some_and(|gone| version.at.duration_since(gone.at) > patience(history))
                 });
                 let late =
                     late.map(|pod| format!("PodGang {name} referred to {pod} for long after it was gone"));
@@ -1010,7 +1010,7 @@ fn made_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling 
             && !scene.set()["status"]["updateProgress"]["updateEndedAt"].is_null()
             && scene.set()["spec"]["updateStrategy"]["type"] == "OnDelete"
             && is_said_since(scene, changed);
-        let is_late = version.at.duration_since(changed.at) > PATIENCE;
+        let is_late = version.at.duration_since(changed.at) > patience(history);
         if (is_told || is_late) && scene.is_old(version.pod()) {
             let message = format!("{} was made with an old template", version.name());
             violations.push(violation(OLD_MADE, message).shown_by("made", version));
@@ -1035,7 +1035,7 @@ pub fn ended_at_once(history: &History, set: &str) -> Ruling {
     let ended =
         versions.find(|version| !version.object["status"]["updateProgress"]["updateEndedAt"].is_null());
     let after = ended.map(|ended| ended.at.duration_since(begin.at));
-    ensure(after.is_some_and(|after| after <= PATIENCE), || {
+    ensure(after.is_some_and(|after| after <= patience(history)), || {
         let message = format!("the update of {set} was not said to have ended at once");
         violation(NOT_ENDED, message).shown_by("template changed", begin)
     })
@@ -1126,7 +1126,7 @@ pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
         }
         let clique = version.pod().pod_clique().unwrap_or_default();
         let are = scene.pods_of(clique).len() + 1;
-        let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at));
+        let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at, patience(history)));
         if let Some(size) = size.filter(|size| are > *size) {
             let message =
                 format!("{} is one of {are} pods of {clique}, which should have {size}", version.name());
@@ -1137,10 +1137,10 @@ pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
 }
 
 /// The largest of the sizes that were asked for then, or shortly before.
-fn largest(sizes: &[(Timestamp, usize)], then: Timestamp) -> Option<usize> {
+fn largest(sizes: &[(Timestamp, usize)], then: Timestamp, before: SignedDuration) -> Option<usize> {
     let ends = sizes.iter().skip(1).map(|(begun, _)| Some(*begun)).chain([None]);
     let known = sizes.iter().zip(ends);
-    let recent = known.filter(|(_, end)| end.is_none_or(|end| then.duration_since(end) <= PATIENCE));
+    let recent = known.filter(|(_, end)| end.is_none_or(|end| then.duration_since(end) <= before));
     recent.map(|((_, size), _)| *size).max()
 }
 

@@ -239,8 +239,11 @@ fn gangs_as_they_were() {
     assert!(wrong(begun().modified(gang("h", 1, &["0a1"]))).contains("is gone, or another one"));
     assert!(wrong(begun().modified(gang("g", 2, &["0a1"]))).contains("has other minimums"));
     assert!(wrong(begun().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7, which was not there yet"));
-    let late = begun().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
-    assert!(wrong(late).contains("0a0 for long after it was gone"));
+    let late = || begun().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
+    assert!(wrong(late()).contains("0a0 for long after it was gone"));
+    let mut on_a_slow_machine = late().end();
+    on_a_slow_machine.header.slowness = Some(1.5);
+    assert_eq!(gangs_stay(&on_a_slow_machine, "w"), Ok(()));
 }
 
 #[test]
