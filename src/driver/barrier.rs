@@ -18,7 +18,7 @@ use conformance_expect::{Gang, schedulers};
 use conformance_history::{SharedMark, condition, is_of_canary, text};
 use serde_json::{Value, json};
 
-use super::limits;
+use super::limits::{self, Limit};
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
@@ -56,6 +56,19 @@ impl TestContext {
         }
         self.mark(SharedMark::SchedulerPassed, Value::Null);
         Ok(())
+    }
+
+    /// How long what fits may wait that the scheduler has looked at before, or had at hand when it had its pass: what it has not
+    /// bound by then, it binds at its next try or not at all.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if a scheduler that works in sessions does not bind a canary in a later one.
+    pub async fn another_try(&self) -> Result<Limit, Stop> {
+        if schedulers::of(self.target).works_in_sessions() {
+            self.canaries().await?;
+            return Ok(limits::LATER_SESSION);
+        }
+        Ok(limits::ANOTHER_TRY)
     }
 
     /// Deletes the canaries, their gang resources included, and waits until they are gone.

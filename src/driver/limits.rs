@@ -23,8 +23,8 @@ pub const SCHEDULING: Limit = seconds("scheduling", 30);
 /// A scheduler that has had its pass tries a gang once more, for which there is room. kube-scheduler's longest pause between two
 /// tries is 10 s.
 pub const ANOTHER_TRY: Limit = seconds("another try", 15);
-/// The same of a scheduler that works in sessions, one every second or two.
-pub const NEXT_SESSIONS: Limit = seconds("next sessions", 5);
+/// The same of a scheduler that works in sessions, one every second or two, when a canary has shown that there was a later one.
+pub const LATER_SESSION: Limit = seconds("later session", 3);
 /// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
 pub const RETRIES: Limit = seconds("retries", 90);
 /// Garbage collection ends.

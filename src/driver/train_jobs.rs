@@ -148,10 +148,7 @@ impl TestContext {
         train_job: &str,
         count: usize,
     ) -> Result<(), Stop> {
-        let limit = match schedulers::of(self.target).works_in_sessions() {
-            true => limits::NEXT_SESSIONS,
-            false => limits::ANOTHER_TRY,
-        };
+        let limit = self.another_try().await?;
         self.until_bound_within(clause, train_job, count, limit).await
     }
 

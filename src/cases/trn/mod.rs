@@ -1,5 +1,9 @@
 //! Kubeflow TrainJobs (`run --trainjob`).
 
+use conformance_contract::ruling::Ruling;
+use conformance_history::{History, SharedMark};
+use conformance_judge::train_jobs;
+
 pub(crate) mod everything_gone;
 pub(crate) mod fits_whole;
 pub(crate) mod initializer;
@@ -20,3 +24,13 @@ pub(crate) mod room_given_back;
 pub(crate) mod second_job_short;
 pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
+
+/// A TrainJob that lacks something is not bound at all until the barrier, and says why; at the end, when it lacks nothing, it is
+/// bound whole.
+fn waited_whole(history: &History, train_job: &str) -> Ruling {
+    let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+    let units = train_jobs::units(history, train_job)?;
+    train_jobs::never(history, &units, Some(barrier))?;
+    train_jobs::says_why(history, train_job)?;
+    train_jobs::whole(&history.end(), &units)
+}

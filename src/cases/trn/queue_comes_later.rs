@@ -5,8 +5,10 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, train_jobs};
+use conformance_history::History;
+use conformance_judge::finding;
+
+use super::waited_whole;
 
 /// TRN-03, of a TrainJob that waits for its queue.
 pub(crate) const CASE: Case = Case::new(
@@ -30,11 +32,5 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-03", || {
-        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
-        let units = train_jobs::units(history, NAME)?;
-        train_jobs::never(history, &units, Some(barrier))?;
-        train_jobs::says_why(history, NAME)?;
-        train_jobs::whole(&history.end(), &units)
-    })]
+    vec![finding("TRN-03", || waited_whole(history, NAME))]
 }
