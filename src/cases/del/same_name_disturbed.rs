@@ -12,7 +12,7 @@ use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{binding, finding};
+use conformance_judge::{binding, finding, gang_resources};
 use conformance_proxy::Action;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use super::same_name_again::nothing_survived;
 use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed, gang_resources_watched};
 
-/// Mark: the scheduler heard late of gang resources: `{"rules", "times"}`.
+/// Mark: the scheduler heard late of gang resources: `{"set", "rules", "times"}`.
 const LATE: MarkName = MarkName::of_case("the scheduler heard late of gang resources");
 
 /// DEL-08, with late watches, refusals and lost answers.
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let late = gang_resources_watched(test, &format!("*{}*", set_name(before)), &late).await?;
     again(test, before).await?;
     let times: u64 = late.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum();
-    test.mark(LATE, json!({"rules": late.len(), "times": times}));
+    test.mark(LATE, json!({"set": set_name(before), "rules": late.len(), "times": times}));
     Ok(())
 }
 
@@ -86,9 +86,11 @@ fn judge(history: &History) -> Vec<Finding> {
         }
         disturbances::took_place(history)?;
         let (_, late) = history.reached(LATE)?;
-        match late.detail["times"] == 0 && late.detail["rules"] != 0 {
-            true => Err(Broken::NotReached("no change of a gang resource came late to the scheduler".into())),
-            false => Ok(()),
+        if late.detail["times"] != 0 || late.detail["rules"] == 0 {
+            return Ok(());
         }
+        let last = late.detail["set"].as_str().unwrap_or_default();
+        gang_resources::were_made(history, &history.gangs(last)?)?;
+        Err(Broken::NotReached("no change of a gang resource came late to the scheduler".into()))
     })]
 }
