@@ -1,6 +1,6 @@
-//! 4 nodes x 8 GPUs; in order a leader and a scaling group of 2 replicas, of which one is in the base, of 1 worker each, and
-//! another clique of 1, each pod x 8 GPUs: room for exactly all. Simulated nodes leave their containers unstarted, so
-//! nothing that is waited for is Ready before the harness says so of the leader, which then breaks.
+//! 5 nodes x 8 GPUs; in order a leader of 2 pods and a scaling group of 2 replicas, of which one is in the base, of 1 worker each,
+//! and another clique of 1, each pod x 8 GPUs: room for exactly all. Simulated nodes leave their containers unstarted, so
+//! nothing that is waited for is Ready before the harness says so of the leader, one pod after the other, which then breaks.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -10,6 +10,7 @@ use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
 use conformance_expect::scopes::replicas;
 use conformance_history::{History, MarkName};
+use conformance_judge::life::health::is_ready;
 use conformance_judge::life::termination;
 use conformance_judge::{binding, finding, startup_wait};
 use serde_json::Value;
@@ -34,18 +35,27 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["START-05", "START-08", "START-09"])
-.nodes(&[nodes(4).gpus(8)]);
+.nodes(&[nodes(5).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     let bound = Awaited::demanded_by("START-05", "all pods bound, though none is Ready");
-    test.until(bound, SCHEDULING, |live| live.bound() == 4).await?;
+    test.until(bound, SCHEDULING, |live| live.bound() == 5).await?;
     test.mark(BOUND, Value::Null);
     let told = Awaited::demanded_by(
         "START-09",
         "told which PodCliques are waited for, and how many of them are Ready",
     );
     test.until(told, REACTION, |live| startup_wait::is_true(live, SET, &[])).await?;
+    if let Some(one) = test.pods_of(FIRST).first() {
+        test.pod_becomes(one, Containers::Ready).await?;
+    }
+    let told = Awaited::demanded_by("START-09", format!("told that one of two pods of {FIRST} is Ready"));
+    test.until(told, REACTION, |live| {
+        let ready = live.pods().filter(|pod| pod.pod_clique() == Some(FIRST) && is_ready(*pod)).count();
+        ready == 1 && startup_wait::is_true(live, SET, &[])
+    })
+    .await?;
     let before = test.look(|live| startup_wait::said(live, SET));
     become_all(test, FIRST, Containers::Ready).await?;
     let over = Awaited::demanded_by("START-09", format!("told no longer that {FIRST} is waited for"));

@@ -1,6 +1,6 @@
 //! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first replica is scaled
 //! out, and breached; then the delay is cut to 2 s. The second replica is breached, and scaled in at once. At last the clique
-//! that was scaled out is deleted by hand.
+//! that was scaled out is deleted by hand, and the set while the clock of its replica runs.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::violation::Code;
@@ -8,15 +8,16 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
-use conformance_history::{History, MarkName, condition, count};
+use conformance_history::{Change, History, MarkName, condition, count};
 use conformance_judge::life::{generations, termination};
-use conformance_judge::{Shown, binding, ensure, finding, violation};
+use conformance_judge::{Shown, binding, cleanup, ensure, finding, none, violation};
 use serde_json::{Value, json};
 
 use super::replica;
 
 const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("recycled-before-the-change");
 const RECYCLED_LATE: Code = Code::new("recycled-late-after-the-change");
+const MADE_AFTER_DELETION: Code = Code::new("made-after-the-deletion");
 const OTHER_REPLICAS: Code = Code::new("came-back-with-other-replicas");
 
 /// Mark: the delay is 2 s from here on.
@@ -27,6 +28,8 @@ const SCALED_IN: MarkName = MarkName::of_case("replica scaled in while its clock
 const BY_HAND: MarkName = MarkName::of_case("clique deleted by hand");
 /// Mark: it is back.
 const BACK: MarkName = MarkName::of_case("clique back");
+/// Mark: a clock runs, and the set is about to be deleted.
+const LAST: MarkName = MarkName::of_case("set deleted while a clock runs");
 
 const SET: &str = "revised";
 const WORKER: &str = "revised-0-worker";
@@ -34,7 +37,7 @@ const SIDE: &str = "revised-0-side";
 
 /// TERM-15.
 pub(crate) const CASE: Case = Case::new(
-    "A changed delay counts for a clock that runs, scale-in ends a clock, and a clique deleted by hand comes back as it was",
+    "A changed delay counts for a clock that runs, scale-in and deletion end one, and a clique deleted by hand comes back as it was",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -42,6 +45,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
     test.submit(SET).await?;
     test.until_started(SET).await?;
     test.scale("PodClique", WORKER, 3).await?;
@@ -70,7 +74,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.mark(BACK, Value::Null);
-    Ok(())
+    crash(test, SIDE).await?;
+    until_breached(test, SIDE).await?;
+    test.mark(LAST, Value::Null);
+    test.delete("PodCliqueSet", SET).await?;
+    test.until_nothing_left().await
 }
 
 async fn crash(test: &TestContext, clique: &str) -> Result<(), Stop> {
@@ -133,6 +141,12 @@ fn judge(history: &History) -> Vec<Finding> {
             .collect();
         let others: Vec<_> = others.iter().map(String::as_str).collect();
         binding::others_untouched(&history.upto(back), by_hand, &others)?;
-        history.reached(BACK).map(drop)
+        history.reached(BACK)?;
+        let (last, _) = history.reached(LAST)?;
+        none(history.pods().filter(|pod| pod.index > last && pod.change == Change::Added).map(|made| {
+            let message = format!("{} was made when the set was deleted", made.name());
+            violation(MADE_AFTER_DELETION, message).shown_by("made", made)
+        }))?;
+        cleanup::nothing_left(history)
     })]
 }

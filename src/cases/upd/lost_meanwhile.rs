@@ -1,11 +1,13 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, of which one is needed, each with a GPU. Its template changes, and when a
-//! pod of the first replica has been replaced one of the second is lost; then it changes again.
+//! pod of the first replica has been replaced one of the second is lost. Then it changes three times more, and once again each
+//! time: when a pod has been replaced, before any can have been, and when one replica is through.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::life::health::is_ready;
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
@@ -40,6 +42,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_begun(test, "3").await?;
     test.revise(SET, "4").await?;
     test.until_updated(SET, "UPD-10").await?;
+    test.revise(SET, "5").await?;
+    test.revise(SET, "6").await?;
+    until_through(test, "6").await?;
+    test.revise(SET, "7").await?;
+    test.until_updated(SET, "UPD-10").await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
 }
@@ -49,6 +56,18 @@ async fn until_begun(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let begun = Awaited::demanded_by("UPD-02", format!("a pod of revision {revision}"));
     test.until(begun, limits::SCHEDULING, |live| {
         live.pods().any(|pod| pod.pod_clique() == Some(CLIQUES[0]) && is_of_revision(pod, revision))
+    })
+    .await
+}
+
+/// Waits until the pods of one replica are all of that revision, and Ready.
+async fn until_through(test: &TestContext, revision: &str) -> Result<(), Stop> {
+    let through = Awaited::demanded_by("UPD-02", format!("a replica of revision {revision}"));
+    test.until(through, limits::SCHEDULING, |live| {
+        CLIQUES.iter().any(|clique| {
+            let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique)).peekable();
+            pods.peek().is_some() && pods.all(|pod| is_of_revision(pod, revision) && is_ready(pod))
+        })
     })
     .await
 }

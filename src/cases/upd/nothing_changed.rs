@@ -1,5 +1,5 @@
 //! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first, the
-//! replicas in it several times in a row; then a label, an annotation and the pod spec of the canary's template, one after the
+//! replicas in it several times in a row and its bounds for autoscaling among that; then a label, an annotation and the pod spec of the canary's template, one after the
 //! other.
 
 use conformance_contract::ruling::{Broken, Finding};
@@ -51,6 +51,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for replicas in [5, 2, 4, 3] {
         test.change_templates(SET, |clique| clique["spec"]["replicas"] = json!(replicas)).await?;
     }
+    test.change_templates(SET, |clique| clique["spec"]["autoScalingConfig"]["maxReplicas"] = json!(7))
+        .await?;
     // What the webhook and the API server fill in anyway.
     let unchanged = test.change_templates(SET, |clique| {
         clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
