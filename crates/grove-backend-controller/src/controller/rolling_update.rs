@@ -73,12 +73,23 @@ impl<K: Clone + PartialEq> Units<K> {
         if turns.current.as_ref().is_some_and(|current| self.is_old(current)) {
             return None;
         }
-        let (up, old) = (self.count(|unit| unit.up), self.count(|unit| unit.old));
+        let old = self.count(|unit| unit.old);
         let replaced = self.count(|unit| unit.up && !unit.old);
         let is_answered = replaced >= turns.count().min(self.wanted.saturating_sub(old));
-        let floor = self.min.min(self.wanted.saturating_sub(1));
-        let may = is_answered && up > floor;
+        let may = is_answered && self.can_spare_one(|_| false);
         self.present.iter().find(|unit| may && unit.old && unit.up).map(|unit| &unit.key)
+    }
+
+    /// Whether the one whose turn it is may still go: in the meantime others may have gone, or be `leaving` without being seen to.
+    pub(super) fn may_still_go(&self, key: &K, leaving: impl Fn(&K) -> bool) -> bool {
+        let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
+        self.is_old(key) && (!is_up || self.can_spare_one(leaving))
+    }
+
+    /// Whether one that is up may go, and as many stay up as have to.
+    fn can_spare_one(&self, leaving: impl Fn(&K) -> bool) -> bool {
+        let floor = self.min.min(self.wanted.saturating_sub(1));
+        self.count(|unit| unit.up && !leaving(&unit.key)) > floor
     }
 
     /// Whether all are new, and as many up as before the update and as the minimum asks.
@@ -173,6 +184,23 @@ mod tests {
         #[case] done: bool,
     ) {
         assert_eq!(units(present, wanted, min).is_done(&turns(before)), done);
+    }
+
+    #[rstest::rstest]
+    #[case::as_it_was("oo", 2, 1, &[], true)]
+    #[case::the_other_is_down_by_now("oO", 2, 1, &[], false)]
+    #[case::the_other_is_leaving("oo", 2, 1, &[1], false)]
+    #[case::one_of_three_is_leaving("ooo", 3, 1, &[1], true)]
+    #[case::it_is_down_itself("OO", 2, 1, &[], true)]
+    #[case::it_is_new("no", 2, 1, &[], false)]
+    fn a_turn_that_was_given_waits_where_another_has_gone(
+        #[case] present: &str,
+        #[case] wanted: usize,
+        #[case] min: usize,
+        #[case] leaving: &[usize],
+        #[case] goes: bool,
+    ) {
+        assert_eq!(units(present, wanted, min).may_still_go(&0, |key| leaving.contains(key)), goes);
     }
 
     #[test]

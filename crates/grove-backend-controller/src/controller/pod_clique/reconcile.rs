@@ -156,7 +156,7 @@ impl Clique<'_> {
         // Those of the next generation take their indexes.
         let is_anew = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
-        let due = if plan.delete.is_empty() { self.due_in_update() } else { Vec::new() };
+        let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
         let replaced = pods.iter().filter(|pod| is_live(pod) && due.contains(&pod.name_any()));
         let replaced: Vec<_> = replaced.filter(undeleted).collect();
         if self.context.faults.update_takes_gang && !replaced.is_empty() {
@@ -196,7 +196,7 @@ impl Clique<'_> {
 
     /// The pods that an update takes down now: that of the present turn, and those that are old and not Ready. Those of a
     /// scaling group go with their replica.
-    fn due_in_update(&self) -> Vec<String> {
+    fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
         if !is_standalone || !is_in_turn(self.pcs, self.pclq, &self.context.faults) {
             return Vec::new();
@@ -204,7 +204,10 @@ impl Clique<'_> {
         let view = CliqueView::of(&self.context.caches, self.pcs, Arc::new(self.pclq.clone()));
         let Some(view) = view.filter(CliqueView::makes_new_pods) else { return Vec::new() };
         let units = view.units();
-        let in_turn = view.turns(self.pcs).current.filter(|current| units.is_old(current));
+        let is_leaving = |pod: &Arc<Pod>| pod.uid().is_some_and(|uid| unseen.deleted.contains(&uid));
+        let leaving: Vec<_> = pods.iter().filter(|pod| is_leaving(pod)).map(|pod| pod.name_any()).collect();
+        let in_turn = view.turns(self.pcs).current;
+        let in_turn = in_turn.filter(|pod| units.may_still_go(pod, |pod| leaving.contains(pod)));
         let faults = &self.context.faults;
         let all = units.present.iter().filter(|unit| unit.old && faults.update_takes_all);
         let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
