@@ -1,12 +1,12 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, of which one is needed, each with a GPU. Its template changes, and when a
 //! pod of the first replica has been replaced one of the second is lost. Then it changes three times more, and once again each
-//! time: when a pod has been replaced, before any can have been, and when one replica is through.
+//! time: when a pod has been replaced, at once, and when one replica is through.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
-use conformance_history::{History, MarkName, SharedMark};
+use conformance_history::{History, MarkName, Pod, SharedMark};
 use conformance_judge::life::health::is_ready;
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
@@ -64,10 +64,10 @@ async fn until_begun(test: &TestContext, revision: &str) -> Result<(), Stop> {
 async fn until_through(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let through = Awaited::demanded_by("UPD-02", format!("a replica of revision {revision}"));
     test.until(through, limits::SCHEDULING, |live| {
-        CLIQUES.iter().any(|clique| {
-            let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique)).peekable();
-            pods.peek().is_some() && pods.all(|pod| is_of_revision(pod, revision) && is_ready(pod))
-        })
+        let is_new = |pod: &Pod<'_>| is_of_revision(*pod, revision) && is_ready(*pod);
+        let new =
+            |clique: &str| live.pods().filter(|pod| pod.pod_clique() == Some(clique)).filter(is_new).count();
+        CLIQUES.iter().any(|clique| new(clique) == 2)
     })
     .await
 }

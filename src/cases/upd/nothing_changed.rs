@@ -1,6 +1,6 @@
-//! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first, the
-//! replicas in it several times in a row and its bounds for autoscaling among that; then a label, an annotation and the pod spec of the canary's template, one after the
-//! other.
+//! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first, its replicas
+//! several times in a row and the limits of its autoscaler among that; then a label, an annotation and the pod spec of the
+//! canary's template, one after the other.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};

@@ -161,16 +161,18 @@ impl<'a> Scene<'a> {
 
     /// What a clique lacks to be new, there and Ready.
     fn lacks(&self, clique: &Clique) -> Option<String> {
-        let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
+        let pods = self.pods_of(&clique.name);
         let old = pods.iter().find(|pod| self.is_old(**pod));
+        old.map(|old| format!("{} is old", old.name())).or_else(|| self.lacks_pods(clique))
+    }
+
+    /// What a clique lacks to be there and Ready, old or new.
+    fn lacks_pods(&self, clique: &Clique) -> Option<String> {
+        let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
         let unready = pods.iter().find(|pod| !is_ready(**pod));
-        if let Some(old) = old {
-            Some(format!("{} is old", old.name()))
-        } else if let Some(unready) = unready {
-            Some(format!("{} is not Ready", unready.name()))
-        } else {
+        unready.map(|unready| format!("{} is not Ready", unready.name())).or_else(|| {
             (pods.len() != size).then(|| format!("{} has {} of {size} pods", clique.name, pods.len()))
-        }
+        })
     }
 
     fn is_available(&self, group: &ScalingGroup, j: usize) -> bool {
@@ -425,18 +427,23 @@ fn taken_in_vain(taken: &Taken<'_>) -> Violation {
 }
 
 /// One replica of the PodCliqueSet at a time: the status names exactly that, no other in which something was taken has a pod
-/// missing, old or not Ready, and none before it has an old one, unless this one is down anyway (UPD-03).
+/// missing, old or not Ready, and none before it has an old one, unless this one is down anyway, or was in its turn when templates
+/// changed again (UPD-03, UPD-10). What an earlier change has left in the middle has to be whole again first, old or not.
 ///
 /// # Errors
 /// A violation per deletion that is out of order, or not told.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut in_the_middle: BTreeSet<usize> = BTreeSet::new();
     let mut violations = Vec::new();
+    let told_in_turn = |set: &Value| {
+        let told = list(&set["status"]["updateProgress"]["currentlyUpdating"]).iter();
+        told.filter_map(|told| count(&told["replicaIndex"])).collect::<Vec<_>>()
+    };
     for taken in taken(history, set) {
         let Some(own) = taken.replica() else { continue };
         let (scene, update, name) = (&taken.scene, taken.scene.update, taken.pod.name());
-        let told = list(&scene.set()["status"]["updateProgress"]["currentlyUpdating"]);
-        let told: Vec<_> = told.iter().filter_map(|told| count(&told["replicaIndex"])).collect();
+        let told = told_in_turn(scene.set());
         if told != [own] {
             let message =
                 format!("{name} was taken down while the replicas in their turn were said to be {told:?}");
@@ -449,12 +456,20 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
                 || cliques.iter().any(|clique| scene.count(&clique.name, is_ready) < clique.min)
         };
         let first_of_it = touched.insert((update, own));
-        let goes_first = first_of_it && all.get(own).is_some_and(is_down);
+        let goes_on = scene.changed.is_some_and(|changed| told_in_turn(changed.object) == [own]);
+        let goes_first = first_of_it && (goes_on || all.get(own).is_some_and(is_down));
+        in_the_middle.insert(own);
         for other in all.iter().filter(|other| other.index != own) {
             let has_turned = touched.contains(&(update, other.index));
             let is_due = other.index < own && !goes_first && first_of_it;
-            let lack = scene.cliques(other).iter().find_map(|clique| scene.lacks(clique));
-            if let Some(lack) = lack.filter(|_| has_turned || is_due) {
+            let cliques = scene.cliques(other);
+            let down = cliques.iter().find_map(|clique| scene.lacks_pods(clique));
+            if down.is_none() {
+                in_the_middle.remove(&other.index);
+            }
+            let is_left = in_the_middle.contains(&other.index);
+            let lack = cliques.iter().find_map(|clique| scene.lacks(clique)).filter(|_| has_turned || is_due);
+            if let Some(lack) = lack.or(down.filter(|_| is_left)) {
                 let message =
                     format!("{name} was taken down while replica {} was not through: {lack}", other.index);
                 violations.push(violation(REPLICAS_OVERLAP, message).shown_by("taken down", taken.at));

@@ -161,6 +161,13 @@ fn one_replica_after_the_other() {
     assert!(message(one_replica_at_a_time(&untold, "w")).contains("said to be [1]"));
     let both = replaced(replaced(begin(0), "0a0").modified(of_both("2", turn(1))), "1a0").end();
     assert!(message(one_replica_at_a_time(&both, "w")).contains("replica 0 was not through: 0a1 is old"));
+    let through =
+        || PODS.iter().fold(begin(0), |story, name| replaced(story, name)).modified(of_both("2", turn(1)));
+    let goes_on = through().modified(of_both("3", turn(1)));
+    assert_eq!(one_replica_at_a_time(&gone(goes_on, "1a0").end(), "w"), Ok(()), "it was in its turn already");
+    let left = gone(through(), "1a0").modified(of_both("3", turn(1))).modified(of_both("3", turn(0)));
+    let left = message(one_replica_at_a_time(&gone(left, "0a0-new").end(), "w"));
+    assert!(left.contains("replica 1 was not through: w-1-a has 1 of 2 pods"), "{left}");
 }
 
 #[test]
