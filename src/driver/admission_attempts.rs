@@ -18,6 +18,8 @@ use crate::diagnostics;
 use crate::limits::{Limit, PACE};
 
 const DRY: &str = "?dryRun=All";
+/// How often an update is sent again that met a write of somebody else's.
+const CONFLICTS: usize = 10;
 const STRICT: &str = "?fieldValidation=Strict";
 
 /// The backends that an operator may have beside the target's, a column of each, in the order in which it is asked for
@@ -120,15 +122,27 @@ impl TestContext {
 
     async fn send_updates(&self, name: &str, attempts: &[Attempt], query: &str) -> Result<(), Stop> {
         for attempt in attempts {
-            let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
-            let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
-            let mut edited = stored.clone();
-            attempt.edit.apply(&mut edited);
-            let patch = difference(&stored, &edited);
-            let reply = self.ask(Method::PATCH, &format!("/{name}{query}"), &patch).await?;
+            let mut reply = self.send_update(name, attempt, query).await?;
+            for _ in 0..CONFLICTS {
+                if reply.code == http::StatusCode::CONFLICT {
+                    reply = self.send_update(name, attempt, query).await?;
+                }
+            }
             self.note(attempt, &reply);
         }
         Ok(())
+    }
+
+    /// A list is patched as a whole, such as finalizers; the version keeps one that the operator takes off meanwhile from coming
+    /// back.
+    async fn send_update(&self, name: &str, attempt: &Attempt, query: &str) -> Result<Reply, Stop> {
+        let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
+        let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
+        let mut edited = stored.clone();
+        attempt.edit.apply(&mut edited);
+        let mut patch = difference(&stored, &edited);
+        patch["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+        self.ask(Method::PATCH, &format!("/{name}{query}"), &patch).await
     }
 
     /// Deletes a PodCliqueSet in a mode, `Background` or `Foreground`, whatever the answer.
@@ -155,7 +169,7 @@ impl TestContext {
             loop {
                 let reply = self.ask(Method::POST, DRY, &pcs).await?;
                 let wrong = attempt.wrong(&reply);
-                let late = begin.elapsed() > self.length(limit);
+                let late = begin.elapsed() > self.length_since(limit, begin);
                 if wrong.is_none() || late {
                     self.note(attempt, &reply);
                 }
