@@ -48,24 +48,29 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Wait`] if the scheduler does not bind a canary.
     pub async fn canaries(&self) -> Result<(), Stop> {
+        self.two_canaries().await?;
+        self.mark(SharedMark::SchedulerPassed, Value::Null);
+        Ok(())
+    }
+
+    async fn two_canaries(&self) -> Result<(), Stop> {
         for _ in 0..2 {
             match schedulers::of(self.target).canary_set() {
                 None => self.canary().await?,
                 Some(set) => self.canary_of_the_operator(set).await?,
             }
         }
-        self.mark(SharedMark::SchedulerPassed, Value::Null);
         Ok(())
     }
 
-    /// How long what fits may wait that the scheduler has looked at before, or had at hand when it had its pass: what it has not
-    /// bound by then, it binds at its next try or not at all.
+    /// How long a gang that fits may still wait for the next try of a scheduler that has looked at it before. One that works in
+    /// sessions is sent canaries first, which show that it had another; they are no barrier, for the gang may be half bound then.
     ///
     /// # Errors
-    /// [`Stop::Wait`] if a scheduler that works in sessions does not bind a canary in a later one.
-    pub async fn another_try(&self) -> Result<Limit, Stop> {
+    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    pub async fn limit_of_next_try(&self) -> Result<Limit, Stop> {
         if schedulers::of(self.target).works_in_sessions() {
-            self.canaries().await?;
+            self.two_canaries().await?;
             return Ok(limits::LATER_SESSION);
         }
         Ok(limits::ANOTHER_TRY)

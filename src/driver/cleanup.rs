@@ -52,7 +52,7 @@ impl TestContext {
             let is_listed = present.iter().any(|object| leftovers.contains(object));
             // The watches may tell of a deletion later than a list shows it.
             let is_seen = || self.look(|live| live.all().any(|object| leftovers.contains(object)));
-            if (!is_listed && !is_seen()) || begin.elapsed() > self.length(CLEANUP) {
+            if (!is_listed && !is_seen()) || begin.elapsed() > self.length_since(CLEANUP, begin) {
                 self.test_cluster.cluster.healthy().await?;
                 self.mark(SharedMark::LeftOver, present.into());
                 return Ok(());
@@ -96,10 +96,12 @@ impl TestContext {
                 tracing::debug!(case = self.case.id, progress = now.describe(), "the namespace is ending");
             }
             last = now;
-            if begin.elapsed() > self.length(NAMESPACE_END) {
+            if begin.elapsed() > self.length_since(NAMESPACE_END, begin) {
                 return Err(self.ran_out("the namespace gone", NAMESPACE_END, begin).await);
             }
-            let Some(left) = self.length(NAMESPACE_QUIET).checked_sub(since.elapsed()) else { break "stuck" };
+            let Some(left) = self.length_since(NAMESPACE_QUIET, since).checked_sub(since.elapsed()) else {
+                break "stuck";
+            };
             let changed = async {
                 tokio::select! { _ = outside.changed() => {}, _ = inside.changed() => {} }
             };

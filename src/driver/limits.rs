@@ -1,5 +1,5 @@
 //! How long the harness waits for what, in one place. Every [`Limit`] is multiplied by the run's scale (`--timeout-scale`)
-//! and by the [speed](crate::speed) of the machine.
+//! and by the [speed](crate::speed) of the machine, and starts over after a moment when that was too slow to tell.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub const SCHEDULING: Limit = seconds("scheduling", 30);
 /// A scheduler that has had its pass tries a gang once more, for which there is room. kube-scheduler's longest pause between two
 /// tries is 10 s.
 pub const ANOTHER_TRY: Limit = seconds("another try", 15);
-/// The same of a scheduler that works in sessions, one every second or two, when a canary has shown that there was a later one.
+/// The same of a scheduler that works in sessions, when a canary has shown that there was a later one.
 pub const LATER_SESSION: Limit = seconds("later session", 3);
 /// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
 pub const RETRIES: Limit = seconds("retries", 90);

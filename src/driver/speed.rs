@@ -1,7 +1,9 @@
 //! How fast the machine is, as the API server's answers show it, so that a verdict on a slow one is late and not wrong.
 //!
 //! One small read that goes to etcd, every second for as long as the cluster is there. The median of the last ones,
-//! against what such a read takes on a machine that has the suite alone to run, is by how much every limit is longer.
+//! against what such a read takes on a machine that has the suite alone to run, is by how much every limit is longer. After a
+//! moment when the machine was too slow to tell, a limit starts over. What a judge reads off the clock is longer by the worst of
+//! the case ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +17,8 @@ use tokio::time::{sleep, timeout};
 const NOMINAL: Duration = Duration::from_millis(15);
 /// Limits are never shorter, nor longer by more than this: what takes longer still does not come.
 const FACTORS: (f64, f64) = (1.0, 4.0);
-/// What is late after a moment when the machine was too slow is waited for again, but no longer than this many times the limit.
-const LONGEST_WAIT: f64 = 8.0;
+/// However often a limit starts over, it is never longer than this many times itself.
+const LONGEST_WAIT: f64 = 2.0 * FACTORS.1;
 /// From this factor on it is logged.
 const SLOW: f64 = 1.5;
 /// Reads that count.
@@ -29,7 +31,7 @@ const PACE: Duration = Duration::from_secs(1);
 /// something does not come or comes late.
 const LONGEST: Duration = Duration::from_secs(2);
 /// Reads whose median is longer than this are twice as slow as limits allow for, which says the same.
-const TOO_SLOW: Duration = Duration::from_millis(120);
+const TOO_SLOW: Duration = NOMINAL.saturating_mul(8);
 /// How many of the moments when the machine was slow are remembered: an hour of them.
 const SLOW_MOMENTS: usize = 3600;
 
@@ -44,7 +46,7 @@ struct Reads {
 #[derive(Debug)]
 struct Slow {
     at: Instant,
-    /// By how much, whatever limits allow for.
+    /// By how much limits are longer for it.
     factor: f64,
     /// What shows that it was too slow to tell, if it was.
     too_slow: Option<String>,
@@ -58,25 +60,23 @@ impl Reads {
         }
         reads.push_back(took);
         drop(reads);
-        let median = self.median().unwrap_or(took);
-        let too_slow = match median {
-            _ if took >= LONGEST => {
-                Some(format!("a read from the API server took {took:.1?} (limit {LONGEST:?})"))
-            }
-            median if median > TOO_SLOW => {
-                Some(format!("reads from the API server took {median:.1?} (limit {TOO_SLOW:?})"))
-            }
-            _ => None,
+        let median = self.median().unwrap_or_default();
+        let too_slow = if took >= LONGEST {
+            Some(format!("a read from the API server took {took:.1?} (limit {LONGEST:?})"))
+        } else if median > TOO_SLOW {
+            Some(format!("reads from the API server took {median:.1?} (limit {TOO_SLOW:?})"))
+        } else {
+            None
         };
-        let slowest = if took >= LONGEST { median.max(TOO_SLOW) } else { median };
-        if slowest <= NOMINAL {
+        let factor = if too_slow.is_some() { FACTORS.1 } else { self.factor() };
+        if factor <= FACTORS.0 {
             return;
         }
         let mut moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
         if moments.len() == SLOW_MOMENTS {
             moments.pop_front();
         }
-        moments.push_back(Slow { at: Instant::now(), factor: times_nominal(slowest), too_slow });
+        moments.push_back(Slow { at: Instant::now(), factor, too_slow });
     }
 
     /// The last time since then when it was too slow, and what shows that.
@@ -100,18 +100,15 @@ impl Reads {
     }
 
     fn factor(&self) -> f64 {
-        self.median().map_or(FACTORS.0, times_nominal).clamp(FACTORS.0, FACTORS.1)
+        let factor = |median: Duration| median.as_secs_f64() / NOMINAL.as_secs_f64();
+        self.median().map_or(FACTORS.0, factor).clamp(FACTORS.0, FACTORS.1)
     }
 
     fn stretched(&self, length: Duration, begin: Instant) -> Duration {
         let by_pace = length.mul_f64(self.factor());
-        let again = self.too_slow_since(begin).map(|(at, _)| at.duration_since(begin) + length);
+        let again = self.too_slow_since(begin).map(|(at, _)| at.duration_since(begin) + by_pace);
         by_pace.max(again.unwrap_or_default().min(length.mul_f64(LONGEST_WAIT)))
     }
-}
-
-fn times_nominal(read: Duration) -> f64 {
-    read.as_secs_f64() / NOMINAL.as_secs_f64()
 }
 
 /// How fast a cluster's API server answers, measured for as long as this is there.
@@ -158,14 +155,13 @@ impl Speed {
         self.reads.too_slow_since(begin).map(|(_, figure)| figure)
     }
 
-    /// How long a limit is now for what has been waited for since then: longer by the pace of the API server, and as long as it is
-    /// after a moment when the machine was too slow to tell.
+    /// How long a limit is by now for what has been waited for since then: longer by the pace of the API server, and it starts
+    /// over after a moment when the machine was too slow to tell.
     pub fn stretched(&self, length: Duration, begin: Instant) -> Duration {
         self.reads.stretched(length, begin)
     }
 
-    /// By how much the machine was slower at the most since then than limits are made for, if it was; limits of the contract that
-    /// a judge reads off the clock are longer by that.
+    /// By how much limits were longer at the most since then, if they were.
     pub fn slowest_since(&self, begin: Instant) -> Option<f64> {
         self.reads.slowest_since(begin)
     }
@@ -218,8 +214,8 @@ mod tests {
     #[rstest]
     #[case::fast(&[4, 5, 15], None)]
     #[case::slow_for_a_while(&[4, 30, 45, 4, 4, 4, 4], Some(2.0))]
-    #[case::slower_than_limits_allow(&[180, 180], Some(12.0))]
-    #[case::one_that_was_late(&[4, 4, 2400, 4], Some(8.0))]
+    #[case::slower_than_limits_allow(&[180, 180], Some(4.0))]
+    #[case::one_that_was_late(&[4, 4, 2400, 4], Some(4.0))]
     fn the_slowest_moment_is_remembered(#[case] millis: &[u64], #[case] factor: Option<f64>) {
         let (begin, reads) = (Instant::now(), Reads::default());
         millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));

@@ -148,7 +148,7 @@ impl TestContext {
         train_job: &str,
         count: usize,
     ) -> Result<(), Stop> {
-        let limit = self.another_try().await?;
+        let limit = self.limit_of_next_try().await?;
         self.until_bound_within(clause, train_job, count, limit).await
     }
 

@@ -153,7 +153,7 @@ impl TestContext {
         ask: impl Fn() -> F + Send,
     ) -> Result<T, Stop> {
         let begin = Instant::now();
-        match answered(|| self.length(limit), ask).await? {
+        match answered(|| self.length_since(limit, begin), ask).await? {
             Some(answer) => Ok(answer),
             None => Err(self.waited(condition, limit, begin, String::new())),
         }
@@ -163,7 +163,7 @@ impl TestContext {
     fn too_slow(&self, limit: Limit, begin: Instant) -> Option<String> {
         let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
         let is_short = self.scale < 1.0 && !self.test_cluster.short_limits_count;
-        let last = Instant::now().checked_sub(limit.length.mul_f64(self.scale));
+        let last = Instant::now().checked_sub(self.length(limit));
         let since = last.map_or(begin, |last| last.max(begin));
         self.test_cluster.speed.too_slow_since(since).or_else(|| is_short.then(shortened))
     }
@@ -173,11 +173,16 @@ impl TestContext {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
 
+    /// The same for what has been waited for since then: it starts over after a moment when the machine was too slow to tell.
+    pub fn length_since(&self, limit: Limit, begin: Instant) -> Duration {
+        self.test_cluster.speed.stretched(limit.length.mul_f64(self.scale), begin)
+    }
+
     /// Waits for something for as long as the limit is; `None` if it ran out. A machine that becomes slow meanwhile makes
-    /// the limit longer, and one that was too slow to tell lets it begin again.
+    /// the limit longer, and one that was too slow to tell lets it start over.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
-        let (length, begin) = (limit.length.mul_f64(self.scale), Instant::now());
-        within(|| self.test_cluster.speed.stretched(length, begin), wait).await
+        let begin = Instant::now();
+        within(|| self.length_since(limit, begin), wait).await
     }
 
     /// Waits until that many pods of the workload are bound.
@@ -229,7 +234,7 @@ async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>)
     }
 }
 
-/// Asks about what nobody watches, again and again, until there is an answer; nothing if so much time has passed.
+/// Asks about what nobody watches, again and again, until there is an answer; nothing if `length` has passed without one.
 ///
 /// # Errors
 /// What a question stopped with.

@@ -1,7 +1,6 @@
 //! What a recycle has to be like: when it comes, what it takes, what it leaves (TERM).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::time::Duration;
 
 use conformance_contract::names;
@@ -36,7 +35,7 @@ const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
 const ROUNDED: SignedDuration = SignedDuration::from_secs(1);
 
 /// What a controller may take until the first deletion; on a slow machine it is longer.
-fn patience(history: &History) -> SignedDuration {
+pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
 
@@ -75,9 +74,7 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
                 let message = format!("{scope} was recycled, and was not breached");
                 Some(violation(RECYCLED_UNBREACHED, message).shown_by("first deletion", begun))
             }
-            Some(breach) => {
-                untimely(scope, breach.since, begun, delay..delay.saturating_add(patience(history)))
-            }
+            Some(breach) => untimely(scope, breach.since, begun, delay, patience(history)),
         }
     });
     let last = history.last_at();
@@ -97,14 +94,15 @@ fn untimely(
     scope: &Scope,
     since: Version<'_>,
     begun: Version<'_>,
-    in_time: Range<SignedDuration>,
+    delay: SignedDuration,
+    patience: SignedDuration,
 ) -> Option<Violation> {
     // Whichever of the two the recorder was told of late.
     let (most, least) =
         (begun.at.duration_since(since.happened()), begun.happened().duration_since(since.at));
-    let (code, after) = if most < in_time.start - ROUNDED {
+    let (code, after) = if most < delay - ROUNDED {
         (RECYCLED_EARLY, most)
-    } else if least > in_time.end {
+    } else if least > delay.saturating_add(patience) {
         (RECYCLED_LATE, least)
     } else {
         return None;
@@ -112,7 +110,7 @@ fn untimely(
     let message = format!(
         "{scope} was recycled {:.1} s after it was breached; its termination delay is {:.1} s",
         after.as_secs_f64(),
-        in_time.start.as_secs_f64()
+        delay.as_secs_f64()
     );
     Some(violation(code, message).shown_by("breached since", since).shown_by("first deletion", begun))
 }
