@@ -1,4 +1,5 @@
-//! The three webhooks: one that gives a TrainJob its entry, and two that judge TrainJobs and runtimes.
+//! The three webhooks: one that gives a TrainJob its entry and says what its runtime's policy has to be warned of, and two that
+//! judge TrainJobs and runtimes.
 //!
 //! Objects that have nothing to do with `kaiScheduler` pass unchanged, whatever else is wrong with them: that is the
 //! trainer's to say. Nothing stops a deletion, and an update is not refused for what was stored before.

@@ -9,9 +9,9 @@ use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::{Limit, REACTION};
+use conformance_driver::limits::SCHEDULING;
 use conformance_expect::Expected;
-use conformance_history::{History, Live, MarkName};
+use conformance_history::{History, MarkName};
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, ensure, finding, violation};
 use serde_json::json;
@@ -45,29 +45,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     small["metadata"]["namespace"] = elsewhere.clone().into();
     small["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 1.into();
     deploy::create_unless_there(&test.test_cluster.client, &small).await?;
-    let released = |live: &Live| live.pods().any(|pod| pod.gates().is_empty());
-    until_in(test, &elsewhere, "the small one in the scheduler's hands", REACTION, released).await?;
-    test.canaries().await?;
-    let limit = test.another_try().await?;
-    until_in(test, &elsewhere, "the small one bound", limit, |live| live.bound() == 1).await?;
+    match test.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
+        // For the judge, and the large one is looked at all the same.
+        Ok(()) | Err(Stop::Wait(_)) => {}
+        Err(stop) => return Err(stop),
+    }
     let (pods, bound) =
         test.test_cluster.recorder.look(&elsewhere, |live| (live.pods().count(), live.bound()));
     test.mark(ELSEWHERE, json!({"pods": pods, "bound": bound}));
-    Ok(())
-}
-
-/// Waits for the small one, if in vain, then for the judge to say: the large one is looked at all the same.
-async fn until_in(
-    test: &TestContext,
-    elsewhere: &str,
-    condition: &str,
-    limit: Limit,
-    holds: impl Fn(&Live) -> bool,
-) -> Result<(), Stop> {
-    match test.until_in(elsewhere, condition, limit, holds).await {
-        Ok(()) | Err(Stop::Wait(_)) => Ok(()),
-        Err(stop) => Err(stop),
-    }
+    test.canaries().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -32,9 +32,9 @@ pub(super) fn clauses(with_update: bool) -> Vec<&'static str> {
 }
 
 pub(super) fn judge(history: &History, with_update: bool) -> Vec<Finding> {
-    let made = SetsUntil::mark(history, SharedMark::Converged.into());
+    let made = SetsUntil::reached(history, SharedMark::Converged.into());
     let admitted = updates::are_admitted(history);
-    let updated = (with_update && admitted.is_ok()).then(|| SetsUntil::mark(history, UPDATED));
+    let updated = (with_update && admitted.is_ok()).then(|| SetsUntil::reached(history, UPDATED));
     let of_update = |clause: &str| {
         admitted.clone()?;
         // Without it there was nothing to update.
@@ -100,7 +100,7 @@ struct Set {
 }
 
 impl SetsUntil {
-    fn mark(history: &History, end: MarkName) -> Self {
+    fn reached(history: &History, end: MarkName) -> Self {
         let until = history.waited_for(end).unwrap_or(history.entries.len());
         let mut parts: BTreeMap<&str, History> = BTreeMap::new();
         for (name, pcs) in &history.header.submitted {
@@ -191,7 +191,7 @@ mod tests {
         let story = submitted(60).added(object("PodGang", "s0-0")).added(object("PodGang", "s1-0"));
         let story = story.mark(SharedMark::Converged, Value::Null);
         let history = story.added(object("Pod", "s0-0-worker-x")).end();
-        let sets = SetsUntil::mark(&history, SharedMark::Converged.into()).sets;
+        let sets = SetsUntil::reached(&history, SharedMark::Converged.into()).sets;
         let names =
             |set: &Set| set.end.all().map(|object| object["metadata"]["name"].clone()).collect::<Vec<_>>();
         assert_eq!(sets.iter().map(|set| set.name.as_str()).collect::<Vec<_>>(), ["s0", "s1", "s2"]);
