@@ -27,6 +27,10 @@ pub use self::health::RecorderError;
 pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
 use self::watching::{Watching, api_versions, list};
+use crate::limits;
+
+/// How often a list is asked for again whose connection broke.
+const LIST_AGAIN: usize = 3;
 
 /// The watches and what they have delivered so far.
 pub struct Recorder {
@@ -202,7 +206,15 @@ impl Recorder {
         let mut moved = self.logs.moved();
         let kinds = self.kinds.iter().filter(|kind| kind.namespaced && kind.name != "Event");
         let lists = kinds.map(|kind| async {
-            match list(&self.client, kind, Some(namespace)).await {
+            let mut answer = list(&self.client, kind, Some(namespace)).await;
+            for _ in 0..LIST_AGAIN {
+                // A connection that breaks says nothing about the API server.
+                if matches!(answer, Err(kube::Error::Service(_))) {
+                    tokio::time::sleep(limits::PACE).await;
+                    answer = list(&self.client, kind, Some(namespace)).await;
+                }
+            }
+            match answer {
                 Ok((version, items)) => {
                     let item = |item: &Value| {
                         (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), revision(item))

@@ -228,7 +228,7 @@ mod tests {
         let limit = Duration::from_secs(10);
         let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
         let reads = Reads::default();
-        [4, 2400, 4].map(|millis| reads.add(Duration::from_millis(millis)));
+        [4, 2400, 4].iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
         let whole = |duration: Duration| duration.as_secs_f64().round();
         assert_eq!(whole(reads.stretched(limit, ago(3))), 13.0, "it was too slow just now");
         assert_eq!(whole(reads.stretched(limit, ago(100))), 80.0, "no longer than that");
