@@ -1,6 +1,6 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, of which one is needed, each with a GPU. Its template changes, and when a
-//! pod of the first replica has been replaced one of the second is lost. Then it changes three times more, and once again each
-//! time: when a pod has been replaced, at once, and when one replica is through.
+//! pod of the first replica has been replaced one of the second is lost. Then it changes, and again when a pod has been replaced;
+//! at last it changes twice at once, and again when one replica is through.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
