@@ -229,7 +229,7 @@ const fn coscheduling_is_not_woken(
     }
 }
 
-/// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138). Now and then it did not show on 0.15.2; of twenty
+/// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138). Now and then it did not show on 0.15.2; of fifteen
 /// tries on 0.17.0 it showed in each.
 const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
