@@ -88,13 +88,11 @@ async fn judged(request: &Request, runtimes: &dyn Runtimes) -> Response {
         Ok(runtime) => runtime,
         Err(refused) => return refused,
     };
-    match runtime.as_ref().and_then(Policy::of) {
-        Some(_) => {
-            let findings = Validation { errors, warnings: Vec::new() };
-            Response::verdict(GROUP, "TrainJob", &request.name, findings)
-        }
-        None => Response::allowed(),
-    }
+    let findings = match runtime.as_ref().and_then(Policy::of) {
+        Some(_) => Validation { errors, warnings: Vec::new() },
+        None => Validation::default(),
+    };
+    Response::verdict(GROUP, "TrainJob", &request.name, findings)
 }
 
 fn of_runtime(request: &Request) -> Validation {

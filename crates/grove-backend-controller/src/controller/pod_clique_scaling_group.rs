@@ -88,7 +88,7 @@ async fn take_down(
 ) -> Result<(), ReconcileError> {
     let group = GroupView::of(&context.caches, pcs, pcsg);
     let units = group.units();
-    let in_turn = group.turns(pcs).current.filter(|current| units.may_still_go(current, |_| false));
+    let in_turn = group.turns(pcs).current.filter(|current| units.may_still_go(current));
     let all = units.present.iter().filter(|unit| unit.old && context.faults.update_takes_all);
     let due = units.old_and_down().copied().chain(in_turn).chain(all.map(|unit| unit.key));
     let mut due: Vec<_> = due.collect();

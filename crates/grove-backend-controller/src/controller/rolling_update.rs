@@ -76,20 +76,25 @@ impl<K: Clone + PartialEq> Units<K> {
         let old = self.count(|unit| unit.old);
         let replaced = self.count(|unit| unit.up && !unit.old);
         let is_answered = replaced >= turns.count().min(self.wanted.saturating_sub(old));
-        let may = is_answered && self.can_spare_one(|_| false);
+        let may = is_answered && self.can_spare_one();
         self.present.iter().find(|unit| may && unit.old && unit.up).map(|unit| &unit.key)
     }
 
-    /// Whether the one whose turn it is may still go: in the meantime others may have gone, or be `leaving` without being seen to.
-    pub(super) fn may_still_go(&self, key: &K, leaving: impl Fn(&K) -> bool) -> bool {
+    /// Those that are not leaving without being seen to.
+    pub(super) fn without(mut self, leaving: &[K]) -> Self {
+        self.present.retain(|unit| !leaving.contains(&unit.key));
+        self
+    }
+
+    /// Whether the one whose turn it is may still go: in the meantime others may have gone.
+    pub(super) fn may_still_go(&self, key: &K) -> bool {
         let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
-        self.is_old(key) && (!is_up || self.can_spare_one(leaving))
+        self.is_old(key) && (!is_up || self.can_spare_one())
     }
 
     /// Whether one that is up may go, and as many stay up as have to.
-    fn can_spare_one(&self, leaving: impl Fn(&K) -> bool) -> bool {
-        let floor = self.min.min(self.wanted.saturating_sub(1));
-        self.count(|unit| unit.up && !leaving(&unit.key)) > floor
+    fn can_spare_one(&self) -> bool {
+        self.count(|unit| unit.up) > self.min.min(self.wanted.saturating_sub(1))
     }
 
     /// Whether all are new, and as many up as before the update and as the minimum asks.
@@ -200,7 +205,7 @@ mod tests {
         #[case] leaving: &[usize],
         #[case] goes: bool,
     ) {
-        assert_eq!(units(present, wanted, min).may_still_go(&0, |key| leaving.contains(key)), goes);
+        assert_eq!(units(present, wanted, min).without(leaving).may_still_go(&0), goes);
     }
 
     #[test]

@@ -203,11 +203,10 @@ impl Clique<'_> {
         }
         let view = CliqueView::of(&self.context.caches, self.pcs, Arc::new(self.pclq.clone()));
         let Some(view) = view.filter(CliqueView::makes_new_pods) else { return Vec::new() };
-        let units = view.units();
-        let is_leaving = |pod: &Arc<Pod>| pod.uid().is_some_and(|uid| unseen.deleted.contains(&uid));
-        let leaving: Vec<_> = pods.iter().filter(|pod| is_leaving(pod)).map(|pod| pod.name_any()).collect();
-        let in_turn = view.turns(self.pcs).current;
-        let in_turn = in_turn.filter(|pod| units.may_still_go(pod, |pod| leaving.contains(pod)));
+        let is_leaving = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| unseen.deleted.contains(&uid));
+        let leaving: Vec<_> = pods.iter().filter(is_leaving).map(|pod| pod.name_any()).collect();
+        let units = view.units().without(&leaving);
+        let in_turn = view.turns(self.pcs).current.filter(|current| units.may_still_go(current));
         let faults = &self.context.faults;
         let all = units.present.iter().filter(|unit| unit.old && faults.update_takes_all);
         let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
