@@ -122,12 +122,13 @@ impl TestContext {
 
     async fn send_updates(&self, name: &str, attempts: &[Attempt], query: &str) -> Result<(), Stop> {
         for attempt in attempts {
-            let mut reply = self.send_update(name, attempt, query).await?;
-            for _ in 0..CONFLICTS {
-                if reply.code == http::StatusCode::CONFLICT {
-                    reply = self.send_update(name, attempt, query).await?;
+            let mut again = 0..CONFLICTS;
+            let reply = loop {
+                let reply = self.send_update(name, attempt, query).await?;
+                if reply.code != http::StatusCode::CONFLICT || again.next().is_none() {
+                    break reply;
                 }
-            }
+            };
             self.note(attempt, &reply);
         }
         Ok(())

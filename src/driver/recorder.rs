@@ -27,7 +27,6 @@ pub use self::health::RecorderError;
 pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
 use self::watching::{Watching, api_versions, list};
-use crate::limits;
 
 /// How often a list is asked for again whose connection broke.
 const LIST_AGAIN: usize = 3;
@@ -206,25 +205,24 @@ impl Recorder {
         let mut moved = self.logs.moved();
         let kinds = self.kinds.iter().filter(|kind| kind.namespaced && kind.name != "Event");
         let lists = kinds.map(|kind| async {
-            let mut answer = list(&self.client, kind, Some(namespace)).await;
-            for _ in 0..LIST_AGAIN {
-                // A connection that breaks says nothing about the API server.
-                if matches!(answer, Err(kube::Error::Service(_))) {
-                    tokio::time::sleep(limits::PACE).await;
-                    answer = list(&self.client, kind, Some(namespace)).await;
+            let mut again = 0..LIST_AGAIN;
+            loop {
+                match list(&self.client, kind, Some(namespace)).await {
+                    Ok((version, items)) => {
+                        let item = |item: &Value| {
+                            (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), revision(item))
+                        };
+                        let items = items.iter().map(item).collect();
+                        return Ok(Some(Listed { kind: kind.name, version: version.parse().ok(), items }));
+                    }
+                    // A kind that is not served has no objects.
+                    Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
+                    // A connection that breaks says nothing about the API server: the next is another.
+                    Err(kube::Error::Service(_)) if again.next().is_some() => {}
+                    Err(source) => {
+                        return Err(Unsettled::NotListed { kind: kind.name, source: Box::new(source) });
+                    }
                 }
-            }
-            match answer {
-                Ok((version, items)) => {
-                    let item = |item: &Value| {
-                        (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), revision(item))
-                    };
-                    let items = items.iter().map(item).collect();
-                    Ok(Some(Listed { kind: kind.name, version: version.parse().ok(), items }))
-                }
-                // A kind that is not served has no objects.
-                Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-                Err(source) => Err(Unsettled::NotListed { kind: kind.name, source: Box::new(source) }),
             }
         });
         let mut listed: Vec<Listed> =
