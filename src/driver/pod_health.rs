@@ -40,6 +40,17 @@ impl TestContext {
         self.patch_sub("Pod", name, "status", json!({ "status": status })).await.map(drop)
     }
 
+    /// The same of a clique's first pod, if it has one.
+    ///
+    /// # Errors
+    /// As [`TestContext::pod_becomes`].
+    pub async fn first_pod_becomes(&self, clique: &str, containers: Containers) -> Result<(), Stop> {
+        match self.pods_of(clique).first() {
+            Some(pod) => self.pod_becomes(pod, containers).await,
+            None => Ok(()),
+        }
+    }
+
     /// Lets a pod be Ready that has [`READINESS_GATE`].
     ///
     /// # Errors

@@ -54,9 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
     let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
-    if let Some(leader) = test.pods_of(CLIQUES[0]).first() {
-        test.pod_becomes(leader, Containers::Crashing).await?;
-    }
+    test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
     test.until_recycled("replica 0 of eager", "AUTO-09", &CLIQUES, &old, true).await?;
     test.until_converged(SET).await?;
     test.mark(RECYCLED, Value::Null);

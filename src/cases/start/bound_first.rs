@@ -47,9 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "told which PodCliques are waited for, and how many of them are Ready",
     );
     test.until(told, REACTION, |live| startup_wait::is_true(live, SET, &[])).await?;
-    if let Some(one) = test.pods_of(FIRST).first() {
-        test.pod_becomes(one, Containers::Ready).await?;
-    }
+    test.first_pod_becomes(FIRST, Containers::Ready).await?;
     let told = Awaited::demanded_by("START-09", format!("told that one of two pods of {FIRST} is Ready"));
     test.until(told, REACTION, |live| {
         let ready = live.pods().filter(|pod| pod.pod_clique() == Some(FIRST) && is_ready(*pod)).count();
@@ -57,7 +55,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     let before = test.look(|live| startup_wait::said(live, SET));
-    become_all(test, FIRST, Containers::Ready).await?;
+    for pod in test.pods_of(FIRST) {
+        test.pod_becomes(&pod, Containers::Ready).await?;
+    }
     let over = Awaited::demanded_by("START-09", format!("told no longer that {FIRST} is waited for"));
     test.until(over, REACTION, |live| {
         let is_over = !startup_wait::said(live, SET).iter().any(|(wait, _)| wait.parent == FIRST);
@@ -67,18 +67,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(TOLD, Value::Null);
     let old: Vec<_> = ALL.iter().flat_map(|clique| test.pods_of(clique)).collect();
     // Both are needed.
-    if let Some(one) = test.pods_of(FIRST).first() {
-        test.pod_becomes(one, Containers::Crashing).await?;
-    }
+    test.first_pod_becomes(FIRST, Containers::Crashing).await?;
     test.until_recycled("what waits, with what it waits for,", "START-08", &ALL, &old, false).await?;
     test.mark(RECYCLED, Value::Null);
-    Ok(())
-}
-
-async fn become_all(test: &TestContext, clique: &str, containers: Containers) -> Result<(), Stop> {
-    for pod in test.pods_of(clique) {
-        test.pod_becomes(&pod, containers).await?;
-    }
     Ok(())
 }
 

@@ -42,9 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
-    if let Some(pod) = test.pods_of(RUNS).first() {
-        test.pod_becomes(pod, Containers::Crashing).await?;
-    }
+    test.first_pod_becomes(RUNS, Containers::Crashing).await?;
     test.until(Awaited::demanded_by("TERM-01", "the breach said"), REACTION, |live| {
         let said = live.get("PodClique", RUNS).and_then(|found| condition(found, "MinAvailableBreached"));
         said.is_some_and(|said| said["status"] == "True")

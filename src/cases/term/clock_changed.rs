@@ -55,7 +55,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale("PodClique", WORKER, 3).await?;
     test.until_converged(SET).await?;
     let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();
-    crash(test, SIDE).await?;
+    test.first_pod_becomes(SIDE, Containers::Crashing).await?;
     until_breached(test, SIDE).await?;
     test.mark(CUT, Value::Null);
     test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "2s"}}})).await?;
@@ -63,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     // Long enough to scale in before it runs out.
     test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "20s"}}})).await?;
-    crash(test, "revised-1-side").await?;
+    test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
     until_breached(test, "revised-1-side").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
@@ -78,18 +78,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.mark(BACK, Value::Null);
-    crash(test, SIDE).await?;
+    test.first_pod_becomes(SIDE, Containers::Crashing).await?;
     until_breached(test, SIDE).await?;
     test.mark(SET_DELETED, Value::Null);
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await
-}
-
-async fn crash(test: &TestContext, clique: &str) -> Result<(), Stop> {
-    match test.pods_of(clique).first() {
-        Some(pod) => test.pod_becomes(pod, Containers::Crashing).await,
-        None => Ok(()),
-    }
 }
 
 async fn until_breached(test: &TestContext, clique: &str) -> Result<(), Stop> {

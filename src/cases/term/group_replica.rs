@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started(SET).await?;
     for unit in [UNITS[1], UNITS[0]] {
         let old = test.pods_of(unit);
-        crash(test, unit).await?;
+        test.first_pod_becomes(unit, Containers::Crashing).await?;
         test.until_recycled(unit, "TERM-04", &[unit], &old, true).await?;
         test.until_converged(SET).await?;
     }
@@ -54,7 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     test.cordon(&room, true).await?;
     for unit in UNITS {
-        crash(test, unit).await?;
+        test.first_pod_becomes(unit, Containers::Crashing).await?;
     }
     test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, false).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
@@ -64,13 +64,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.mark(ANSWERED, Value::Null);
     Ok(())
-}
-
-async fn crash(test: &TestContext, clique: &str) -> Result<(), Stop> {
-    match test.pods_of(clique).first() {
-        Some(pod) => test.pod_becomes(pod, Containers::Crashing).await,
-        None => Ok(()),
-    }
 }
 
 fn wing(index: usize) -> Scope {
