@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use conformance_cluster::ClusterError;
 use conformance_contract::names;
-use conformance_history::{Kind, SharedMark};
+use conformance_history::{Kind, Pod, SharedMark};
 use serde_json::{Value, json};
 
 use super::{Awaited, Stop, TestContext};
@@ -159,16 +159,18 @@ impl TestContext {
         self.lose_pod_by(Loss::AtOnce, name).await
     }
 
-    /// Takes a pod away. One that fails runs before, if it is bound: what starts pods would say so after it failed.
+    /// Takes a pod away, and waits until the loss is recorded: else the next wait could be met by a view in which nothing is
+    /// lost yet. A pod that fails runs before, if it is bound: what starts pods would say so after it failed.
     ///
     /// # Errors
-    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run.
+    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run, or the loss is not recorded.
     pub async fn lose_pod_by(&self, loss: Loss, name: &str) -> Result<(), Stop> {
         if loss == Loss::Failed {
             let runs = |pod: &Value| pod["spec"]["nodeName"].is_null() || pod["status"]["phase"] == "Running";
             let condition = Awaited::of_harness(format!("pod {name} running"));
             self.until(condition, limits::CLEANUP, |live| live.get("Pod", name).is_none_or(runs)).await?;
         }
+        let uid = self.look(|live| live.get("Pod", name).map(|pod| pod["metadata"]["uid"].clone()));
         self.mark(SharedMark::PodLost, json!({"name": name, "by": loss.name()}));
         let deletion =
             |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});
@@ -187,7 +189,13 @@ impl TestContext {
             }
         };
         let answer = self.attempt_at(method, "Pod", name, tail, &body).await?;
-        answer.accepted(format!("lose pod {name}")).map(drop)
+        answer.accepted(format!("lose pod {name}"))?;
+        let is_there = |pod: &Value| {
+            let is_same = Some(&pod["metadata"]["uid"]) == uid.as_ref();
+            is_same && !Pod(pod).is_terminating() && pod["status"]["phase"] != "Failed"
+        };
+        let recorded = Awaited::of_harness(format!("the loss of pod {name} in the history"));
+        self.until(recorded, limits::SETTLE, |live| !live.get("Pod", name).is_some_and(is_there)).await
     }
 }
 
