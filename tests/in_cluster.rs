@@ -1,5 +1,7 @@
 //! The suite as pods of a kind cluster: `run --in-cluster` on nodes of the cluster, its report merged from
-//! shares; a pod that is killed half-way; two runs at once; and a user who may not make Jobs.
+//! shares; a pod that is killed half-way; two runs at once; a user who may not make Jobs; Jobs made with kubectl, whose
+//! reports are on a volume; and, where `SONOBUOY_IMAGE` names an image of Sonobuoy that the Docker engine has, its plugin
+//! under a `sonobuoy` on PATH.
 //!
 //! They take minutes and a kind cluster of their own, so `cargo test` ignores them: `ci/in-cluster` runs them. On a machine that
 //! cannot run a kind cluster there are none, and the reason is printed.
@@ -24,6 +26,7 @@ use conformance_cluster::{ClusterError, docker};
 use conformance_report::{Exit, Report, Verdict, read};
 use lane::Lines;
 use libtest_mimic::{Arguments, Trial};
+use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use tokio::runtime::Runtime;
 
@@ -35,6 +38,10 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_grove-conformance");
 const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=second", &[5, 6])];
 /// Cases for which one node is enough, without GPUs.
 const CASES: [&str; 4] = ["adm/immutable-shape", "del/everything-gone", "gang/scaling", "gang/shape"];
+/// The environment variable that names Sonobuoy's image.
+const SONOBUOY_IMAGE: &str = "SONOBUOY_IMAGE";
+/// The namespace in the manifests.
+const NAMESPACE: &str = "grove-conformance";
 /// A pod of the suite comes to run; what a run has made goes.
 const SOON: Duration = Duration::from_secs(180);
 /// Between two looks.
@@ -83,28 +90,53 @@ impl Fixture {
 
     /// What kubectl says, as the cluster's administrator.
     async fn kubectl(&self, words: &str) -> Result<String, ClusterError> {
-        let node = format!("grove-conformance-{}-control-plane", self.name);
+        let node = self.node("control-plane");
         let own = ["exec", &node, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"];
         docker::docker(own.into_iter().chain(words.split(' '))).await
+    }
+
+    /// Applies objects, as a user does who has them in a file.
+    async fn apply(&self, objects: &[Value]) -> Outcome {
+        let file = tempfile::NamedTempFile::new()?;
+        let texts: Vec<_> = objects.iter().map(Value::to_string).collect();
+        std::fs::write(file.path(), texts.join("\n---\n"))?;
+        let on_node = format!("{}:/objects.yaml", self.node("control-plane"));
+        docker::docker(["cp", &file.path().display().to_string(), &on_node]).await?;
+        self.kubectl("apply -f /objects.yaml").await?;
+        Ok(())
+    }
+
+    /// Waits until a Job of the manifests' namespace is complete.
+    async fn until_complete(&self, job: &str) -> Outcome {
+        let wait =
+            format!("wait -n {NAMESPACE} --for=condition=complete --timeout={}s job/{job}", SOON.as_secs());
+        if let Err(error) = self.kubectl(&wait).await {
+            let mut said = error.to_string();
+            for question in
+                [format!("describe pods -n {NAMESPACE}"), format!("logs -n {NAMESPACE} job/{job}")]
+            {
+                let answer = self.kubectl(&question).await.unwrap_or_else(|error| error.to_string());
+                said = format!("{said}\n{answer}");
+            }
+            return Err(said.into());
+        }
+        Ok(())
+    }
+
+    /// The container that is a node.
+    fn node(&self, role: &str) -> String {
+        format!("grove-conformance-{}-{role}", self.name)
     }
 
     /// `run --in-cluster` of the cases.
     fn run(&self, kubeconfig: &Path, folder: &Path, words: &[&str]) -> std::io::Result<Child> {
         Command::new(PROGRAM)
-            .args([
-                "run",
-                "--in-cluster",
-                "--scope=PodGang",
-                "--timeout-scale=2",
-                "--one-etcd",
-                "--image",
-                &self.image,
-            ])
+            .args(["run", "--in-cluster", "--image", &self.image])
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .arg("--report-dir")
             .arg(folder)
-            .args(CASES.map(|case| format!("--case={case}")))
+            .args(judged())
             .args(words)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -129,6 +161,12 @@ impl Fixture {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+/// What every run judges.
+fn judged() -> impl Iterator<Item = String> {
+    let options = ["--scope=PodGang", "--timeout-scale=2", "--one-etcd"].map(str::to_owned);
+    options.into_iter().chain(CASES.map(|case| format!("--case={case}")))
 }
 
 /// What a run wrote to standard error, and its exit code.
@@ -219,6 +257,126 @@ async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
+/// Jobs that are made with kubectl, with a claim in the place of the volume: the report is fetched from ConfigMaps, and the merge
+/// Job makes the same one on the volume, with the artifacts of all cases.
+async fn reports_on_a_volume_are_merged(fixture: &Fixture) -> Outcome {
+    let on_volume = |text: &str| {
+        let mut objects = grove_yaml::documents(text)?;
+        let pod = &mut objects[0]["spec"]["template"]["spec"];
+        pod["containers"][0]["image"] = fixture.image.clone().into();
+        for volume in pod["volumes"].as_array_mut().into_iter().flatten() {
+            if volume["name"] == "results" {
+                *volume = json!({"name": "results", "persistentVolumeClaim": {"claimName": "results"}});
+            }
+        }
+        Ok::<_, grove_yaml::YamlError>(objects)
+    };
+    // The node that takes the suite's pods has the volume.
+    let (volume, folder) = (fixture.node("control-plane"), "/results");
+    docker::docker(["exec", &volume, "mkdir", folder]).await?;
+    let size = json!({"storage": "1Gi"});
+    let here = json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [volume]});
+    let claims = [
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "results"}, "spec": {
+            "capacity": size, "accessModes": ["ReadWriteOnce"], "storageClassName": "", "local": {"path": folder},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}}}),
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "results", "namespace": NAMESPACE}, "spec": {
+                "accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": "results",
+                "resources": {"requests": size}}}),
+    ];
+    let mut objects = grove_yaml::documents(include_str!("../manifests/suite/namespace.yaml"))?;
+    objects.extend(grove_yaml::documents(include_str!("../manifests/suite/rbac.yaml"))?);
+    objects.extend(claims);
+    let mut job = on_volume(include_str!("../manifests/suite/indexed-job.yaml"))?;
+    let container = &mut job[0]["spec"]["template"]["spec"]["containers"][0];
+    for word in container["args"].as_array_mut().into_iter().flatten() {
+        if word == "--report-dir=/results" {
+            *word = "--report-dir=/results/$(JOB_COMPLETION_INDEX)".into();
+        }
+    }
+    let words = judged().chain(["--nodes-where=lent=first".to_owned()]).map(Value::from);
+    container["args"].as_array_mut().ok_or("the container has arguments")?.extend(words);
+    objects.append(&mut job);
+    fixture.apply(&objects).await?;
+    fixture.until_complete("grove-conformance").await?;
+
+    let fetched = self::folder("fetched");
+    let kubeconfig = fixture.cluster.kubeconfig();
+    let fetch = Command::new(PROGRAM)
+        .args(["report", "fetch", "--kubeconfig"])
+        .arg(&kubeconfig)
+        .arg("--report-dir")
+        .arg(&fetched)
+        .output()
+        .await?;
+    assert_eq!(fetch.status.code(), Some(0), "{}", String::from_utf8_lossy(&fetch.stderr));
+    all_passed(&read(&fetched.join("report.yaml"))?);
+
+    fixture.apply(&on_volume(include_str!("../manifests/suite/merge-job.yaml"))?).await?;
+    fixture.until_complete("grove-conformance-merge").await?;
+    let merged = self::folder("on-volume");
+    std::fs::create_dir_all(&merged)?;
+    docker::docker(["cp", &format!("{volume}:{folder}"), &merged.display().to_string()]).await?;
+    let merged = merged.join("results/merged");
+    let report = read(&merged.join("report.yaml"))?;
+    assert_eq!((report.exit(), report.incomplete), (Exit::Conformant, false));
+    let cases = &report.profiles[0].cases;
+    for id in CASES {
+        let case = cases.iter().find(|case| case.id == id).expect("the case is in the report");
+        let artifacts = case.artifacts.as_ref().expect("they are on the volume");
+        assert!(merged.join(artifacts).join("history.jsonl").is_file(), "{id}: {artifacts}");
+    }
+    fixture.kubectl(&format!("delete namespace {NAMESPACE}")).await?;
+    fixture.kubectl("delete pv results").await?;
+    fixture.kubectl("delete clusterrole,clusterrolebinding grove-conformance").await?;
+    Ok(())
+}
+
+/// Sonobuoy runs the plugin, takes its archive and counts the tests in it.
+async fn sonobuoy_counts_the_tests(fixture: &Fixture) -> Outcome {
+    let image = std::env::var(SONOBUOY_IMAGE)?;
+    fixture.cluster.load(&image).await?;
+    let folder = folder("sonobuoy");
+    std::fs::create_dir_all(&folder)?;
+    let mut plugin =
+        grove_yaml::documents(include_str!("../manifests/suite/sonobuoy-plugin.yaml"))?.remove(0);
+    plugin["spec"]["image"] = fixture.image.clone().into();
+    let words = judged().chain(["--nodes-where=lent=first".to_owned()]).map(Value::from);
+    plugin["spec"]["args"].as_array_mut().ok_or("the plugin has arguments")?.extend(words);
+    std::fs::write(folder.join("plugin.yaml"), plugin.to_string())?;
+    let sonobuoy = async |words: &str| {
+        let ran = Command::new("sonobuoy")
+            .args(words.split(' '))
+            .arg("--kubeconfig")
+            .arg(fixture.cluster.kubeconfig())
+            .current_dir(&folder)
+            .output()
+            .await?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if !ran.status.success() {
+            return Err(format!("sonobuoy {words}: {}{}", text(&ran.stdout), text(&ran.stderr)).into());
+        }
+        Ok::<_, Box<dyn std::error::Error>>(text(&ran.stdout))
+    };
+    sonobuoy(&format!(
+        "run --plugin plugin.yaml --sonobuoy-image {image} --image-pull-policy IfNotPresent --wait=10 --skip-preflight=dnscheck"
+    ))
+    .await?;
+    let archive = sonobuoy("retrieve").await?;
+    let ran = Command::new("sonobuoy")
+        .args(["results", archive.trim(), "--plugin", "grove-conformance"])
+        .current_dir(&folder)
+        .output()
+        .await?;
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.contains("Status: passed") && said.contains("Failed: 0"), "{said}");
+    let passed = said.lines().find_map(|line| line.strip_prefix("Passed: ")?.parse().ok());
+    assert!(passed.is_some_and(|passed: usize| passed >= CASES.len()), "{said}");
+    sonobuoy("delete --wait").await?;
+    fixture.nothing_left().await
+}
+
 /// A user who may not make Jobs is told so, and nothing is made.
 async fn without_rights_nothing_is_made(fixture: &Fixture) -> Outcome {
     let path = folder("without-rights").join("kubeconfig");
@@ -256,12 +414,16 @@ fn main() -> std::process::ExitCode {
             .with_ignored_flag(true)
         }};
     }
-    let trials = vec![
+    let mut trials = vec![
         trial!(without_rights_nothing_is_made),
         trial!(shares_are_merged),
         trial!(a_killed_pod_is_run_again),
         trial!(two_runs_at_once),
+        trial!(reports_on_a_volume_are_merged),
     ];
+    if std::env::var_os(SONOBUOY_IMAGE).is_some() {
+        trials.push(trial!(sonobuoy_counts_the_tests));
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(Ok(fixture)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
         let _ = runtime.block_on(fixture.cluster.delete(false));
