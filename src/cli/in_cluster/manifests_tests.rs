@@ -1,7 +1,7 @@
 //! What `manifests/suite/` has pods run is what the command line understands.
 
 use clap::Parser;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{Cli, ResultsPlace, RunArgs, Verb};
 
@@ -61,6 +61,14 @@ fn the_sonobuoy_plugin_leaves_a_junit_result() {
     assert_eq!(container["name"], "plugin");
     assert!(container["command"].is_null(), "the image has no shell");
     assert_eq!(run(container).results, Some(ResultsPlace::Sonobuoy));
-    assert_eq!(container["volumeMounts"][0]["name"], "results");
-    assert_eq!(container["volumeMounts"][0]["mountPath"], crate::publish::SONOBUOY_FOLDER);
+    let mounts = container["volumeMounts"].as_array().unwrap();
+    let mounts: Vec<_> = mounts.iter().map(|mount| (&mount["name"], &mount["mountPath"])).collect();
+    let results = Value::from(crate::publish::SONOBUOY_FOLDER);
+    assert_eq!(mounts, [(&"tmp".into(), &"/tmp".into()), (&"results".into(), &results)]);
+    assert_eq!(
+        plugin["extra-volumes"],
+        json!([{"name": "tmp", "emptyDir": {}}]),
+        "Sonobuoy brings results only"
+    );
+    assert!(run(container).report_dir.starts_with("/tmp"), "all else of the image is read-only");
 }
