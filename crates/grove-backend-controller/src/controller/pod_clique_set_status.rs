@@ -152,8 +152,7 @@ impl Replica {
     }
 }
 
-/// How far an update has come, and which replica is in its turn. There is none until templates change, and what is old after
-/// that is the update's to replace, should the strategy have been another.
+/// How far an update has come, and which replica is in its turn. There is none until templates change.
 fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
@@ -163,14 +162,14 @@ fn progress(
     let status = pcs.status.clone().unwrap_or_default();
     let (known, before) = (status.current_generation_hash, status.update_progress);
     let has_changed = known.is_some_and(|known| known != hash);
-    if before.is_none() && !has_changed {
+    let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
+    let is_left = rolls(pcs) && standings.iter().any(|standing| matches!(standing, Standing::Old { .. }));
+    let begins = has_changed || (is_left && !is_under_way(before.as_ref()));
+    if before.is_none() && !begins {
         return None;
     }
-    let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
     let mut progress = before.unwrap_or_default();
-    let has_ended = progress.update_ended_at.is_some();
-    let is_left = rolls(pcs) && standings.iter().any(|standing| matches!(standing, Standing::Old { .. }));
-    if has_changed || (has_ended && is_left) {
+    if begins {
         progress.update_started_at = Some(Time(now));
         progress.update_ended_at = None;
     }
@@ -204,6 +203,12 @@ fn progress(
     progress.updated_pod_clique_scaling_groups_count =
         count(groups().filter(|group| group.is_all_new()).count());
     Some(progress)
+}
+
+/// Whether an update has begun and not ended. What is old while none is under way begins one: the templates changed before the
+/// first status was written, or under a strategy that leaves pods alone.
+fn is_under_way(progress: Option<&PodCliqueSetUpdateProgress>) -> bool {
+    progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
 /// Condition `TopologyLevelsUnavailable`; `levels` are those of the ClusterTopologyBinding `name`, if it
@@ -242,9 +247,54 @@ fn topology_verdict(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::controller::pod_clique_object::template_hash;
+    use crate::controller::test_api::World;
+
+    /// The progress in the first status of a PodCliqueSet, whose one pod has the template of that hash.
+    async fn first_progress(set: &PodCliqueSet, hash: &str) -> Value {
+        let mut world = World::new();
+        let owned = |name: &str, kind: &str, owner: &str| {
+            json!({
+                "metadata": {
+                    "name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": {
+                        names::LABEL_PART_OF: "wl", names::LABEL_POD_CLIQUE: "wl-0-a",
+                        LABEL_PCS_REPLICA_INDEX: "0", names::LABEL_POD_TEMPLATE_HASH: hash,
+                    },
+                    "ownerReferences": [{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": owner,
+                                         "uid": format!("uid-of-{owner}"), "controller": true}],
+                },
+                "spec": {"podSpec": {}, "replicas": 1, "containers": []},
+            })
+        };
+        let clique = owned("wl-0-a", "PodCliqueSet", "wl");
+        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
+        let pod = owned("p", "PodClique", "wl-0-a");
+        world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+        reconcile(Arc::new(set.clone()), Arc::clone(&world.context)).await.unwrap();
+        let written = world.written();
+        let (_, patch) = written.iter().find(|(request, _)| request.ends_with("/wl/status")).unwrap();
+        patch["status"]["updateProgress"].clone()
+    }
+
+    #[tokio::test]
+    async fn templates_that_change_before_the_first_status_are_updated() {
+        let set = json!({
+            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "generation": 2},
+            "spec": {"replicas": 1, "template": {"cliques": [{"name": "a", "spec": {"podSpec": {}, "replicas": 1}}]}},
+        });
+        let mut set: PodCliqueSet = serde_json::from_value(set).unwrap();
+        let hash = template_hash(&set, &set.spec.template.cliques[0]);
+        assert_eq!(first_progress(&set, &hash).await, Value::Null, "nothing is old");
+        let progress = first_progress(&set, "of-the-first-template").await;
+        assert!(progress["updateStartedAt"].is_string(), "{progress}");
+        assert_eq!(progress["currentlyUpdating"][0]["replicaIndex"], 0, "{progress}");
+        set.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
+        assert_eq!(first_progress(&set, "of-the-first-template").await, Value::Null, "pods are left alone");
+    }
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {
         let constraint =
