@@ -164,7 +164,10 @@ fn progress(
     let has_changed = known.is_some_and(|known| known != hash);
     let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
     let is_left = rolls(pcs) && standings.iter().any(|standing| matches!(standing, Standing::Old { .. }));
-    let begins = has_changed || (is_left && !is_under_way(before.as_ref()));
+    let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
+    // What is old while no update is under way begins one: its template changed before the first status was written, or under a
+    // strategy that leaves pods alone.
+    let begins = has_changed || (is_left && !is_under_way);
     if before.is_none() && !begins {
         return None;
     }
@@ -203,12 +206,6 @@ fn progress(
     progress.updated_pod_clique_scaling_groups_count =
         count(groups().filter(|group| group.is_all_new()).count());
     Some(progress)
-}
-
-/// Whether an update has begun and not ended. What is old while none is under way begins one: the templates changed before the
-/// first status was written, or under a strategy that leaves pods alone.
-fn is_under_way(progress: Option<&PodCliqueSetUpdateProgress>) -> bool {
-    progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
 /// Condition `TopologyLevelsUnavailable`; `levels` are those of the ClusterTopologyBinding `name`, if it
