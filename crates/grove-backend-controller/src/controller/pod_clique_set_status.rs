@@ -162,8 +162,7 @@ fn progress(
     let status = pcs.status.clone().unwrap_or_default();
     let (known, before) = (status.current_generation_hash, status.update_progress);
     let has_changed = known.is_some_and(|known| known != hash);
-    let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
-    let is_left = rolls(pcs) && standings.iter().any(|standing| matches!(standing, Standing::Old { .. }));
+    let is_left = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old());
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
     // What is old while no update is under way begins one: its template changed before the first status was written, or under a
     // strategy that leaves pods alone.
@@ -171,6 +170,7 @@ fn progress(
     if before.is_none() && !begins {
         return None;
     }
+    let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
     let mut progress = before.unwrap_or_default();
     if begins {
         progress.update_started_at = Some(Time(now));

@@ -321,9 +321,14 @@ impl ReplicaView {
         self.all().all(CliqueView::is_new)
     }
 
+    /// Whether some of it is old.
+    pub(super) fn has_old(&self) -> bool {
+        self.all().any(CliqueView::has_old)
+    }
+
     pub(super) fn standing(&self, pcs: &PodCliqueSet) -> Standing {
         let bound = self.all().any(CliqueView::has_bound);
-        if self.all().any(CliqueView::has_old) {
+        if self.has_old() {
             let breached = self.all().any(|clique| clique.condition(CONDITION_MIN_AVAILABLE_BREACHED));
             return Standing::Old { bound, breached };
         }
