@@ -21,7 +21,7 @@ use conformance_cluster::images::{self, NOBODY};
 use conformance_cluster::kind::prepare::{Wanted, prepare};
 use conformance_cluster::kind::{KindCluster, config, host};
 use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::own_program::{ControllerProgram, SUITE};
+use conformance_cluster::own_program::{OwnProgram, SUITE};
 use conformance_cluster::{ClusterError, docker};
 use conformance_report::{Exit, Report, Verdict, read};
 use lane::Lines;
@@ -57,7 +57,7 @@ struct Fixture {
 impl Fixture {
     async fn make() -> Result<Self, ClusterError> {
         let spec = ClusterSpec::default();
-        let controller = ControllerProgram::within(PROGRAM);
+        let controller = OwnProgram::controller_within(PROGRAM);
         let wanted = Wanted {
             kubernetes: spec.kubernetes,
             schedulers: &BTreeSet::new(),

@@ -7,6 +7,7 @@
 mod lane;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use conformance_cases as cases;
@@ -15,8 +16,7 @@ use conformance_cluster::components::Overrides;
 use conformance_cluster::kind::prepare::{Wanted, prepare};
 use conformance_cluster::kind::{config, host};
 use conformance_cluster::local::{ClusterSpec, Programs};
-use conformance_cluster::own_program::ControllerProgram;
-use conformance_cluster::process::Launcher;
+use conformance_cluster::own_program::OwnProgram;
 use conformance_cluster::schedulers::volcano;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
@@ -55,7 +55,8 @@ const HELD: [(Target, &[&str]); 2] = [
 
 fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
     let spec = ClusterSpec::with([Scheduler::KUBE, volcano::SCHEDULER]);
-    let controller = ControllerProgram::within(env!("CARGO_BIN_EXE_grove-conformance"));
+    let program = Path::new(env!("CARGO_BIN_EXE_grove-conformance"));
+    let controller = OwnProgram::controller_within(program);
     let schedulers: BTreeSet<_> = spec.schedulers.clone();
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
@@ -75,11 +76,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         spec,
         origin: Origin::Kind(Box::new(kind)),
         implementation: None,
-        programs: Programs {
-            toolbox,
-            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
-            controller,
-        },
+        programs: Programs::within(toolbox, program),
         // Containers really start, on two cores.
         scale: 2.0,
         concurrency: 4,

@@ -41,8 +41,7 @@ use conformance_cluster::catalogue::components_for;
 use conformance_cluster::components::{Overrides, Toolbox, must_be_of};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::operator::OperatorError;
-use conformance_cluster::own_program::ControllerProgram;
-use conformance_cluster::process::Launcher;
+use conformance_cluster::own_program::{CONTROLLER, OwnProgram, TRAINER_PLUGIN};
 use conformance_cluster::schedulers;
 use conformance_cluster::source::SourceError;
 use conformance_contract::kubernetes::Kubernetes;
@@ -239,7 +238,7 @@ async fn programs(
     spec: &ClusterSpec,
     talk: &output::Console,
 ) -> Result<Programs, Failure> {
-    let (overrides, controller) = overrides(args)?;
+    let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
     let given = |name: &str| {
         spec.given.values().any(|scheduler| scheduler.program(name).is_some())
@@ -248,33 +247,48 @@ async fn programs(
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
         .filter(|component| !given(component.name));
     let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
-    Ok(Programs { toolbox, launcher: Launcher::new(own()?), controller: controller_program(controller)? })
+    parts.beside(toolbox)
 }
 
-/// The programs given with `--bin`: components, and the controller.
-fn overrides(args: &ClusterArgs) -> Result<(Overrides, Option<PathBuf>), Failure> {
+/// The programs given with `--bin`: components, and parts of this program.
+fn overrides(args: &ClusterArgs) -> Result<(Overrides, GivenParts), Failure> {
     let mut overrides: Overrides = args.bins.iter().cloned().collect();
-    let controller = overrides.remove("grove-backend-controller");
-    if let Some(path) = controller.as_ref().filter(|path| !path.is_file()) {
-        return Err(Failure::Usage(format!(
-            "--bin grove-backend-controller={}: no such file",
-            path.display()
-        )));
+    let mut part = |name: &str| match overrides.remove(name) {
+        Some(path) if !path.is_file() => {
+            Err(Failure::Usage(format!("--bin {name}={}: no such file", path.display())))
+        }
+        path => Ok(path.map(OwnProgram::alone)),
+    };
+    let parts = GivenParts { controller: part(CONTROLLER)?, trainer_plugin: part(TRAINER_PLUGIN)? };
+    Ok((overrides, parts))
+}
+
+/// Programs that stand for parts of this one.
+struct GivenParts {
+    controller: Option<OwnProgram>,
+    trainer_plugin: Option<OwnProgram>,
+}
+
+impl GivenParts {
+    /// The controller that was given, else the one that is a part of this program.
+    fn controller(&self) -> Result<OwnProgram, Failure> {
+        self.controller.clone().map_or_else(|| own().map(OwnProgram::controller_within), Ok)
     }
-    Ok((overrides, controller))
+
+    /// The programs of a cluster with these.
+    fn beside(self, toolbox: Toolbox) -> Result<Programs, Failure> {
+        let within = Programs::within(toolbox, &own()?);
+        Ok(Programs {
+            controller: self.controller.unwrap_or(within.controller),
+            trainer_plugin: self.trainer_plugin.unwrap_or(within.trainer_plugin),
+            ..within
+        })
+    }
 }
 
 /// This program.
 fn own() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|e| Failure::Infrastructure(format!("cannot find this program: {e}")))
-}
-
-/// The controller that was given, else the one that is a part of this program.
-fn controller_program(given: Option<PathBuf>) -> Result<ControllerProgram, Failure> {
-    match given {
-        Some(path) => Ok(ControllerProgram::alone(path)),
-        None => own().map(ControllerProgram::within),
-    }
 }
 
 /// A short id for a run: time of day and process, so that two runs side by side differ.

@@ -10,7 +10,6 @@ use conformance_cluster::existing::{Connection, LentNodes};
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
 use conformance_cluster::local::{self, ClusterSpec, Programs};
-use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::scheduler::Scheduler;
@@ -18,7 +17,7 @@ use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
 use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
-use super::{Failure, clusters, controller_program, in_cluster, output, overrides, own, select};
+use super::{Failure, clusters, in_cluster, output, overrides, own, select};
 
 /// Where the shared cluster comes from, and the programs that the run needs for it. `init` is the program of init
 /// containers of an operator that is installed from its chart.
@@ -71,7 +70,7 @@ pub(crate) async fn origin(
         Origin::Existing { .. } => {
             let nothing = std::iter::empty();
             let toolbox = Toolbox::prepare_only(nothing, &Default::default(), talk).await?;
-            Programs { toolbox, launcher: Launcher::new(own()?), controller: controller_program(None)? }
+            Programs::within(toolbox, &own()?)
         }
         _ => super::programs(&args.cluster_args, spec, talk).await?,
     };
@@ -249,10 +248,10 @@ pub(crate) async fn kind(
             .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
         None => config::of(spec.kubernetes),
     };
-    let (overrides, controller) = overrides(args)?;
+    let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, catalogue(spec.kubernetes))?;
     talk.now("building what a kind cluster is made of");
-    let controller = controller_program(controller)?;
+    let controller = parts.controller()?;
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
@@ -272,6 +271,5 @@ pub(crate) async fn kind(
     for release in words.releases {
         output::say(&format!("chart {}", release.chart));
     }
-    let programs = Programs { toolbox, launcher: Launcher::new(own()?), controller };
-    Ok((Origin::Kind(Box::new(spec)), programs))
+    Ok((Origin::Kind(Box::new(spec)), parts.beside(toolbox)?))
 }

@@ -25,18 +25,23 @@ pub const PAUSE: &str = "pause";
 /// The controller's namespace.
 pub const CONTROLLER_NAMESPACE: &str = "grove-system";
 
-/// The reference backend controller: a program, and the arguments that come before its own.
+/// One of them: an executable, and the argument that comes before its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ControllerProgram {
+pub struct OwnProgram {
     /// The executable.
     pub path: PathBuf,
     verb: Option<&'static str>,
 }
 
-impl ControllerProgram {
-    /// The one that is a part of `program`.
-    pub fn within(program: impl Into<PathBuf>) -> Self {
+impl OwnProgram {
+    /// The controller that is a part of `program`.
+    pub fn controller_within(program: impl Into<PathBuf>) -> Self {
         Self { path: program.into(), verb: Some(CONTROLLER) }
+    }
+
+    /// The trainer's KAI plugin that is a part of `program`.
+    pub fn trainer_plugin_within(program: impl Into<PathBuf>) -> Self {
+        Self { path: program.into(), verb: Some(TRAINER_PLUGIN) }
     }
 
     /// A separate program.
@@ -62,11 +67,18 @@ impl ControllerProgram {
         &self,
         flags: impl IntoIterator<Item = String>,
     ) -> Result<Vec<Value>, ClusterError> {
-        let own = std::iter::once("install-manifests".to_owned()).chain(flags);
-        let mut command = Command::new(&self.path);
-        command.args(self.args(own));
-        let text = docker::output(command).await?;
+        let text = self.printed("install-manifests", flags.into_iter().collect()).await?;
         grove_yaml::documents(&text)
             .map_err(|source| ClusterError::Manifest { path: self.path.clone(), source })
+    }
+
+    /// What it prints with this verb and these flags.
+    ///
+    /// # Errors
+    /// [`ClusterError::Command`] with what it wrote.
+    pub(crate) async fn printed(&self, verb: &str, flags: Vec<String>) -> Result<String, ClusterError> {
+        let mut command = Command::new(&self.path);
+        command.args(self.args([verb.to_owned()])).args(flags);
+        docker::output(command).await
     }
 }

@@ -59,11 +59,6 @@ impl Launcher {
         Self { program: program.into() }
     }
 
-    /// The executable.
-    pub(crate) fn program(&self) -> &Path {
-        &self.program
-    }
-
     /// Starts a process; its output is appended to `log`.
     ///
     /// # Errors

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
+use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
 use crate::components::{Component, Module, Purpose, module, source};
 use crate::given_trainer::GivenTrainer;
-use crate::own_program::TRAINER_PLUGIN;
-use crate::process::Launcher;
+use crate::own_program::{OwnProgram, TRAINER_PLUGIN};
 use crate::schedulers::{Command, ProcessHome, SchedulerProcess};
-use crate::{ClusterError, docker};
 
 /// How the trainer is started; mutants change parts of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,7 +130,6 @@ pub(crate) fn job_set_configuration(place: &ProcessHome) -> Value {
 fn start_plugin(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ClusterError> {
     let [certificate, key] = certificates(place);
     let args = vec![
-        TRAINER_PLUGIN.into(),
         "run".into(),
         format!("--kubeconfig={}", place.kubeconfig.display()),
         format!("--webhook-bind=127.0.0.1:{}", place.other),
@@ -153,7 +151,7 @@ fn kubeconfig(place: &ProcessHome) -> (String, String) {
 /// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`], [`ClusterError::Command`].
 pub(crate) async fn objects(
     spec: &TrainerSpec,
-    launcher: &Launcher,
+    program: &OwnProgram,
     ca_bundle: &str,
     webhooks: [u16; 3],
 ) -> Result<Vec<Value>, ClusterError> {
@@ -182,16 +180,13 @@ pub(crate) async fn objects(
         }
     }
     if spec.plugin {
-        let patch: json_patch::Patch = serde_json::from_str(&printed(launcher, "crd-patch").await?)
+        let patch: json_patch::Patch = serde_json::from_str(&program.printed("crd-patch", Vec::new()).await?)
             .map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
         let has_policy = |crd: &&mut Value| crd["spec"]["names"]["kind"] != "TrainJob";
         for crd in crds.iter_mut().filter(has_policy) {
             json_patch::patch(crd, &patch).map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
         }
-        let manifests = printed(launcher, "install-manifests").await?;
-        let path = || PathBuf::from(TRAINER_PLUGIN);
-        let manifests = grove_yaml::documents(&manifests)
-            .map_err(|source| ClusterError::Manifest { path: path(), source })?;
+        let manifests = program.manifests([]).await?;
         // It runs as a process, not in the cluster.
         let is_meant = |object: &Value| object["kind"] != "Deployment" && object["kind"] != "Service";
         for mut object in manifests.into_iter().filter(is_meant) {
@@ -270,13 +265,6 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> ClusterError {
 fn read(path: &Path) -> Result<Vec<Value>, ClusterError> {
     let text = std::fs::read_to_string(path).map_err(ClusterError::file(path))?;
     grove_yaml::documents(&text).map_err(|source| ClusterError::Manifest { path: path.into(), source })
-}
-
-/// What the plugin's program prints with this verb.
-async fn printed(launcher: &Launcher, verb: &str) -> Result<String, ClusterError> {
-    let mut command = tokio::process::Command::new(launcher.program());
-    command.args([TRAINER_PLUGIN, verb]);
-    docker::output(command).await
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The environment of a test program whose cases run on local processes.
 
+use std::path::Path;
+
 use conformance_cluster::ClusterError;
 use conformance_cluster::catalogue::components_for;
 use conformance_cluster::components::{Overrides, Toolbox};
 use conformance_cluster::local::{ClusterSpec, Programs};
-use conformance_cluster::own_program::ControllerProgram;
-use conformance_cluster::process::Launcher;
 use conformance_driver::test_cluster::Thorough;
 use conformance_run::environment::{Environment, Origin, Settings};
 use tokio::runtime::Runtime;
@@ -34,11 +34,7 @@ pub(crate) fn environment(
         spec,
         origin: Origin::Local,
         implementation: None,
-        programs: Programs {
-            toolbox,
-            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
-            controller: ControllerProgram::within(env!("CARGO_BIN_EXE_grove-conformance")),
-        },
+        programs: Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance"))),
         scale: 1.0,
         concurrency: 10,
         dedicated: 1,

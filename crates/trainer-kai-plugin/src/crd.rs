@@ -1,8 +1,9 @@
 //! The field `podGroupPolicy.kaiScheduler` in the trainer's CRDs: a JSON patch that suits both, and whether a CRD has it.
 
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::api::{ApiResource, GroupVersionKind, NotUsed, Object};
 use kube::{Api, Client};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// The CRDs of the two runtimes.
 pub const CRDS: [&str; 2] =
@@ -11,15 +12,63 @@ pub const CRDS: [&str; 2] =
 /// What `kubectl patch crd NAME --type=json` is given for each of them.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
-/// Where the field is in the schema of a version.
-const FIELD: &str =
-    "/schema/openAPIV3Schema/properties/spec/properties/podGroupPolicy/properties/kaiScheduler";
+/// What is looked at in a CRD. The schema of a runtime is that of a pod ten times over, so nothing else of it is kept: whole,
+/// it would be most of the memory of this program.
+#[derive(Clone, Debug, Deserialize)]
+struct Crd {
+    #[serde(default)]
+    versions: Vec<Version>,
+}
 
-/// Whether every version of a CRD that is served has the field; otherwise runtimes lose it on their way in.
-pub fn has_field(crd: &Value) -> bool {
-    let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
-    let mut served = versions.into_iter().flatten().filter(|version| version["served"] == true).peekable();
-    served.peek().is_some() && served.all(|version| version.pointer(FIELD).is_some())
+#[derive(Clone, Debug, Deserialize)]
+struct Version {
+    served: bool,
+    #[serde(default)]
+    schema: Validation,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Validation {
+    #[serde(default, rename = "openAPIV3Schema")]
+    root: Schema<Root>,
+}
+
+/// An object with these properties.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Schema<P: Default> {
+    #[serde(default)]
+    properties: P,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Root {
+    #[serde(default)]
+    spec: Schema<Spec>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    #[serde(default)]
+    pod_group_policy: Schema<Policies>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Policies {
+    kai_scheduler: Option<IgnoredAny>,
+}
+
+impl Crd {
+    /// Whether every version that is served has the field; otherwise runtimes lose it on their way in.
+    fn has_field(&self) -> bool {
+        let mut served = self.versions.iter().filter(|version| version.served).peekable();
+        let has = |version: &Version| {
+            let spec = &version.schema.root.properties.spec;
+            spec.properties.pod_group_policy.properties.kai_scheduler.is_some()
+        };
+        served.peek().is_some() && served.all(has)
+    }
 }
 
 /// The first of [`CRDS`] that lacks the field, as a sentence about it.
@@ -28,10 +77,10 @@ pub fn has_field(crd: &Value) -> bool {
 /// That sentence, or why nothing can be known.
 pub async fn have_field(client: &Client) -> Result<(), String> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let api: Api<Object<Crd, NotUsed>> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     for name in CRDS {
         match api.get_opt(name).await {
-            Ok(Some(crd)) if has_field(&crd.data) => {}
+            Ok(Some(crd)) if crd.spec.has_field() => {}
             Ok(Some(_)) => {
                 return Err(format!(
                     "{name} has no podGroupPolicy.kaiScheduler, so that policies are dropped; add it: \
@@ -47,9 +96,13 @@ pub async fn have_field(client: &Client) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn has_field(spec: Value) -> bool {
+        serde_json::from_value::<Crd>(spec).unwrap().has_field()
+    }
 
     /// A version of a CRD with these policies.
     fn version(served: bool, policies: Value) -> Value {
@@ -60,14 +113,15 @@ mod tests {
 
     #[test]
     fn every_served_version_must_have_the_field() {
-        let crd = |versions: Value| json!({"spec": {"versions": versions}});
+        let crd = |versions: Value| json!({"versions": versions});
         let [with, without] = [json!({"kaiScheduler": {}}), json!({"volcano": {}})];
-        assert!(has_field(&crd(json!([version(true, with.clone())]))));
-        assert!(has_field(&crd(json!([version(true, with.clone()), version(false, without.clone())]))));
-        assert!(!has_field(&crd(json!([version(true, with), version(true, without.clone())]))));
-        assert!(!has_field(&crd(json!([version(true, without)]))));
-        assert!(!has_field(&crd(json!([]))));
-        assert!(!has_field(&json!(null)));
+        assert!(has_field(crd(json!([version(true, with.clone())]))));
+        assert!(has_field(crd(json!([version(true, with.clone()), version(false, without.clone())]))));
+        assert!(!has_field(crd(json!([version(true, with), version(true, without.clone())]))));
+        assert!(!has_field(crd(json!([version(true, without)]))));
+        assert!(!has_field(crd(json!([]))));
+        assert!(!has_field(json!({})));
+        assert!(!has_field(crd(json!([{"name": "v1alpha1", "served": true}]))));
     }
 
     /// The patch adds one object at the place that is looked at, and what it adds is what the proposal has: one optional
@@ -80,7 +134,8 @@ mod tests {
             (&test["op"], &test["path"], &test["value"]),
             (&json!("test"), &json!("/spec/versions/0/name"), &json!("v1alpha1"))
         );
-        assert_eq!((&add["op"], &add["path"]), (&json!("add"), &json!(format!("/spec/versions/0{FIELD}"))));
+        let path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/podGroupPolicy/properties/kaiScheduler";
+        assert_eq!((&add["op"], &add["path"]), (&json!("add"), &json!(path)));
         let mut schema = add["value"].clone();
         let queue = schema["properties"]["queue"].as_object_mut().unwrap();
         assert!(queue.remove("description").is_some());

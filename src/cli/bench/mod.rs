@@ -2,7 +2,7 @@
 //!
 //! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: how fast the machine is;
-//! - [`train_jobs`] (`--trainjob`): the same of TrainJobs, and what the KAI plugin takes;
+//! - [`train_jobs`] (`--trainjob`): the same of TrainJobs; [`trainer_plugin`]: what the KAI plugin takes for a request;
 //! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its input,
 //!   [`table`] its output.
 //!
@@ -15,6 +15,7 @@ mod table;
 mod throughput;
 mod timed;
 mod train_jobs;
+mod trainer_plugin;
 mod workload;
 
 use conformance_contract::kubernetes::Kubernetes;

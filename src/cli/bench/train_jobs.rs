@@ -17,6 +17,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::timed::{ended, print, starts, timed, with_nodes};
+use super::trainer_plugin;
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id, select};
@@ -56,8 +57,18 @@ pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Resu
         if let Some(peak) = cluster.pid(Part::TRAINER_PLUGIN).and_then(peak_memory::of_process) {
             output::data(&format!("KAI plugin, peak resident memory: {} MB", peak / 1_000_000));
         }
+        if let Some(took) = trainer_plugin::requests(&test_cluster.client).await? {
+            let ms = |percent: usize| took[(took.len() - 1) * percent / 100].as_secs_f64() * 1000.0;
+            output::data(&format!(
+                "KAI plugin, {} requests one after the other: median {:.1} ms, 99 % within {:.1} ms, at most {:.1} ms",
+                took.len(),
+                ms(50),
+                ms(99),
+                ms(100),
+            ));
+        }
         let metrics = metrics(&test_cluster.client).await?;
-        // The trainer's own say what a request takes on this machine: one of the plugin's reads a runtime besides.
+        // The trainer's own say what the API server and a start of everything add on this machine.
         for (whose, suffix) in [("KAI plugin", PLUGIN), ("trainer's own webhooks", TRAINER)] {
             let Some(Requests { count, mean, within_5_ms }) = Requests::to(suffix, &metrics) else {
                 continue;

@@ -16,7 +16,7 @@ use super::kubeconfig_in;
 use crate::images::Image;
 use crate::local::ControllerSpec;
 use crate::operator::{Operator, OperatorChart, OperatorImages};
-use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, ControllerProgram};
+use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, OwnProgram};
 use crate::schedulers::helm::{Chart, Helm, Wanted};
 use crate::{ClusterError, deploy};
 
@@ -26,7 +26,7 @@ pub enum UnderTest {
     /// The reference controller, which prints its manifests.
     Reference {
         /// It as a program of this machine.
-        program: ControllerProgram,
+        program: OwnProgram,
         /// Its image.
         image: Image,
         /// The image of init containers that wait for other cliques.

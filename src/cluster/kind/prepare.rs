@@ -16,7 +16,7 @@ use crate::docker::Engine;
 use crate::images::{self, NOBODY, REPOSITORY};
 use crate::local::ControllerSpec;
 use crate::operator::{Operator, OperatorChart, OperatorImages};
-use crate::own_program::{CONTROLLER, ControllerProgram, INIT, PLUGIN};
+use crate::own_program::{CONTROLLER, INIT, OwnProgram, PLUGIN};
 use crate::preflight::{self, Check};
 use crate::schedulers::helm::{Helm, Release};
 use crate::schedulers::in_cluster;
@@ -41,7 +41,7 @@ pub struct Wanted<'a> {
     /// Components that the user gives.
     pub overrides: &'a Overrides,
     /// The reference controller.
-    pub controller_program: &'a ControllerProgram,
+    pub controller_program: &'a OwnProgram,
     /// Another operator, instead of it.
     pub operator: Option<OperatorByChart<'a>>,
 }
@@ -115,7 +115,7 @@ pub async fn can_install_charts() -> Result<(), ClusterError> {
 }
 
 /// The reference controller with images of its programs.
-async fn reference(program: &ControllerProgram) -> Result<UnderTest, ClusterError> {
+async fn reference(program: &OwnProgram) -> Result<UnderTest, ClusterError> {
     let controller = images::statically(CONTROLLER, program.own_path()).await?;
     let init = images::statically(INIT, None).await?;
     Ok(UnderTest::Reference {

@@ -82,7 +82,7 @@ impl LocalCluster {
         let port = |part| self.layout.place(part).map_or(0, |place| place.other);
         let ports = Part::OF_TRAINER.map(port);
         let objects =
-            trainer::objects(trainer, &self.programs.launcher, &self.layout.ca_bundle, ports).await?;
+            trainer::objects(trainer, &self.programs.trainer_plugin, &self.layout.ca_bundle, ports).await?;
         deploy::install(&self.client(), &altered(objects, &spec)).await
     }
 

@@ -12,7 +12,7 @@ use super::{apiserver, audit, controller_manager, etcd, kwok, operator};
 use crate::cluster_spec::ClusterSpec;
 use crate::components::Toolbox;
 use crate::operator::{Operator, OperatorHome};
-use crate::own_program::ControllerProgram;
+use crate::own_program::OwnProgram;
 use crate::preflight::available_memory_mib;
 use crate::process::{Launcher, ProcessSpec};
 use crate::schedulers::{Command, ProcessHome};
@@ -35,7 +35,21 @@ pub struct Programs {
     /// Starts them.
     pub launcher: Launcher,
     /// The controller under test.
-    pub controller: ControllerProgram,
+    pub controller: OwnProgram,
+    /// The trainer's KAI plugin.
+    pub trainer_plugin: OwnProgram,
+}
+
+impl Programs {
+    /// These, and beside them the parts of `program`, a `grove-conformance` executable.
+    pub fn within(toolbox: Toolbox, program: &Path) -> Self {
+        Self {
+            toolbox,
+            launcher: Launcher::new(program),
+            controller: OwnProgram::controller_within(program),
+            trainer_plugin: OwnProgram::trainer_plugin_within(program),
+        }
+    }
 }
 
 /// Files and ports, fixed for a cluster's life so that a part comes back where it was.
@@ -208,8 +222,9 @@ impl Layout {
         };
         let (program, args) = match (part, given) {
             (Part::Controller, _) => (programs.controller.path.clone(), programs.controller.args(args)),
-            // A part of this program.
-            (Part::TRAINER_PLUGIN, _) => (programs.launcher.program().to_owned(), args),
+            (Part::TRAINER_PLUGIN, _) => {
+                (programs.trainer_plugin.path.clone(), programs.trainer_plugin.args(args))
+            }
             (_, Some(given)) => given,
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
