@@ -9,6 +9,9 @@ use crate::context::{Stop, TestContext};
 /// The readiness gate of pods that are Ready when a case lets them be.
 const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
 
+/// The label of pods whose containers simulated nodes leave unstarted.
+pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
+
 /// The taint of a node that is closed to all but those whom a case lets in.
 const CLOSED: &str = "conformance.grove.io/closed";
 
@@ -19,6 +22,8 @@ pub enum Containers {
     Ready,
     /// They have started, have ended in an error once, and are not Ready.
     Crashing,
+    /// They have started, have never ended, and are not Ready.
+    Unready,
     /// They have not started yet: an image is being pulled.
     Creating,
     /// They have not started yet: an init container runs.
@@ -121,7 +126,7 @@ fn said(pod: &Value, containers: Containers) -> Value {
     let conditions = others.cloned().chain(turned);
     let running = json!({"running": {}});
     let (state, last) = match containers {
-        Containers::Ready => (running.clone(), json!({})),
+        Containers::Ready | Containers::Unready => (running.clone(), json!({})),
         Containers::Crashing => (running.clone(), json!({"terminated": {"exitCode": 1, "reason": "Error"}})),
         Containers::Creating => (json!({"waiting": {"reason": "ContainerCreating"}}), json!({})),
         Containers::Waiting => (json!({"waiting": {"reason": "PodInitializing"}}), json!({})),
@@ -159,6 +164,7 @@ mod tests {
     #[case(Containers::Creating, true, false)]
     #[case(Containers::Waiting, true, false)]
     #[case(Containers::Crashing, false, false)]
+    #[case(Containers::Unready, false, false)]
     fn judges_take_it_for_what_it_is(
         #[case] containers: Containers,
         #[case] healthy: bool,

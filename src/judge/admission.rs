@@ -272,6 +272,11 @@ pub fn refusals_say(history: &History, attempts: &[Attempt]) -> Ruling {
     answers(history, &refused.iter().map(|attempt| attempt.whatever_the_answer()).collect::<Vec<_>>())
 }
 
+/// Whether an attempt was made, and refused.
+pub fn was_refused(history: &History, attempt: &Attempt) -> bool {
+    reply_to(history, attempt).is_ok_and(|reply| reply.is_refused())
+}
+
 /// The last answer to an attempt.
 fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     let made =

@@ -130,6 +130,16 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "a gang that was satisfied once is so for good to koord-scheduler 1.8 (match policy once-satisfied): pods that \
                  come back to it, such as a group replica that is recycled alone, are bound one by one",
     },
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause: "UPD-22",
+        case: "upd/all-at-once",
+        shows: IN_PART,
+        version: "v1.8.0",
+        occurs: Occurs::Always,
+        reason: "a gang that was satisfied once is so for good to koord-scheduler 1.8 (match policy once-satisfied), also when \
+                 all of its pods have been deleted: those that take their places are bound one by one",
+    },
     koordinator_starves("AON-04", "aon/room-for-one"),
     koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
     Deviation {

@@ -150,9 +150,20 @@ const ORDER: &[Attempt] = &[
         starts_after(pcs, 0, "worker");
         starts_after(pcs, 1, "router");
     }),
+    refused("a clique's wait for itself", &[], |pcs| starts_after(pcs, 1, "worker")),
     admitted("a wait for a clique", |pcs| starts_after(pcs, 1, "router"))
         .whatever_the_answer()
         .silent_about(&["unknown clique", CIRCLE]),
+];
+
+/// The same on update, where startup order may be fixed altogether.
+const ORDER_CHANGED: &[Attempt] = &[
+    refused("update: a wait for no clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
+    refused("update: a clique's wait for itself", &[], |pcs| starts_after(pcs, 1, "worker")),
+    refused("update: a wait in a circle", &[], |pcs| {
+        starts_after(pcs, 0, "worker");
+        starts_after(pcs, 1, "router");
+    }),
 ];
 
 fn add_group(pcs: &mut Value, name: &str) {
@@ -182,11 +193,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.would_create(&test.manifest("lone")?, LONE).await?;
     test.submit("set").await?;
-    test.would_update("set", &updates).await
+    test.would_update("set", &[&updates, ORDER_CHANGED].concat()).await
 }
 
 fn asked(target: Target) -> Vec<Attempt> {
-    [CLIQUES, GROUPS, WHOLE, LONE, ORDER, &counts(false, target), &counts(true, target)].concat()
+    [CLIQUES, GROUPS, WHOLE, LONE, ORDER, ORDER_CHANGED, &counts(false, target), &counts(true, target)]
+        .concat()
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -6,6 +6,7 @@ pub(crate) mod group_out;
 pub(crate) mod idle;
 pub(crate) mod out_and_in;
 pub(crate) mod quick_changes;
+pub(crate) mod refused_metric;
 pub(crate) mod scale_read;
 pub(crate) mod template_replicas;
 pub(crate) mod while_waiting;

@@ -6,7 +6,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::pod_health::Containers;
+use conformance_driver::pod_health::{Containers, UNSTARTED};
 use conformance_driver::updates::set_revision;
 use conformance_history::{History, MarkName, Pod};
 use conformance_judge::finding;
@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let change = |clique: &mut Value| {
         set_revision(clique, "2");
         if clique["name"] == "band" {
-            clique["labels"] = json!({"conformance.grove.io/unstarted": "true"});
+            clique["labels"] = json!({UNSTARTED: "true"});
         }
     };
     if !test.change_templates(SET, change).await? {

@@ -70,7 +70,7 @@ fn judge(history: &History) -> Vec<Finding> {
         binding::never(&generations::only(&history.upto(short), &clinging.scope(), 1), &units, None)?;
         history.reached(SHORT)?;
         let beside = history.waited_for(BESIDE)?;
-        binding::whole(&generations::only(history, &clinging.scope(), 1).upto(beside).end(), &units)?;
+        binding::whole(&generations::only(&history.upto(beside), &clinging.scope(), 1).end(), &units)?;
         history.reached(GONE)?;
         binding::whole(&history.end(), &units)
     })]

@@ -26,7 +26,7 @@ use conformance_history::History;
 const DELAY: Duration = Duration::from_secs(2);
 
 /// A replica of a PodCliqueSet as it was sent.
-fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
+pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
     let all = replicas(history.submitted(set)?).into_iter();
     let mut its = all.filter(|replica| replica.index == index);
     its.next().ok_or_else(|| Broken::NotReached(format!("{set} was sent without a replica {index}")))

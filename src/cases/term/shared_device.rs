@@ -89,7 +89,7 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::never(&generations::only(&history.upto(held), &scope, 1), &units, None)?;
             claims::are_shared(history, &scope, 1)?;
             let bound = history.waited_for(BOUND)?;
-            let new = generations::only(history, &scope, 1).upto(bound).end();
+            let new = generations::only(&history.upto(bound), &scope, 1).end();
             all([
                 claims::are_freed(history, &scope),
                 binding::whole(&new, &units),

@@ -1,6 +1,6 @@
-//! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first, its replicas
-//! several times in a row and the limits of its autoscaler among that; then a label, an annotation and the pod spec of the
-//! canary's template, one after the other.
+//! 1 node; a clique of 2 pods beside a scaling group of 1, and the canary, of 1 pod. What is no change of a template is changed
+//! about the first, its replicas several times in a row and the limits of its autoscalers among that; then a label, an annotation
+//! and the pod spec of the canary's template, one after the other.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -51,8 +51,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for replicas in [5, 2, 4, 3] {
         test.change_templates(SET, |clique| clique["spec"]["replicas"] = json!(replicas)).await?;
     }
-    test.change_templates(SET, |clique| clique["spec"]["autoScalingConfig"]["maxReplicas"] = json!(7))
-        .await?;
+    test.change_templates(SET, |clique| {
+        if let Some(config) = clique["spec"].get_mut("autoScalingConfig") {
+            config["maxReplicas"] = json!(7);
+        }
+    })
+    .await?;
+    test.patch(
+        "PodCliqueSet",
+        SET,
+        json!({"spec": {"template": {"podCliqueScalingGroups": [larger(test)?]}}}),
+    )
+    .await?;
     // What the webhook and the API server fill in anyway.
     let unchanged = test.change_templates(SET, |clique| {
         clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
@@ -69,6 +79,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.mark(UPDATED, json!({"field": field}));
     }
     Ok(())
+}
+
+/// The scaling group with other limits, and more replicas for those of the set that are made later.
+fn larger(test: &TestContext) -> Result<Value, Stop> {
+    let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
+    group["replicas"] = json!(2);
+    group["scaleConfig"] = json!({"minReplicas": 2, "maxReplicas": 5});
+    Ok(group)
 }
 
 fn set(clique: &mut Value, field: &str, value: &Value) {

@@ -116,16 +116,25 @@ pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
         .filter(|life| recycles.iter().filter(|recycle| is_after(life, recycle)).count() == generation)
         .map(|life| life.uid)
         .collect();
+    without(history, |version| scope.has(version.pod()) && !its.contains(version.uid()))
+}
+
+/// The history without those pods of a scope that were there before a point.
+#[must_use]
+pub fn made_since(history: &History, scope: &Scope, since: usize) -> History {
+    let before = history.upto(since);
+    let old: BTreeSet<&str> =
+        before.pods().filter(|version| scope.has(version.pod())).map(|version| version.uid()).collect();
+    without(history, |version| old.contains(version.uid()))
+}
+
+fn without(history: &History, is_left_out: impl Fn(&Version<'_>) -> bool) -> History {
+    let left_out: BTreeSet<usize> = history.pods().filter(is_left_out).map(|version| version.index).collect();
     let mut left = history.clone();
-    let others: BTreeSet<usize> = history
-        .pods()
-        .filter(|version| scope.has(version.pod()) && !its.contains(version.uid()))
-        .map(|version| version.index)
-        .collect();
     let mut index = 0;
     left.entries.retain(|_| {
         index += 1;
-        !others.contains(&(index - 1))
+        !left_out.contains(&(index - 1))
     });
     left
 }

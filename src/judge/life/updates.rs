@@ -483,6 +483,21 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
 /// say that it is over.
 pub fn lacks(live: &Live, set: &str) -> Option<String> {
     let pcs = live.get("PodCliqueSet", set)?;
+    let status = &pcs["status"];
+    let said = |field: &str| count(&status[field]).unwrap_or(0);
+    let size = count(&pcs["spec"]["replicas"]).unwrap_or(0);
+    lacks_pods(live, set).or_else(|| {
+        if status["updateProgress"]["updateEndedAt"].is_null() {
+            Some("updateEndedAt is not set".to_owned())
+        } else {
+            let updated = said("updatedReplicas");
+            (updated != size).then(|| format!("updatedReplicas is {updated}, not {size}"))
+        }
+    })
+}
+
+/// What a PodCliqueSet lacks of pods that are new, there and Ready, whatever its status says.
+pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
     let mut scene = Scene::default();
     let objects = ["PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "Pod"];
     for object in objects.into_iter().flat_map(|kind| live.of(kind)) {
@@ -492,18 +507,7 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
         }
     }
     let cliques: Vec<_> = scene.replicas().iter().flat_map(|replica| scene.cliques(replica)).collect();
-    let status = &pcs["status"];
-    let said = |field: &str| count(&status[field]).unwrap_or(0);
-    let size = count(&pcs["spec"]["replicas"]).unwrap_or(0);
-    let of_pods = cliques.iter().find_map(|clique| scene.lacks(clique));
-    of_pods.or_else(|| {
-        if status["updateProgress"]["updateEndedAt"].is_null() {
-            Some("updateEndedAt is not set".to_owned())
-        } else {
-            let updated = said("updatedReplicas");
-            (updated != size).then(|| format!("updatedReplicas is {updated}, not {size}"))
-        }
-    })
+    cliques.iter().find_map(|clique| scene.lacks(clique))
 }
 
 /// Every pod of a scope is of that revision (TERM-13).
@@ -532,6 +536,14 @@ pub fn through(live: &Live, set: &str) -> Ruling {
         lacks(live, set)
             .map(|lack| violation(NOT_ENDED, format!("the update of {set} is not through: {lack}"))),
     )
+}
+
+/// Every pod of a PodCliqueSet is there, new and Ready (UPD-02).
+///
+/// # Errors
+/// A violation with what it lacks.
+pub fn pods_through(live: &Live, set: &str) -> Ruling {
+    none(lacks_pods(live, set).map(|lack| violation(NOT_ENDED, format!("{set} is not updated: {lack}"))))
 }
 
 /// The update is over, and the statuses say so: hashes too, which are others than before (UPD-02).

@@ -85,6 +85,8 @@ pub struct Faults {
     pub update_takes_all: bool,
     /// An update takes down what was there before it and is new all the same (UPD-11).
     pub update_takes_new: bool,
+    /// What is old when the first status is written is taken for new (UPD-02).
+    pub first_status_is_no_update: bool,
     /// Updates that began before this are not gone on with; it is when the controller was started (UPD-17).
     pub forgets_updates: Option<Timestamp>,
     /// A turn of an update deletes the PodGang too (UPD-07).
@@ -218,6 +220,8 @@ pub enum Fault {
     UpdateTakesAll,
     /// See [`Faults::update_takes_new`].
     UpdateTakesNew,
+    /// See [`Faults::first_status_is_no_update`].
+    FirstStatusIsNoUpdate,
     /// See [`Faults::forgets_updates`].
     ForgetsUpdates,
     /// See [`Faults::update_takes_gang`].
@@ -295,6 +299,7 @@ impl FromStr for Fault {
             "all-replicas-in-turn" => Ok(Self::AllReplicasInTurn),
             "update-takes-all" => Ok(Self::UpdateTakesAll),
             "update-takes-new" => Ok(Self::UpdateTakesNew),
+            "first-status-is-no-update" => Ok(Self::FirstStatusIsNoUpdate),
             "forgets-updates" => Ok(Self::ForgetsUpdates),
             "update-takes-gang" => Ok(Self::UpdateTakesGang),
             "oldest-go-first" => Ok(Self::OldestGoFirst),
@@ -358,6 +363,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::AllReplicasInTurn => on.all_replicas_in_turn = true,
                 Fault::UpdateTakesAll => on.update_takes_all = true,
                 Fault::UpdateTakesNew => on.update_takes_new = true,
+                Fault::FirstStatusIsNoUpdate => on.first_status_is_no_update = true,
                 Fault::ForgetsUpdates => on.forgets_updates = Some(Timestamp::now()),
                 Fault::UpdateTakesGang => on.update_takes_gang = true,
                 Fault::OldestGoFirst => on.oldest_go_first = true,

@@ -18,6 +18,7 @@ use super::caches::of;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
+use super::faults::Faults;
 use super::json_diff::merge_patch;
 use super::minimums;
 use super::ownership::is_controlled_by;
@@ -53,7 +54,7 @@ pub(super) async fn reconcile(
     let before = pcs.status.clone().unwrap_or_default();
     let hash = generation_hash(&pcs);
     let mut status = before.clone();
-    status.update_progress = progress(&pcs, &replicas, &hash, Timestamp::now());
+    status.update_progress = progress(&pcs, &replicas, &hash, &context.faults, Timestamp::now());
     status.conditions = conditions::with(status.conditions, verdict, pcs.metadata.generation);
     status.replicas = pcs.spec.replicas;
     status.available_replicas = count(Replica::is_available);
@@ -157,6 +158,7 @@ fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
     hash: &str,
+    faults: &Faults,
     now: Timestamp,
 ) -> Option<PodCliqueSetUpdateProgress> {
     let status = pcs.status.clone().unwrap_or_default();
@@ -166,7 +168,8 @@ fn progress(
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
     // What is old while no update is under way begins one: its template changed before the first status was written, or under a
     // strategy that leaves pods alone.
-    let begins = has_changed || (is_left && !is_under_way);
+    let is_seen = before.is_some() || !faults.first_status_is_no_update;
+    let begins = has_changed || (is_left && is_seen && !is_under_way);
     if before.is_none() && !begins {
         return None;
     }

@@ -1,0 +1,88 @@
+//! No nodes: nothing has to be bound. A clique whose autoscaler goes by a metric, beside a scaling group with an autoscaler. The
+//! metric changes to one that no autoscaler may have, and the set is scaled to two replicas.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_contract::violation::Code;
+use conformance_driver::admission_attempts::clique;
+use conformance_driver::case::Case;
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_history::{History, Live, MarkName, text};
+use conformance_judge::admission::{Attempt, refusals_say, refused, was_refused};
+use conformance_judge::life::autoscalers;
+use conformance_judge::{ensure, finding, violation};
+use serde_json::{Value, json};
+
+const HELD_UP: Code = Code::new("held-up-by-a-refused-autoscaler");
+const UNTOLD: Code = Code::new("refused-autoscaler-untold");
+
+/// Mark: what has nothing to do with the metric is there, and the metric is told.
+const TOLD: MarkName = MarkName::of_case("the refused metric told");
+
+const SET: &str = "mistuned";
+/// The pods of two replicas: a clique of 2, and a scaling group of one.
+const PODS: usize = 6;
+
+/// AUTO-01.
+pub(crate) const CASE: Case = Case::new(
+    "A metric that no autoscaler may have is refused or told, and holds up nothing else",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-01"]);
+
+/// It may be refused, and then it is named.
+const METRIC: Attempt = refused("a resource metric without a resource", &["metric"], |pcs| {
+    clique(pcs, 0)["spec"]["autoScalingConfig"]["metrics"] = json!([{"type": "Resource"}]);
+});
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    let pcs = test.manifest(SET)?;
+    let configured = Awaited::demanded_by("AUTO-01", "autoscalers as given");
+    test.until(configured, REACTION, |live| autoscalers::faults(live, &pcs, &[]).is_empty()).await?;
+    test.updates(SET, &[METRIC]).await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    let is_refused = was_refused(&test.history(), &METRIC);
+    let told = Awaited::demanded_by("AUTO-01", "the second replica there, and the metric told");
+    test.until(told, REACTION, |live| lacks(live).is_none() && (is_refused || is_told(live))).await?;
+    test.mark(TOLD, Value::Null);
+    Ok(())
+}
+
+/// What of the second replica is not there, though it has nothing to do with the metric.
+fn lacks(live: &Live) -> Option<String> {
+    let pods =
+        live.pods().filter(|pod| pod.label(names::PART_OF) == Some(SET) && !pod.is_terminating()).count();
+    let group = format!("{SET}-1-pool");
+    match live.get(autoscalers::KIND, &group) {
+        None => Some(format!("{} {group}", autoscalers::KIND)),
+        Some(_) => (pods != PODS).then(|| format!("{} of {PODS} pods", PODS.saturating_sub(pods))),
+    }
+}
+
+/// Whether a warning or the status of the set speaks of the metric.
+fn is_told(live: &Live) -> bool {
+    let names_it = |text: &str| text.contains("metric");
+    let warned = live.of("Event").any(|event| {
+        let note = [&event["note"], &event["message"]].map(text).concat();
+        event["type"] == "Warning" && names_it(&note)
+    });
+    warned || live.get("PodCliqueSet", SET).is_some_and(|pcs| names_it(&pcs["status"].to_string()))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-01", || {
+        refusals_say(history, &[METRIC])?;
+        let live = history.before(history.waited_for(TOLD)?);
+        if let Some(lack) = lacks(&live) {
+            let message = format!("{lack} missing while an autoscaler of {SET} could not be made");
+            return Err(violation(HELD_UP, message).into());
+        }
+        ensure(was_refused(history, &METRIC) || is_told(&live), || {
+            violation(UNTOLD, format!("no event and no status says that a metric of {SET} is wrong"))
+        })?;
+        history.reached(TOLD).map(drop)
+    })]
+}

@@ -1,0 +1,82 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes. All nodes are closed,
+//! and all of its pods deleted by hand. Then two nodes are opened, room for 2 of 3, and then the third.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::SCHEDULING;
+use conformance_driver::pod_health::uncordoned;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::generations;
+use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+use crate::term::replica;
+
+/// Mark: all pods are about to be deleted.
+const DELETED: MarkName = MarkName::of_case("all pods deleted by hand");
+/// Mark: the scheduler has had its pass with room for 2 of 3.
+const SHORT: MarkName = MarkName::of_case("room for two of three");
+/// Mark: all are back.
+const BACK: MarkName = MarkName::of_case("all are back");
+
+const SET: &str = "hydra";
+const CLIQUE: &str = "hydra-0-head";
+
+/// UPD-22.
+pub(crate) const CASE: Case = Case::new(
+    "With OnDelete, a gang all of whose pods are deleted at once comes back whole or not at all",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["UPD-22"])
+.nodes(&[nodes(3).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    let nodes: Vec<_> = test.nodes.iter().map(|node| node.name.clone()).collect();
+    for node in &nodes {
+        test.close(node, true).await?;
+    }
+    test.mark(DELETED, Value::Null);
+    for pod in test.pods_of(CLIQUE) {
+        test.lose_pod(&pod).await?;
+    }
+    let made = Awaited::demanded_by("UPD-22", "all three made anew, and released");
+    test.until(made, SCHEDULING, |live| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        its.filter(|pod| is_of_revision(*pod, "2") && pod.gates().is_empty()).count() == 3
+    })
+    .await?;
+    for node in nodes.iter().skip(1) {
+        test.close(node, false).await?;
+    }
+    test.scheduler_passes().await?;
+    test.mark(SHORT, Value::Null);
+    for node in nodes.iter().take(1) {
+        test.close(node, false).await?;
+    }
+    let back = Awaited::demanded_by("UPD-22", "all three bound again");
+    test.until(back, SCHEDULING, |live| live.bound_of(SET) == 3).await?;
+    test.mark(BACK, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-22", || {
+        updates::are_admitted(history)?;
+        let (deleted, _) = history.reached(DELETED)?;
+        let (scope, units) = (replica(history, SET, 0)?.scope(), history.units(SET)?);
+        let until_short = history.upto(history.waited_for(SHORT)?);
+        binding::never(&generations::made_since(&until_short, &scope, deleted), &units, None)?;
+        history.reached(SHORT)?;
+        binding::whole(&history.before(history.waited_for(BACK)?), &units)?;
+        history.reached(BACK).map(drop)
+    })]
+}

@@ -1,0 +1,64 @@
+//! 1 node; a clique of 2 pods, and one of 1 that shows that the operator has had time for the first. A fault proxy refuses the
+//! statuses that it writes of the first PodCliqueSet; with none written yet, its template changes, and then they get through.
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits;
+use conformance_history::{History, MarkName};
+use conformance_judge::finding;
+use conformance_judge::life::updates;
+use conformance_proxy::{Action, Match, Rule, Verb};
+use serde_json::Value;
+
+use crate::before_put_back::before_put_back;
+
+/// Mark: every pod has the template that counts.
+const NEW: MarkName = MarkName::of_case("every pod is new");
+
+const SET: &str = "hasty";
+const CANARY: &str = "steady";
+
+/// UPD-02.
+pub(crate) const CASE: Case = Case::new(
+    "A template that changes before the first status of its set is written reaches every pod",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["UPD-02"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let statuses = Match {
+        name: Some(SET.to_owned()),
+        ..Match::of(&[Verb::Patch, Verb::Update], &["podcliquesets/status"]).in_namespace(&test.namespace)
+    };
+    let refuse = Action::Refuse { code: 503, retry_after_seconds: None };
+    let rule = Rule::new("statuses of hasty refused", statuses, refuse);
+    let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
+    test.submit(SET).await?;
+    test.until_applied(&proxy, rule, 1, "the first status refused", limits::REACTION).await?;
+    test.submit(CANARY).await?;
+    test.until_converged(CANARY).await?;
+    let is_admitted = test.revise(SET, "2").await?;
+    proxy.release(rule);
+    if is_admitted {
+        let new = Awaited::demanded_by("UPD-02", "every pod of hasty new and Ready");
+        test.until(new, limits::SCHEDULING, |live| updates::lacks_pods(live, SET).is_none()).await?;
+        test.mark(NEW, Value::Null);
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("UPD-02", || {
+        updates::are_admitted(history)?;
+        let new = history.waited_for(NEW)?;
+        updates::pods_through(&history.before(new), SET)?;
+        history.reached(NEW).map(drop)
+    })]
+}
