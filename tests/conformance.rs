@@ -57,8 +57,9 @@ fn is_tested(case: &Case, target: Target) -> bool {
 
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
-    // A trial waits most of its time; the environment bounds how many are on a cluster at once.
-    arguments.test_threads.get_or_insert(16);
+    // The environment bounds how many are on a cluster at once. One that waits for a control plane of its own holds a thread: were
+    // there few, it would keep those that could go on from beginning.
+    arguments.test_threads.get_or_insert(64);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();

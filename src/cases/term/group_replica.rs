@@ -97,6 +97,8 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("TERM-19", || {
             let replica = replica(history, SET, 0)?;
             termination::told(history, &replica)?;
+            // There is no room for the pod that takes its pod's place.
+            termination::all_lost_told(history, LEAD)?;
             history.reached(ANSWERED).map(drop)
         }),
     ]

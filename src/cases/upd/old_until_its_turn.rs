@@ -1,12 +1,13 @@
-//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, each with a GPU. The template changes to pods of 64 GPUs, for which there
-//! is no room, so the first replica stays in its turn. A pod of the second is lost: as it was, it fits. Then the template
-//! changes to pods of a GPU again.
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with a GPU. The templates
+//! change to pods of 64 GPUs, for which there is no room, so the first replica stays in its turn. A pod of the clique and one of
+//! the group of the second are lost: as they were, they fit. Then the templates change to pods of a GPU again.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_history::{History, MarkName, Pod};
+use conformance_judge::life::health::is_bound;
 use conformance_judge::life::updates;
 use conformance_judge::{all, finding};
 use serde_json::Value;
@@ -19,7 +20,10 @@ const RESTORED: MarkName = MarkName::of_case("what was lost is bound again");
 const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
 
 const SET: &str = "relic";
-const CLIQUES: [&str; 2] = ["relic-0-keeper", "relic-1-keeper"];
+/// In its turn.
+const FIRST: &str = "relic-0-keeper";
+/// Those of the second replica that lose a pod each.
+const LATER: [&str; 2] = ["relic-1-keeper", "relic-1-wing-1-ward"];
 
 /// UPD-16.
 pub(crate) const CASE: Case = Case::new(
@@ -39,19 +43,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let waits = |pod: &Pod<'_>| pod.node().is_none() && pod.gates().is_empty();
     let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
     test.until(begun, limits::SCHEDULING, |live| {
-        live.pods().any(|pod| pod.pod_clique() == Some(CLIQUES[0]) && waits(&pod))
+        live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))
     })
     .await?;
-    let before = test.pods_of(CLIQUES[1]);
-    if let Some(lost) = before.first() {
+    let before = LATER.map(|clique| test.pods_of(clique));
+    for lost in before.iter().filter_map(|pods| pods.first()) {
         test.lose_pod(lost).await?;
     }
     let restored = Awaited::demanded_by("UPD-16", "what was lost bound again");
     test.until(restored, limits::SCHEDULING, |live| {
-        let own = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUES[1]) && pod.node().is_some());
-        let names: Vec<_> =
-            own.filter(|pod| !pod.is_terminating()).map(|pod| pod.name().to_owned()).collect();
-        names.len() == 2 && names.iter().any(|name| !before.contains(name))
+        LATER.iter().zip(&before).all(|(clique, before)| {
+            let bound: Vec<_> =
+                live.pods().filter(|pod| pod.pod_clique() == Some(*clique) && is_bound(*pod)).collect();
+            bound.len() == before.len() && bound.iter().any(|pod| before.iter().all(|old| old != pod.name()))
+        })
     })
     .await?;
     test.mark(RESTORED, Value::Null);

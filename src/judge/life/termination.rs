@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use conformance_contract::names;
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
 use conformance_history::{
@@ -27,6 +27,7 @@ const RECYCLED_OTHERWISE: Code = Code::new("recycled-too-often-or-not-at-all");
 const DELETED_ASIDE: Code = Code::new("deleted-outside-a-recycle");
 const RELEASED_UNNAMED: Code = Code::new("released-before-it-was-named");
 const NOT_TOLD: Code = Code::new("recycle-not-told");
+const LOSS_UNTOLD: Code = Code::new("loss-of-all-not-told");
 const TOLD_EARLY: Code = Code::new("recycle-told-to-be-over-early");
 const HALF_RECYCLED: Code = Code::new("recycled-in-part-or-too-often");
 const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
@@ -310,6 +311,36 @@ pub fn told(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
+/// That the last bound pod of a PodClique is gone is told by a Warning event about it, `AllScheduledReplicasLost` (TERM-19).
+///
+/// # Errors
+/// A violation if it is not; [`Broken::NotReached`] if it has lost none or never all.
+pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
+    let mut bound = BTreeSet::new();
+    let mut its = history.pods().filter(|version| version.pod().pod_clique() == Some(clique));
+    let lost = its.find(|version| {
+        let is_there = version.change != Change::Deleted && is_bound(version.pod());
+        if is_there {
+            bound.insert(version.uid());
+        }
+        !is_there && bound.remove(version.uid()) && bound.is_empty()
+    });
+    let lost = lost.ok_or_else(|| Broken::NotReached(format!("{clique} never lost all of its pods")))?;
+    let is_told = history.of("Event").any(|version| {
+        let event = version.object;
+        let about = [&event["regarding"]["name"], &event["involvedObject"]["name"]].map(text).concat();
+        event["type"] == "Warning"
+            && event["reason"] == "AllScheduledReplicasLost"
+            && about == clique
+            && version.at.duration_since(lost.at).abs() <= patience(history)
+    });
+    ensure(is_told, || {
+        let message =
+            format!("no Warning event AllScheduledReplicasLost tells that {clique} has no bound pod left");
+        violation(LOSS_UNTOLD, message).shown_by("the last of them", lost)
+    })
+}
+
 /// Kinds of which something may tell of a recycle. Pods are none: schedulers tell of them, in words with numbers in them.
 const TELLING: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
@@ -432,6 +463,31 @@ mod tests {
         };
         assert_eq!(judged(recycled(shown(10))), Ok(()), "the loss at 8 s is shown at 10 s");
         assert_eq!(judged(recycled(shown(9).later(20))), Ok(()), "the deletion at 10 s is shown at 29 s");
+    }
+
+    #[test]
+    fn the_loss_of_all_is_told() {
+        let event = |reason: &str, about: &str| {
+            let mut event = object("Event", "e");
+            event["type"] = json!("Warning");
+            event["reason"] = json!(reason);
+            event["regarding"] = json!({"kind": "PodClique", "name": about});
+            event
+        };
+        let clique = "w-0-a";
+        let one = running().deleted(pod("a", Some("n")));
+        assert!(matches!(all_lost_told(&one.end(), clique), Err(Broken::NotReached(_))));
+        let all =
+            || running().deleted(pod("a", Some("n"))).deleted(pod("b", Some("n"))).added(pod("c", None));
+        assert_eq!(
+            all_lost_told(&all().added(event("AllScheduledReplicasLost", clique)).end(), clique),
+            Ok(())
+        );
+        for wrong in [event("Lost", clique), event("AllScheduledReplicasLost", "w-0-b")] {
+            assert!(
+                message(all_lost_told(&all().added(wrong).end(), clique)).contains("has no bound pod left")
+            );
+        }
     }
 
     #[test]
