@@ -1,6 +1,6 @@
 //! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, with the strategy OnDelete, and the canary, of 2 pods, without.
-//! Both change. One pod of the first is deleted by hand and one is added, and then the first is scaled in by one; then the strategy
-//! changes to RollingRecreate, and in the middle of another update back.
+//! Both change. One pod of the first is deleted by hand, one is evicted and one is added, and then the first is scaled in by one;
+//! then the strategy changes to RollingRecreate, and in the middle of another update back.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -51,12 +51,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     outlasted(test, "2").await?;
     test.mark(OUTLASTED, Value::Null);
 
-    let lost = test.pods_of(CLIQUE).first().cloned().unwrap_or_default();
-    test.lose_pod_by(Loss::WithGrace, &lost).await?;
-    let back = Awaited::demanded_by("UPD-22", format!("{lost} replaced"));
-    test.until(back, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound_of(SET) == 3)
-        .await?;
-    test.mark(BACK, json!({"name": lost}));
+    let pods = test.pods_of(CLIQUE);
+    let mut pods = pods.iter();
+    let deleted = pods.next().map_or("", String::as_str);
+    lose(test, Loss::WithGrace, deleted).await?;
+    test.mark(BACK, json!({"name": deleted}));
+    lose(test, Loss::Evicted, pods.next().map_or("", String::as_str)).await?;
     test.scale("PodClique", CLIQUE, 4).await?;
     until_ready(test, 4, "UPD-21").await?;
     test.mark(GROWN, Value::Null);
@@ -78,6 +78,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     outlasted(test, "3").await?;
     test.mark(HALTED, Value::Null);
     Ok(())
+}
+
+/// Takes a pod away, and waits until another has its place.
+async fn lose(test: &TestContext, by: Loss, pod: &str) -> Result<(), Stop> {
+    test.lose_pod_by(by, pod).await?;
+    let back = Awaited::demanded_by("UPD-22", format!("{pod} replaced"));
+    test.until(back, limits::SCHEDULING, |live| live.get("Pod", pod).is_none() && live.bound_of(SET) == 3)
+        .await
 }
 
 /// Waits until the clique has so many pods, all of them Ready.
