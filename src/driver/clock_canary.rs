@@ -3,7 +3,7 @@
 
 use conformance_contract::names;
 use conformance_expect::schedulers;
-use conformance_history::{Live, MarkName, Pod, is_of_canary};
+use conformance_history::{Live, MarkName, Pod, condition, is_of_canary};
 use serde_json::json;
 
 use super::barrier::lead_to_canary_node;
@@ -91,6 +91,20 @@ impl TestContext {
             pods.sort();
             pods.into_iter().map(|(_, name)| name).collect()
         })
+    }
+
+    /// Waits until a PodClique says that its minimum is breached (`True`) or is not (`False`).
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_breach_is(&self, status: &str, clique: &str) -> Result<(), Stop> {
+        let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached {status} of {clique}"));
+        self.until(awaited, limits::REACTION, |live| {
+            let said =
+                live.get("PodClique", clique).and_then(|found| condition(found, "MinAvailableBreached"));
+            said.is_some_and(|said| said["status"] == status)
+        })
+        .await
     }
 
     /// Waits until none of these pods is there any more and as many others are, made for these cliques; `bound`: and have a

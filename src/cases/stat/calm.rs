@@ -9,7 +9,7 @@ use conformance_driver::limits::{QUIET, REACTION, SCHEDULING};
 use conformance_driver::pod_health::Containers;
 use conformance_expect::scopes::replicas;
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, MarkName, SharedMark, condition, count};
+use conformance_history::{History, MarkName, SharedMark, count};
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::life::{conditions, counts, metrics};
 use conformance_judge::{all, finding};
@@ -43,11 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_released(gang).await?;
     }
     test.first_pod_becomes(RUNS, Containers::Crashing).await?;
-    test.until(Awaited::demanded_by("TERM-01", "the breach said"), REACTION, |live| {
-        let said = live.get("PodClique", RUNS).and_then(|found| condition(found, "MinAvailableBreached"));
-        said.is_some_and(|said| said["status"] == "True")
-    })
-    .await?;
+    test.until_breach_is("True", RUNS).await?;
     // A gang that waits is tried again and again, so there is no silence to wait for.
     test.canaries().await?;
     test.mark(WAITING, Value::Null);

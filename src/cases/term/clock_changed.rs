@@ -5,10 +5,10 @@
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
-use conformance_history::{Change, History, MarkName, condition, count};
+use conformance_history::{Change, History, MarkName, count};
 use conformance_judge::life::{generations, termination};
 use conformance_judge::{Shown, binding, cleanup, ensure, finding, none, violation};
 use jiff::SignedDuration;
@@ -56,7 +56,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();
     test.first_pod_becomes(SIDE, Containers::Crashing).await?;
-    until_breached(test, SIDE).await?;
+    test.until_breach_is("True", SIDE).await?;
     test.mark(CUT, Value::Null);
     test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "2s"}}})).await?;
     test.until_recycled("replica 0 of revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
@@ -64,7 +64,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // Long enough to scale in before it runs out.
     test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "20s"}}})).await?;
     test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
-    until_breached(test, "revised-1-side").await?;
+    test.until_breach_is("True", "revised-1-side").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
     test.mark(SCALED_IN, Value::Null);
@@ -79,18 +79,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.mark(BACK, Value::Null);
     test.first_pod_becomes(SIDE, Containers::Crashing).await?;
-    until_breached(test, SIDE).await?;
+    test.until_breach_is("True", SIDE).await?;
     test.mark(SET_DELETED, Value::Null);
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await
-}
-
-async fn until_breached(test: &TestContext, clique: &str) -> Result<(), Stop> {
-    test.until(Awaited::demanded_by("TERM-01", format!("{clique} breached")), REACTION, |live| {
-        let said = live.get("PodClique", clique).and_then(|found| condition(found, "MinAvailableBreached"));
-        said.is_some_and(|said| said["status"] == "True")
-    })
-    .await
 }
 
 /// The first recycle comes after the delay was cut, and within what a new delay would take.

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::{Containers, uncordoned};
-use conformance_history::{History, MarkName, condition};
+use conformance_history::{History, MarkName};
 use conformance_judge::finding;
 use conformance_judge::life::termination;
 use serde_json::Value;
@@ -44,9 +43,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pods = test.pods_of(MENDED);
     let first = pods.first().cloned().unwrap_or_default();
     test.pod_becomes(&first, Containers::Crashing).await?;
-    until_said(test, "True").await?;
+    test.until_breach_is("True", MENDED).await?;
     test.pod_becomes(&first, Containers::Ready).await?;
-    until_said(test, "False").await?;
+    test.until_breach_is("False", MENDED).await?;
     test.mark(FOR_GOOD, Value::Null);
     test.pod_becomes(&first, Containers::Crashing).await?;
     let clock = test.clock("2s").await?;
@@ -54,15 +53,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.lose_pod_and_room(&lost).await?;
     test.clock_runs(&clock, 3, WAITED).await?;
     test.until_recycled("mended", "TERM-02", &[MENDED], &pods, true).await
-}
-
-async fn until_said(test: &TestContext, status: &str) -> Result<(), Stop> {
-    let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached {status}"));
-    test.until(awaited, REACTION, |live| {
-        let said = live.get("PodClique", MENDED).and_then(|found| condition(found, "MinAvailableBreached"));
-        said.is_some_and(|said| said["status"] == status)
-    })
-    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -9,11 +9,10 @@ use std::time::Duration;
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
-use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
-use conformance_history::{History, MarkName, condition};
+use conformance_history::{History, MarkName};
 use conformance_judge::life::termination;
 use conformance_judge::{all, finding};
 use conformance_proxy::ProxyHandle;
@@ -120,12 +119,7 @@ async fn killed_after(test: &mut TestContext, proxy: &ProxyHandle, set: &str, n:
 
 async fn away(test: &mut TestContext, set: &str) -> Result<(), Stop> {
     begin(test, set).await?;
-    let clique = format!("{set}-0-worker");
-    test.until(Awaited::demanded_by("TERM-01", "the breach said"), REACTION, |live| {
-        let said = live.get("PodClique", &clique).and_then(|found| condition(found, "MinAvailableBreached"));
-        said.is_some_and(|said| said["status"] == "True")
-    })
-    .await?;
+    test.until_breach_is("True", &format!("{set}-0-worker")).await?;
     test.take_away(Part::Controller).await?;
     test.stays_away(LONG_DELAY).await?;
     test.start_ready(Part::Controller).await?;
