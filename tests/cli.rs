@@ -152,6 +152,8 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--scale", "50x8", "--pods", "300", "--shard", "1/2"], "cannot be used with")]
 #[case(&["run", "--bin", "kubelet=/bin/true"], "no component has that name")]
 #[case(&["run", "--bin", "etcd=/nowhere"], "No such file")]
+#[case(&["run", "--bin", "grove-backend-controller=/nowhere"], "--bin grove-backend-controller=/nowhere: no such file")]
+#[case(&["run", "--trainjob", "--bin", "trainer-kai-plugin=/nowhere"], "--bin trainer-kai-plugin=/nowhere: no such file")]
 #[case(&["mutants", "nothing"], "unknown mutant")]
 #[case(&["bench", "--nodes", "8x8"], "--throughput")]
 #[case(&["bench", "--throughput", "--backend", "volcano"], "cannot be used with")]
