@@ -297,8 +297,7 @@ mod tests {
         assert_eq!(
             plugin,
             [
-                "trainer-kai-plugin".to_owned(),
-                "run".into(),
+                "run".to_owned(),
                 "--kubeconfig=k".into(),
                 "--webhook-bind=127.0.0.1:2".into(),
                 format!("--tls-cert={folder}/tls.crt"),
