@@ -7,6 +7,16 @@ pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
+/// What an Event says, in either of its APIs.
+pub fn event_note(event: &Value) -> String {
+    [&event["note"], &event["message"]].map(text).concat()
+}
+
+/// A field of the reference to what an Event is about, in either of its APIs.
+pub fn event_about(event: &Value, field: &str) -> String {
+    [&event["regarding"][field], &event["involvedObject"][field]].map(text).concat()
+}
+
 /// A list; empty if it is none.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()

@@ -8,7 +8,7 @@ use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::limits::{REACTION, RECOVERY};
 use conformance_expect::{Expected, Gang, schedulers};
-use conformance_history::{History, Kind, Live, MarkName, list, text};
+use conformance_history::{History, Kind, Live, MarkName, event_note, list, text};
 use conformance_judge::finding;
 use conformance_judge::life::reasons;
 use conformance_proxy::{Action, Match, Rule, Verb};
@@ -72,7 +72,7 @@ fn is_told(live: &Live) -> bool {
 }
 
 fn is_warning(event: &Value) -> bool {
-    event["type"] == "Warning" && [&event["note"], &event["message"]].map(text).concat().contains(REFUSED)
+    event["type"] == "Warning" && event_note(event).contains(REFUSED)
 }
 
 fn judge(history: &History) -> Vec<Finding> {

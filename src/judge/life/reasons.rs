@@ -9,7 +9,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Live, Version, condition, list, text};
+use conformance_history::{Change, History, Live, Version, condition, event_about, event_note, list, text};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -184,10 +184,9 @@ pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
 
 /// Whether an event warns of it.
 pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
-    let note = [&event["note"], &event["message"]].map(text).concat();
-    let about = [&event["regarding"]["name"], &event["involvedObject"]["name"]].map(text).concat();
+    let about = event_about(event, "name");
     event["type"] == "Warning"
-        && note.contains(refused)
+        && event_note(event).contains(refused)
         && (about == gang.name || about.starts_with(&gang.set))
         && event["metadata"]["labels"][names::CANARY].is_null()
 }

@@ -8,7 +8,8 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
 use conformance_history::{
-    Change, History, Live, SharedMark, Version, condition, controller, list, name, text,
+    Change, History, Live, SharedMark, Version, condition, controller, event_about, event_note, list, name,
+    text,
 };
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -328,10 +329,9 @@ pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
     let lost = lost.ok_or_else(|| Broken::NotReached(format!("{clique} never lost all of its pods")))?;
     let is_told = history.of("Event").any(|version| {
         let event = version.object;
-        let about = [&event["regarding"]["name"], &event["involvedObject"]["name"]].map(text).concat();
         event["type"] == "Warning"
             && event["reason"] == "AllScheduledReplicasLost"
-            && about == clique
+            && event_about(event, "name") == clique
             && version.at.duration_since(lost.at).abs() <= patience(history)
     });
     ensure(is_told, || {
@@ -351,10 +351,8 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Versi
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
     events.any(|version| {
         let event = version.object;
-        let of_object =
-            |field: &str| [&event["regarding"][field], &event["involvedObject"][field]].map(text).concat();
-        let (kind, about) = (of_object("kind"), of_object("name"));
-        let note = [&event["note"], &event["message"]].map(text).concat();
+        let (kind, about) = (event_about(event, "kind"), event_about(event, "name"));
+        let note = event_note(event);
         let mut words = note.split(|c: char| !c.is_ascii_alphanumeric());
         let is_near = version.at.duration_since(begun.at).abs() <= patience(history);
         is_near
