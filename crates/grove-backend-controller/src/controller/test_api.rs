@@ -1,5 +1,6 @@
 //! A fake API server for tests of reconcilers: records writes and answers them.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
@@ -34,6 +35,7 @@ pub(super) struct World {
     pub feeds: Feeds,
     pub inboxes: Inboxes,
     writes: Arc<Mutex<Vec<(String, Value)>>>,
+    ended: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl World {
@@ -46,8 +48,8 @@ impl World {
     /// An empty world of one backend. Must be made inside a runtime.
     pub(super) fn of(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
-        let writes = Arc::default();
-        tokio::spawn(answer(handle, Arc::clone(&writes)));
+        let (writes, ended) = (Arc::default(), Arc::default());
+        tokio::spawn(answer(handle, Arc::clone(&writes), Arc::clone(&ended)));
         let client = Client::new(service, "default");
         let backend = backend(&client);
         let registry = Registry::new(backend.name().to_owned(), [backend]).unwrap();
@@ -72,7 +74,7 @@ impl World {
             ending: EndingNamespaces::default(),
             faults: Faults::default(),
         });
-        Self { context, feeds, inboxes, writes }
+        Self { context, feeds, inboxes, writes, ended }
     }
 
     /// The same with a fault of that name; before anybody else has the context.
@@ -80,6 +82,11 @@ impl World {
         let fault: Fault = name.parse().unwrap();
         Arc::get_mut(&mut self.context).unwrap().faults = std::iter::once(fault).collect();
         self
+    }
+
+    /// Has a PodClique deleted of which no watch tells. All others that are asked for are there.
+    pub(super) fn end_untold(&self, pod_clique: &str) {
+        self.ended.lock().unwrap().insert(pod_clique.to_owned());
     }
 
     /// The writes since the last call: `VERB path`, and the body.
@@ -125,6 +132,7 @@ where
 async fn answer(
     mut handle: mock::Handle<Request<Body>, Response<Body>>,
     writes: Arc<Mutex<Vec<(String, Value)>>>,
+    ended: Arc<Mutex<BTreeSet<String>>>,
 ) {
     while let Some((request, send)) = handle.next_request().await {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -134,6 +142,14 @@ async fn answer(
         let (code, answer) = match method {
             // The Workload API of 1.36, which keeps every field of a dry run.
             Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
+            Method::GET if pod_clique_of(&path).is_some_and(|name| !ended.lock().unwrap().contains(name)) => {
+                let name = pod_clique_of(&path).unwrap_or_default();
+                let metadata = json!({"name": name, "uid": format!("uid-of-{name}")});
+                (
+                    200,
+                    json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata}),
+                )
+            }
             Method::GET => {
                 (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
             }
@@ -148,6 +164,10 @@ async fn answer(
         let answer = Body::from(serde_json::to_vec(&answer).unwrap());
         send.send_response(Response::builder().status(code).body(answer).unwrap());
     }
+}
+
+fn pod_clique_of(path: &str) -> Option<&str> {
+    path.split_once("/podcliques/").map(|(_, name)| name)
 }
 
 fn workload_api() -> Value {

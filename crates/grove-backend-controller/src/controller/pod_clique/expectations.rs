@@ -23,6 +23,8 @@ struct Expected {
     deleted: HashMap<String, Instant>,
     /// Time by pod uid.
     released: HashMap<String, Instant>,
+    /// Whether any pod was made.
+    has_made: bool,
 }
 
 /// What the cache of a PodClique's pods does not show yet.
@@ -52,7 +54,15 @@ pub(crate) struct Seen<'a> {
 impl Expectations {
     /// A pod of that index is about to be created.
     pub(crate) fn expect_creation(&self, pclq: &str, pod: &str, index: i32) {
-        self.with(pclq, |expected| expected.created.insert(pod.to_owned(), (index, Instant::now())));
+        self.with(pclq, |expected| {
+            expected.has_made = true;
+            expected.created.insert(pod.to_owned(), (index, Instant::now()));
+        });
+    }
+
+    /// Whether pods of it have been made before.
+    pub(crate) fn has_made(&self, pclq: &str) -> bool {
+        self.with(pclq, |expected| expected.has_made)
     }
 
     /// It has not been created after all.
@@ -94,7 +104,7 @@ impl Expectations {
     /// Whether anything is expected still.
     pub(crate) fn any(&self, pclq: &str) -> bool {
         self.with(pclq, |expected| {
-            let Expected { created, deleted, released } = expected;
+            let Expected { created, deleted, released, .. } = expected;
             !created.is_empty() || !deleted.is_empty() || !released.is_empty()
         })
     }

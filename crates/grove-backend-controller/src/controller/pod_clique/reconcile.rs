@@ -12,7 +12,7 @@ use grove_api::names::{
 use grove_api::{PodClique, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams};
 
 use super::expectations::{PATIENCE, Seen, Unseen};
 use super::gate::{self, GangReadiness};
@@ -171,6 +171,7 @@ impl Clique<'_> {
             && self.is_gang_of_this_generation()
             && !idle::is_idle(self.pod_gang, &self.pclq.name_any())
             && !has_earlier_pods(&self.context.caches, self.pclq);
+        let may_create = may_create && !plan.create.is_empty() && self.is_there_still().await?;
         let create = if may_create { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
             deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
@@ -181,6 +182,24 @@ impl Clique<'_> {
             Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
         }
         result
+    }
+
+    /// Whether it is there. Once pods of it were made, what takes them away may be its own end, of which another watch tells, and
+    /// later: pods would be made for nobody, beside those of a PodClique that has its name by then (GANG-05).
+    async fn is_there_still(&self) -> Result<bool, ReconcileError> {
+        if !self.context.expectations.has_made(self.uid()) {
+            return Ok(true);
+        }
+        let (namespace, name) = (self.pclq.namespace().unwrap_or_default(), self.pclq.name_any());
+        let all: Api<PodClique> = Api::namespaced(self.context.client.clone(), &namespace);
+        let found = all.get_metadata_opt(&name).await;
+        let found = found.map_err(|source| ReconcileError::Api {
+            action: format!("get PodClique {namespace}/{name}"),
+            source,
+        })?;
+        Ok(found.is_some_and(|found| {
+            found.uid() == self.pclq.uid() && found.metadata.deletion_timestamp.is_none()
+        }))
     }
 
     /// Whether it is scaled to 0 and its PodGang has not let go of it yet: the others are to be a gang without it before its

@@ -174,6 +174,18 @@ async fn nothing_is_created_for_a_pod_clique_that_is_gone() {
     assert_eq!(world.written(), [], "indexes 0 and 1 are taken");
 }
 
+/// GANG-05: its pods are collected as garbage, and their watch tells of that before the other tells why.
+#[tokio::test]
+async fn nothing_is_made_again_for_a_pod_clique_whose_end_is_not_told_yet() {
+    let mut world = world();
+    let pods = step(&mut world, &pod_clique(2)).await;
+    world.see(&pods);
+    let lost = world.context.caches.pods.get(Some("ns"), &names(&pods)[0]).unwrap();
+    world.feeds.pods.take(Event::Delete((*lost).clone()));
+    world.end_untold("wl-0-a");
+    assert_eq!(step(&mut world, &pod_clique(2)).await, []);
+}
+
 /// DEL-08: pods name their PodGroup, and would keep a deleted one of that name alive by its finalizer.
 #[tokio::test]
 async fn no_pod_before_the_gang_resources_stand() {
