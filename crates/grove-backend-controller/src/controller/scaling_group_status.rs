@@ -63,7 +63,7 @@ pub(super) async fn reconcile(
     let is_done =
         replicas.iter().all(Option::is_some) && !context.caches.pod_cliques.indexed(&key).iter().any(beyond);
     let group = GroupView::of(&context.caches, &pcs, Arc::clone(&pcsg));
-    let mut status = status(&pcsg, &pcs.name_any(), &replicas, |j| group.is_new(j));
+    let mut status = status(&pcsg, &pcs.name_any(), &replicas, |j| group.is_new(j) && group.is_up(j));
     let may_follow = |j: i32| {
         let mut members = group.members_of(j);
         members.all(|member| may_follow(&context.caches, &pcs, &member.pclq, &context.faults))
@@ -181,8 +181,8 @@ fn termination_verdict(
     })
 }
 
-/// The status by what the PodCliques say; `None` is a replica of which not all exist. What is said of their templates may be
-/// late, so it is asked of the pods.
+/// The status by what the PodCliques say; `None` is a replica of which not all exist. What they say in an update may be late, so
+/// whether a replica is new, and up, is asked of the pods too.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,

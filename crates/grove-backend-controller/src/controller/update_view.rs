@@ -279,6 +279,11 @@ impl GroupView {
             .is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::is_new))
     }
 
+    /// Whether each member of a replica has as many Ready pods as it needs.
+    pub(super) fn is_up(&self, j: usize) -> bool {
+        self.replicas.get(j).is_some_and(|(members, _)| members.iter().all(CliqueView::is_available))
+    }
+
     /// Whether no replica has an old pod, and all are there.
     pub(super) fn is_all_new(&self) -> bool {
         (0..self.replicas.len()).all(|j| self.is_new(j))
