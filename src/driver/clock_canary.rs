@@ -56,6 +56,14 @@ impl TestContext {
         Ok(())
     }
 
+    /// Takes the canary away: where a case asks for what is left, it is none of that.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn stop_clock(&self, clock: Clock) -> Result<(), Stop> {
+        self.delete("PodCliqueSet", &clock.set).await
+    }
+
     /// Waits until the pod of the canary is Ready, and another one than `than`.
     async fn until_canary_runs(&self, clock: &Clock, than: Option<&str>) -> Result<(), Stop> {
         let awaited = match than {

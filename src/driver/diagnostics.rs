@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use conformance_expect::schedulers;
-use conformance_history::{Live, Pod};
+use conformance_history::{Live, Pod, event_about, event_note};
 
 /// How many lines of each sort are shown.
 const LINES: usize = 8;
@@ -45,10 +45,10 @@ pub fn describe(live: &Live) -> String {
             text,
             "  event {} {}/{}: {} {}",
             part(&event["type"]),
-            part(&event["involvedObject"]["kind"]),
-            part(&event["involvedObject"]["name"]),
+            part(&event_about(event)["kind"]),
+            part(&event_about(event)["name"]),
             part(&event["reason"]),
-            part(&event["message"])
+            event_note(event)
         );
     }
     text.trim_end().to_owned()

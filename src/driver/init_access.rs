@@ -13,8 +13,8 @@ use crate::limits::REACTION;
 const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// Asks the API server, as that account, what it may do in the namespace, and marks the answer: `{"account", "rules"}`.
-    /// The account is that of the token which some pod of the case has in its init container.
+    /// Asks the API server, as that account, what it may do in the namespace and in `default`, and marks the answers:
+    /// `{"account", "rules", "elsewhere"}`. The account is that of the token which some pod of the case has in its init container.
     ///
     /// # Errors
     /// [`Stop::Refused`] if no pod has one, or nobody says whose the token is; [`Stop::Cluster`].
@@ -29,14 +29,21 @@ impl TestContext {
         let account = secret["metadata"]["annotations"][OF_ACCOUNT].as_str();
         let account = account.ok_or_else(|| refused("its Secret names none"))?.to_owned();
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
+        let own = self.rules_of(&user, &self.namespace).await?;
+        let elsewhere = self.rules_of(&user, "default").await?;
+        self.mark(mark, json!({"account": account, "rules": own, "elsewhere": elsewhere}));
+        Ok(())
+    }
+
+    /// What a user may do in a namespace.
+    async fn rules_of(&self, user: &str, namespace: &str) -> Result<Value, Stop> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
-            "spec": {"namespace": self.namespace},
+            "spec": {"namespace": namespace},
         });
         let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-        let answer = self.raw(Method::POST, path, &review, Some(&user)).await?;
-        self.mark(mark, json!({"account": account, "rules": answer["status"]["resourceRules"]}));
-        Ok(())
+        let answer = self.raw(Method::POST, path, &review, Some(user)).await?;
+        Ok(answer["status"]["resourceRules"].clone())
     }
 
     /// A Secret, which may be made after the pods that name it: without it they do not start.

@@ -22,6 +22,8 @@ pub enum Containers {
     Ready,
     /// They have started, have ended in an error once, and are not Ready.
     Crashing,
+    /// They have started again after they had ended in an error once, and are Ready.
+    Recovered,
     /// They have started, have never ended, and are not Ready.
     Unready,
     /// They have not started yet: an image is being pulled.
@@ -116,7 +118,7 @@ pub async fn uncordoned(test: &mut TestContext, drive: crate::case::Drive) -> Re
 
 fn said(pod: &Value, containers: Containers) -> Value {
     let known = &pod["status"];
-    let is_ready = containers == Containers::Ready;
+    let is_ready = matches!(containers, Containers::Ready | Containers::Recovered);
     let said = if is_ready { "True" } else { "False" };
     let own = ["Ready", "ContainersReady"];
     let others =
@@ -127,7 +129,9 @@ fn said(pod: &Value, containers: Containers) -> Value {
     let running = json!({"running": {}});
     let (state, last) = match containers {
         Containers::Ready | Containers::Unready => (running.clone(), json!({})),
-        Containers::Crashing => (running.clone(), json!({"terminated": {"exitCode": 1, "reason": "Error"}})),
+        Containers::Crashing | Containers::Recovered => {
+            (running.clone(), json!({"terminated": {"exitCode": 1, "reason": "Error"}}))
+        }
         Containers::Creating => (json!({"waiting": {"reason": "ContainerCreating"}}), json!({})),
         Containers::Waiting => (json!({"waiting": {"reason": "PodInitializing"}}), json!({})),
     };
@@ -161,6 +165,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case(Containers::Ready, true, true)]
+    #[case(Containers::Recovered, true, true)]
     #[case(Containers::Creating, true, false)]
     #[case(Containers::Waiting, true, false)]
     #[case(Containers::Crashing, false, false)]

@@ -33,8 +33,14 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
 /// Verbs on a scheduler's gang resources: for canaries, for foreign ones, and for changes by another client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// Verbs on what is not recorded, all of it in `v1`: whose the token of an init container is, and what that account may do.
-const ASKED: [(&str, &str); 2] = [("get", "secrets"), ("impersonate", "serviceaccounts")];
+/// Verbs on what is not recorded, all of it in `v1`: whose the token of an init container is, what that account may do, and what
+/// limits the pods of a namespace.
+const ASKED: [(&str, &str); 4] = [
+    ("get", "secrets"),
+    ("impersonate", "serviceaccounts"),
+    ("create", "limitranges"),
+    ("patch", "limitranges"),
+];
 
 /// Everything that a run with these schedulers does.
 pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {

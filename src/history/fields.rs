@@ -7,14 +7,14 @@ pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What an Event says, in either of its APIs.
-pub fn event_note(event: &Value) -> String {
-    [&event["note"], &event["message"]].map(text).concat()
+/// What an Event says. Histories hold those of `v1`, as which the API server shows those of `events.k8s.io`, too.
+pub fn event_note(event: &Value) -> &str {
+    text(&event["message"])
 }
 
-/// A field of the reference to what an Event is about, in either of its APIs.
-pub fn event_about(event: &Value, field: &str) -> String {
-    [&event["regarding"][field], &event["involvedObject"][field]].map(text).concat()
+/// The reference to what an Event is about.
+pub fn event_about(event: &Value) -> &Value {
+    &event["involvedObject"]
 }
 
 /// A list; empty if it is none.

@@ -12,7 +12,9 @@ use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::{self, Made, Resource};
 use conformance_expect::{Gang, scaling};
-use conformance_history::{Change, History, Live, Pod, Version, controller, is_controlled_by, text};
+use conformance_history::{
+    Change, History, Live, Pod, Version, controller, event_about, event_note, is_controlled_by, text,
+};
 use serde_json::Value;
 
 use super::gangs::{self, as_created};
@@ -282,10 +284,10 @@ pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &
 
 /// Whether an Event is a warning on the PodGang or the PodCliqueSet that names `about`.
 pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
-    let on = &event["involvedObject"];
+    let on = event_about(event);
     let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang
         || on["kind"] == "PodCliqueSet" && on["name"] == set;
-    event["type"] == "Warning" && on_them && text(&event["message"]).contains(about)
+    event["type"] == "Warning" && on_them && event_note(event).contains(about)
 }
 
 /// The priority class reached every PodGang and, where the API server keeps the field, every gang resource, of which none

@@ -9,7 +9,7 @@ use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::writes_of_its_own_accord;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Kind, SharedMark, Version, controller};
+use conformance_history::{Change, History, Kind, SharedMark, Version, controller, event_about, text};
 use serde_json::Value;
 
 use super::gang_resources::is_gang_resource;
@@ -87,7 +87,7 @@ fn by_accord(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<
 }
 
 fn is_of_workload(version: &Version<'_>) -> bool {
-    let about = version.object["involvedObject"]["name"].as_str().unwrap_or_default();
+    let about = text(&event_about(version.object)["name"]);
     let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
     let of_the_cluster = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
     // GANG-11 excepts Events.

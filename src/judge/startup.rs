@@ -228,8 +228,8 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// What an account may do, at a mark `{"account", "rules"}` with the rules that the API server says: to see pods, and what
-/// everybody may.
+/// What an account may do, at a mark `{"account", "rules", "elsewhere"}` with the rules that the API server says of its own
+/// namespace and of another: to see pods in its own, and what everybody may.
 ///
 /// # Errors
 /// A violation for each right that is missing or one too many.
@@ -257,9 +257,17 @@ pub fn least_rights(mark: &Mark) -> Ruling {
             list(&rule["verbs"]).contains(&json!(verb)) && list(&rule["resources"]).contains(&json!("pods"))
         })
     };
-    let missing =
-        ["list", "watch"].into_iter().filter(|verb| !may(verb)).map(|verb| format!("no {verb} on pods"));
-    none(surplus.chain(missing).map(|fault| {
+    let has = |rule: &Value, field: &str, wanted: &str| {
+        list(&rule[field]).iter().any(|value| *value == wanted || *value == "*")
+    };
+    let elsewhere = list(&mark.detail["elsewhere"]).iter();
+    let elsewhere = elsewhere.filter(|rule| has(rule, "apiGroups", "") && has(rule, "resources", "pods"));
+    let elsewhere = elsewhere.map(|rule| format!("{} on pods of other namespaces", rule["verbs"]));
+    let missing = ["get", "list", "watch"]
+        .into_iter()
+        .filter(|verb| !may(verb))
+        .map(|verb| format!("no {verb} on pods"));
+    none(surplus.chain(elsewhere).chain(missing).map(|fault| {
         violation(OTHER_RIGHTS, format!("account {} has {fault}", text(&mark.detail["account"])))
     }))
 }
@@ -424,7 +432,7 @@ mod tests {
     #[case::to_delete(json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]}]), Some("delete"))]
     #[case::secrets(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"]}]), Some("secrets"))]
     #[case::all(json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]), Some("*"))]
-    #[case::nothing(json!([]), Some("no list on pods"))]
+    #[case::nothing(json!([]), Some("no get on pods"))]
     fn rights(#[case] rules: Value, #[case] fault: Option<&str>) {
         let everybodys = json!({"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
         let rules: Vec<_> = list(&rules).iter().cloned().chain([everybodys]).collect();
@@ -433,5 +441,18 @@ mod tests {
             None => assert_eq!(least_rights(&mark), Ok(())),
             Some(fault) => assert!(message(least_rights(&mark)).contains(fault)),
         }
+    }
+
+    #[test]
+    fn pods_of_other_namespaces_are_none_of_its_business() {
+        let pods = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]);
+        let leases =
+            json!([{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}]);
+        let judged = |elsewhere: &Value| {
+            let detail = json!({"account": "w", "rules": pods, "elsewhere": elsewhere});
+            least_rights(&Mark { name: "rights".into(), detail })
+        };
+        assert_eq!(judged(&leases), Ok(()));
+        assert!(message(judged(&pods)).contains("on pods of other namespaces"));
     }
 }

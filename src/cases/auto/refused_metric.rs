@@ -8,7 +8,7 @@ use conformance_driver::admission_attempts::clique;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_history::{History, Live, MarkName, event_note};
+use conformance_history::{History, Live, MarkName, event_about, event_note, text};
 use conformance_judge::admission::{Attempt, refusals_say, refused, was_refused};
 use conformance_judge::life::autoscalers;
 use conformance_judge::{ensure, finding, violation};
@@ -65,7 +65,12 @@ fn lacks(live: &Live) -> Option<String> {
 /// Whether a warning or the status of the set speaks of the metric.
 fn is_told(live: &Live) -> bool {
     let names_it = |text: &str| text.contains("metric");
-    let warned = live.of("Event").any(|event| event["type"] == "Warning" && names_it(&event_note(event)));
+    // Kubernetes' own autoscaler controller warns, too, about the autoscaler.
+    let is_groves = |event: &Value| {
+        ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"].contains(&text(&event_about(event)["kind"]))
+    };
+    let is_warning = |event: &&Value| event["type"] == "Warning" && is_groves(event);
+    let warned = live.of("Event").filter(is_warning).any(|event| names_it(event_note(event)));
     warned || live.get("PodCliqueSet", SET).is_some_and(|pcs| names_it(&pcs["status"].to_string()))
 }
 

@@ -108,9 +108,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("STAT-05", || {
         let rounds = history.marks(DISTURBED).count() + 1;
         let pcs = history.submitted(SET)?;
-        at_every_rest(history, SET, rounds * RESTS, |live, shape| {
+        at_every_rest(history, SET, rounds * RESTS, |live, there| {
             let recounts = [rests::cliques, rests::groups, rests::breaches];
-            let faults = recounts.iter().flat_map(|recount| recount(live, shape));
+            let faults = recounts.iter().flat_map(|recount| recount(live, there));
             faults.chain(counts::of_set(live, pcs)).collect()
         })?;
         let idle = history.marks(DISTURBED).find(|(_, mark)| mark.detail["times"] == 0);

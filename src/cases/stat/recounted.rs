@@ -1,18 +1,22 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs, of which 2 are needed, and a scaling group of 2 replicas, of which one is
-//! needed. Its pods fail, recover, go slowly, two at a time, wait for room, and replicas go; at every rest statuses are what a
-//! recount gives.
+//! needed. Its pods fail, recover, go slowly, two at a time, wait for room, and replicas go. Then a second replica of the set finds
+//! no room, the set is scaled to 0 and back to one, and its clique changes to pods of 64 GPUs, for which there is no room, and back. At every
+//! rest statuses are what a recount gives.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
+use conformance_expect::scaling;
 use conformance_history::History;
 use conformance_judge::finding;
+use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::life::{counts, observed};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rests::{self, at_every_rest};
+use crate::upd::broken_then_repaired::made_to;
 
 const SET: &str = "census";
 const ROUTER: &str = "census-0-router";
@@ -20,7 +24,9 @@ const GROUP: &str = "census-0-pool";
 const HELD: &str = "conformance.grove.io/held";
 
 /// How often there is rest.
-const RESTS: usize = 8;
+const RESTS: usize = 12;
+/// How often from its update on.
+const RESTS_WITH_UPDATES: usize = 2;
 
 /// STAT-01, STAT-03, STAT-04, STAT-06, STAT-07, TERM-01.
 pub(crate) const CASE: Case = Case::new(
@@ -74,7 +80,41 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "they are gone").await?;
     test.scale("PodCliqueScalingGroup", GROUP, 1).await?;
     test.until_converged(SET).await?;
-    rest(test, "a replica of the group is gone").await
+    rest(test, "a replica of the group is gone").await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    test.caught_up().await?;
+    let history = test.history();
+    let gangs = scaling::gangs(&history, &test.manifest(SET)?, history.entries.len());
+    for gang in gangs.iter().filter(|gang| gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    rest(test, "a second replica of the set has no room").await?;
+    test.scale("PodCliqueSet", SET, 0).await?;
+    test.until_converged(SET).await?;
+    rest(test, "the set is scaled to 0").await?;
+    test.scale("PodCliqueSet", SET, 1).await?;
+    test.until_converged(SET).await?;
+    // Of the group nothing changes: where one gang holds all, what would be made anew of it would wait for the clique.
+    let router_is = |revision, gpus| {
+        move |clique: &mut Value| {
+            if clique["name"] == "router" {
+                made_to(revision, gpus, clique);
+            }
+        }
+    };
+    if !test.change_templates(SET, router_is("2", 64)).await? {
+        return Ok(());
+    }
+    let stuck = Awaited::demanded_by("UPD-12", "a first turn of the clique, without room");
+    test.until(stuck, limits::SCHEDULING, |live| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
+        its.filter(|pod| is_of_revision(*pod, "2")).any(|pod| pod.node().is_none() && pod.gates().is_empty())
+    })
+    .await?;
+    rest(test, "an update does not get on").await?;
+    test.change_templates(SET, router_is("3", 1)).await?;
+    test.until_updated(SET, "UPD-12").await?;
+    rest(test, "the update has ended").await
 }
 
 async fn rest(test: &TestContext, what: &str) -> Result<(), Stop> {
@@ -82,26 +122,29 @@ async fn rest(test: &TestContext, what: &str) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    // An operator without updates is asked no further.
+    let is_asked = updates::are_admitted(history).is_ok();
+    let rests = if is_asked { RESTS } else { RESTS - RESTS_WITH_UPDATES };
     vec![
         finding("STAT-01", || {
             counts::go_together(history)?;
-            at_every_rest(history, SET, RESTS, rests::cliques)
+            at_every_rest(history, SET, rests, rests::cliques)
         }),
-        finding("STAT-03", || at_every_rest(history, SET, RESTS, rests::groups)),
+        finding("STAT-03", || at_every_rest(history, SET, rests, rests::groups)),
         finding("STAT-04", || {
             let pcs = history.submitted(SET)?;
-            at_every_rest(history, SET, RESTS, |live, _| counts::of_set(live, pcs))
+            at_every_rest(history, SET, rests, |live, _| counts::of_set(live, pcs))
         }),
         finding("STAT-06", || {
             observed::never_ahead(history, SET)?;
-            at_every_rest(history, SET, RESTS, |live, _| match counts::is_observed(live, SET) {
+            at_every_rest(history, SET, rests, |live, _| match counts::is_observed(live, SET) {
                 true => Vec::new(),
                 false => vec![format!(
                     "PodCliqueSet {SET}, or what belongs to it, has not taken in its generation"
                 )],
             })
         }),
-        finding("STAT-07", || rests::gangs_at_every_rest(history, SET, RESTS)),
-        finding("TERM-01", || at_every_rest(history, SET, RESTS, rests::breaches)),
+        finding("STAT-07", || rests::gangs_at_every_rest(history, SET, rests)),
+        finding("TERM-01", || at_every_rest(history, SET, rests, rests::breaches)),
     ]
 }

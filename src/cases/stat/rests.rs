@@ -5,7 +5,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::scaling;
-use conformance_expect::scopes::{Clique, SetReplica, replicas};
+use conformance_expect::scopes::{Clique, SetReplica};
 use conformance_history::{History, Live, MarkName, SharedMark};
 use conformance_judge::all;
 use conformance_judge::life::{counts, gang_status};
@@ -24,48 +24,50 @@ pub(super) async fn rest(
     test.caught_up().await?;
     let history = test.history();
     let pcs = history.header.submitted.get(set).cloned().unwrap_or_default();
-    let shape = replicas(&pcs).into_iter().next();
     let gangs = scaling::gangs(&history, &pcs, history.entries.len());
+    let held = gang_status::held(&history, &gangs, history.entries.len());
     let speaks_of_gangs = test.target.declares(Feature::PodGangStatus);
     let is_right = |live: &Live| {
-        let shape = shape.as_ref();
-        shape.is_some_and(|shape| {
-            [cliques, groups, breaches].iter().all(|recount| recount(live, shape).is_empty())
-        }) && counts::of_set(live, &pcs).is_empty()
+        let there = counts::replicas_of(live, &pcs);
+        [cliques, groups, breaches].iter().all(|recount| recount(live, &there).is_empty())
+            && counts::of_set(live, &pcs).is_empty()
             && counts::is_observed(live, set)
-            && (!speaks_of_gangs || gangs.iter().all(|gang| gang_status::faults(live, gang).is_empty()))
+            && (!speaks_of_gangs
+                || gangs.iter().all(|gang| gang_status::faults(live, gang, &held).is_empty()))
     };
     test.until(Awaited::demanded_by(clause, format!("statuses: {what}")), limits::REACTION, is_right).await?;
     test.mark(REST, json!({"what": what}));
     Ok(())
 }
 
-fn members(live: &Live, shape: &SetReplica) -> Vec<Clique> {
+fn members(live: &Live, there: &[SetReplica]) -> Vec<Clique> {
     let size = |name: &str, otherwise: usize| {
         let found = live.get("PodCliqueScalingGroup", name);
         found.and_then(|found| conformance_history::count(&found["spec"]["replicas"])).unwrap_or(otherwise)
     };
-    let of_groups = shape.groups.iter().flat_map(|group| {
+    let of_groups = there.iter().flat_map(|replica| &replica.groups).flat_map(|group| {
         (0..size(&group.name, group.replicas)).flat_map(|index| group.replica(index).collect::<Vec<_>>())
     });
-    shape.standalone.iter().cloned().chain(of_groups).collect()
+    there.iter().flat_map(|replica| &replica.standalone).cloned().chain(of_groups).collect()
 }
 
 /// What is wrong with the counts of PodCliques.
-pub(super) fn cliques(live: &Live, shape: &SetReplica) -> Vec<String> {
-    members(live, shape).iter().flat_map(|clique| counts::of_clique(live, clique)).collect()
+pub(super) fn cliques(live: &Live, there: &[SetReplica]) -> Vec<String> {
+    members(live, there).iter().flat_map(|clique| counts::of_clique(live, clique)).collect()
 }
 
 /// What is wrong with the counts of scaling groups.
-pub(super) fn groups(live: &Live, shape: &SetReplica) -> Vec<String> {
-    shape.groups.iter().flat_map(|group| counts::of_group(live, group)).collect()
+pub(super) fn groups(live: &Live, there: &[SetReplica]) -> Vec<String> {
+    let groups = there.iter().flat_map(|replica| &replica.groups);
+    groups.flat_map(|group| counts::of_group(live, group)).collect()
 }
 
 /// What is wrong with what PodCliques and scaling groups say of their minimum.
-pub(super) fn breaches(live: &Live, shape: &SetReplica) -> Vec<String> {
-    let of_cliques = members(live, shape);
+pub(super) fn breaches(live: &Live, there: &[SetReplica]) -> Vec<String> {
+    let of_cliques = members(live, there);
     let of_cliques = of_cliques.iter().flat_map(|clique| counts::breach_of_clique(live, clique));
-    of_cliques.chain(shape.groups.iter().flat_map(|group| counts::breach_of_group(live, group))).collect()
+    let groups = there.iter().flat_map(|replica| &replica.groups);
+    of_cliques.chain(groups.flat_map(|group| counts::breach_of_group(live, group))).collect()
 }
 
 /// Where there was rest, and where the wait for one ran out.
@@ -73,7 +75,7 @@ fn places(history: &History) -> impl Iterator<Item = usize> {
     history.marks(REST).chain(history.marks(SharedMark::WaitRanOut)).map(|(index, _)| index)
 }
 
-/// What a recount finds at every rest that was reached, and where the wait for one ran out.
+/// What a recount of the replicas that are there finds at every rest that was reached, and where the wait for one ran out.
 ///
 /// # Errors
 /// A violation per difference; [`Broken::NotReached`] if there were fewer rests.
@@ -81,13 +83,12 @@ pub(super) fn at_every_rest(
     history: &History,
     set: &str,
     rests: usize,
-    recount: impl Fn(&Live, &SetReplica) -> Vec<String>,
+    recount: impl Fn(&Live, &[SetReplica]) -> Vec<String>,
 ) -> Ruling {
-    let shape = replicas(history.submitted(set)?).into_iter().next();
-    let shape = shape.ok_or_else(|| Broken::NotReached("it was sent without replicas".into()))?;
+    let pcs = history.submitted(set)?;
     all(places(history).map(|index| {
         let live = history.before(index);
-        counts::ruling(&live, recount(&live, &shape))
+        counts::ruling(&live, recount(&live, &counts::replicas_of(&live, pcs)))
     }))?;
     all_reached(history, rests)
 }
@@ -99,7 +100,7 @@ pub(super) fn at_every_rest(
 pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)
-        .map(|index| gang_status::true_at(&history.before(index), &scaling::gangs(history, pcs, index))))?;
+        .map(|index| gang_status::true_at(history, &scaling::gangs(history, pcs, index), index)))?;
     all_reached(history, rests)
 }
 

@@ -1,14 +1,16 @@
 //! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first replica is scaled
 //! out, and breached; then the delay is cut to 2 s. The second replica is breached, and scaled in at once. At last the clique
-//! that was scaled out is deleted by hand, and the set while the clock of its replica runs.
+//! that was scaled out is deleted by hand, and the set while the clock of its replica runs: a pod of it hangs in termination until
+//! a delay as long has run out.
 
-use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
-use conformance_history::{Change, History, MarkName, count};
+use conformance_expect::scopes::Scope;
+use conformance_history::{Change, History, MarkName, Version, count};
 use conformance_judge::life::{generations, termination};
 use conformance_judge::{Shown, binding, cleanup, ensure, finding, none, violation};
 use jiff::SignedDuration;
@@ -32,10 +34,17 @@ const BACK: MarkName = MarkName::of_case("clique back");
 /// Mark: a clock runs, and the set is about to be deleted.
 const SET_DELETED: MarkName = MarkName::of_case("set deleted while a clock runs");
 
+/// Mark: the delay would have run out since.
+const OUTLASTED: MarkName = MarkName::of_case("a deletion longer than the delay");
+
 const SET: &str = "revised";
 const WORKER: &str = "revised-0-worker";
 const SIDE: &str = "revised-0-side";
 
+/// What keeps a pod from going.
+const HELD: &str = "conformance.grove.io/held";
+/// The delay when the set is deleted: long enough to delete it before it runs out.
+const LONG: &str = "8s";
 /// The delay that it is cut to.
 const SHORT: SignedDuration = SignedDuration::from_secs(2);
 
@@ -78,10 +87,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.mark(BACK, Value::Null);
+    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": LONG}}})).await?;
+    let clock = test.clock(LONG).await?;
+    let hanging = test.pods_of(WORKER).into_iter().next().unwrap_or_default();
+    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": [HELD]}})).await?;
     test.first_pod_becomes(SIDE, Containers::Crashing).await?;
     test.until_breach_is("True", SIDE).await?;
     test.mark(SET_DELETED, Value::Null);
     test.delete("PodCliqueSet", SET).await?;
+    test.clock_runs(&clock, 1, OUTLASTED).await?;
+    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": null}})).await?;
+    test.stop_clock(clock).await?;
     test.until_nothing_left().await
 }
 
@@ -102,6 +118,22 @@ fn follows_the_change(history: &History) -> Ruling {
         })?;
     }
     Ok(())
+}
+
+/// The resourceVersion at which the set is seen to be deleted.
+fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Broken> {
+    let not_reached = |why: &str| Broken::NotReached(why.into());
+    let is_going = |version: &Version<'_>| {
+        version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
+    };
+    let gone = history.named("PodCliqueSet", SET).find(|version| version.index > from && is_going(version));
+    let gone = gone.ok_or_else(|| not_reached("the set was not seen to be deleted"))?;
+    let last = generations::recycles(history, scope).pop();
+    match last.is_some_and(|recycle| recycle.begun.index > from && recycle.begun.revision() < gone.revision())
+    {
+        true => Err(not_reached("the delay had run out before the set was deleted")),
+        false => Ok(gone.revision()),
+    }
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -129,13 +161,18 @@ fn judge(history: &History) -> Vec<Finding> {
             .map(|pod| pod.name().to_owned())
             .collect();
         let others: Vec<_> = others.iter().map(String::as_str).collect();
-        binding::others_untouched(&history.upto(back), by_hand, &others)?;
         history.reached(BACK)?;
         let (deleted, _) = history.reached(SET_DELETED)?;
-        none(history.pods().filter(|pod| pod.index > deleted && pod.change == Change::Added).map(|made| {
-            let message = format!("{} was made when the set was deleted", made.name());
-            violation(MADE_AFTER_DELETION, message).shown_by("made", made)
-        }))?;
+        binding::others_untouched(&history.upto(deleted), by_hand, &others)?;
+        history.waited_for(OUTLASTED)?;
+        let gone = deleted_at(history, &first.scope(), deleted)?;
+        none(history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added).map(
+            |made| {
+                let message = format!("{} was made when the set was deleted", made.name());
+                violation(MADE_AFTER_DELETION, message).shown_by("made", made)
+            },
+        ))?;
+        history.reached(OUTLASTED)?;
         cleanup::nothing_left(history)
     })]
 }

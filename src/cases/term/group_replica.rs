@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::{Containers, uncordoned};
 use conformance_expect::Expected;
 use conformance_expect::scopes::{Scope, SetReplica};
@@ -60,6 +61,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
+    // Else its pod might be bound again before anybody has counted none.
+    let counted = Awaited::demanded_by("STAT-02", format!("no pod of {LEAD} counted as scheduled"));
+    test.until(counted, REACTION, |live| {
+        live.get("PodClique", LEAD)
+            .is_some_and(|lead| lead["status"]["scheduledReplicas"].as_u64().unwrap_or(0) == 0)
+    })
+    .await?;
     test.cordon(&room, false).await?;
     test.until_converged(SET).await?;
     test.mark(ANSWERED, Value::Null);

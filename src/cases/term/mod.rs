@@ -9,10 +9,12 @@ pub(crate) mod healed;
 pub(crate) mod killed;
 pub(crate) mod lost_early;
 pub(crate) mod never_again;
+pub(crate) mod never_bound_beside;
 pub(crate) mod no_shelter;
 pub(crate) mod other_rack;
 pub(crate) mod readiness;
 pub(crate) mod recycled;
+pub(crate) mod recycled_and_scaled_in;
 pub(crate) mod replica_in_base;
 pub(crate) mod shared_device;
 

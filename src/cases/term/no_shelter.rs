@@ -1,6 +1,6 @@
 //! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all needed. The nodes of the first replica take no more pods, and
 //! the template changes: the first turn takes a pod whose replacement finds no room. Then a pod of the second replica crashes.
-//! Then the nodes are open again.
+//! Then the nodes are open again; when the update has ended, a pod of the first replica crashes.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -18,6 +18,8 @@ use super::{DELAY, replica};
 const RECYCLED: MarkName = MarkName::of_case("both replicas recycled");
 /// Mark: the update has ended.
 const UPDATED: MarkName = MarkName::of_case("the update ended after all");
+/// Mark: a replica was breached after that, and recycled.
+const AGAIN: MarkName = MarkName::of_case("recycled after the update");
 
 const SET: &str = "stranded";
 const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
@@ -64,6 +66,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.until_updated(SET, "TERM-13").await?;
     test.mark(UPDATED, Value::Null);
+    let updated = test.pods_of(CLIQUES[0]);
+    test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
+    test.until_recycled("the replica after the update", "TERM-13", &CLIQUES[..1], &updated, true).await?;
+    test.mark(AGAIN, Value::Null);
     test.comes_to_rest().await?;
     test.read_metrics().await
 }
@@ -84,10 +90,9 @@ fn judge(history: &History) -> Vec<Finding> {
             let again = generations::only(&history.upto(recycled), &first, 1);
             all([updates::all_of_revision(&again, &first, "2"), history.waited_for(UPDATED).map(drop)])?;
             updates::through(&history.before(history.waited_for(UPDATED)?), SET)?;
-            history
-                .reached(UPDATED)
-                .map(drop)
-                .map_err(|_| Broken::NotReached("the update did not end".into()))
+            history.reached(UPDATED).map_err(|_| Broken::NotReached("the update did not end".into()))?;
+            history.reached(AGAIN)?;
+            termination::times(history, &replica(history, SET, 0)?, &first, 2)
         }),
         finding("STAT-11", || {
             updates::are_admitted(history)?;

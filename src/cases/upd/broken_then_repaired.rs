@@ -63,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 /// Another template: of that revision, its pods of so many GPUs.
-pub(super) fn made_to(revision: &str, gpus: u32, clique: &mut Value) {
+pub(crate) fn made_to(revision: &str, gpus: u32, clique: &mut Value) {
     set_revision(clique, revision);
     clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);
 }

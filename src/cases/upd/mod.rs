@@ -4,6 +4,7 @@ pub(crate) mod all_at_once;
 pub(crate) mod broken_then_repaired;
 pub(crate) mod changed_early;
 pub(crate) mod controller_rolled;
+pub(crate) mod down_first;
 pub(crate) mod in_place_full;
 pub(crate) mod kept_in_rack;
 pub(crate) mod lost_meanwhile;

@@ -1,6 +1,7 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with a GPU. The templates
 //! change to pods of 64 GPUs, for which there is no room, so the first replica stays in its turn. A pod of the clique and one of
-//! the group of the second are lost: as they were, they fit. Then the templates change to pods of a GPU again.
+//! the group of the second are lost: as they were, they fit. The same once more with a second change to such pods. Then the
+//! templates change to pods of a GPU again.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,14 +9,17 @@ use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_history::{History, MarkName, Pod};
 use conformance_judge::life::health::is_bound;
-use conformance_judge::life::updates;
+use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
 use super::broken_then_repaired::made_to;
 
-/// Mark: what was lost is bound again.
-const RESTORED: MarkName = MarkName::of_case("what was lost is bound again");
+/// Mark: what was lost is bound again, after the first change and after the second.
+const RESTORED: [MarkName; 2] = [
+    MarkName::of_case("what was lost is bound again"),
+    MarkName::of_case("what was lost is bound again after a second change"),
+];
 /// Mark: every pod is of the last template.
 const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
 
@@ -37,15 +41,33 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    if !test.change_templates(SET, |clique| made_to("2", 64, clique)).await? {
-        return Ok(());
+    for (revision, restored) in ["2", "3"].into_iter().zip(RESTORED) {
+        if !test.change_templates(SET, |clique| made_to(revision, 64, clique)).await? {
+            return Ok(());
+        }
+        until_stuck(test, revision).await?;
+        lose_and_restore(test).await?;
+        test.mark(restored, Value::Null);
     }
-    let waits = |pod: &Pod<'_>| pod.node().is_none() && pod.gates().is_empty();
-    let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
+    test.change_templates(SET, |clique| made_to("4", 1, clique)).await?;
+    test.until_updated(SET, "UPD-12").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+/// Waits until a pod of the replica in its turn is of that revision, and finds no room.
+async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
+    let waits =
+        |pod: &Pod<'_>| is_of_revision(*pod, revision) && pod.node().is_none() && pod.gates().is_empty();
+    let begun = Awaited::demanded_by("UPD-12", format!("the first turn to revision {revision} taken"));
     test.until(begun, limits::SCHEDULING, |live| {
         live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))
     })
-    .await?;
+    .await
+}
+
+/// Takes a pod away of each clique that loses one, and waits until as many as before are bound, others among them.
+async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
     let before = LATER.map(|clique| test.pods_of(clique));
     for lost in before.iter().filter_map(|pods| pods.first()) {
         test.lose_pod(lost).await?;
@@ -58,19 +80,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             bound.len() == before.len() && bound.iter().any(|pod| before.iter().all(|old| old != pod.name()))
         })
     })
-    .await?;
-    test.mark(RESTORED, Value::Null);
-    test.change_templates(SET, |clique| made_to("3", 1, clique)).await?;
-    test.until_updated(SET, "UPD-12").await?;
-    test.mark(UPDATED, Value::Null);
-    Ok(())
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("UPD-16", || {
         updates::are_admitted(history)?;
         all([updates::restored_as_it_was(history, SET), updates::only_old_is_taken(history, SET)])?;
-        history.reached(RESTORED)?;
+        for restored in RESTORED {
+            history.reached(restored)?;
+        }
         let updated = history.waited_for(UPDATED)?;
         updates::through(&history.before(updated), SET)?;
         history.reached(UPDATED).map(drop)

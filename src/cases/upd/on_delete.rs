@@ -1,11 +1,13 @@
 //! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, with the strategy OnDelete, and the canary, of 2 pods, without.
 //! Both change. One pod of the first is deleted by hand, one is evicted and one is added, and then the first is scaled in by one;
-//! then the strategy changes to RollingRecreate, and in the middle of another update back.
+//! then the strategy changes to RollingRecreate, and in the middle of another update back. At last two of its pods crash, and it
+//! is recycled.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
 use conformance_driver::limits;
+use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName, Pod, SharedMark};
 use conformance_judge::life::health::is_ready;
 use conformance_judge::life::scaled;
@@ -25,6 +27,8 @@ const SHRUNK: MarkName = MarkName::of_case("one pod less");
 const ROLLED: MarkName = MarkName::of_case("what was old was rolled");
 /// Mark: the strategy changed back in the middle of an update, and an update that began later is over.
 const HALTED: MarkName = MarkName::of_case("halted");
+/// Mark: its pods were all made anew.
+const RECYCLED: MarkName = MarkName::of_case("recycled");
 
 const SET: &str = "hand";
 const CLIQUE: &str = "hand-0-finger";
@@ -77,6 +81,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_ended(test).await?;
     outlasted(test, "3").await?;
     test.mark(HALTED, Value::Null);
+    let halted = test.pods_of(CLIQUE);
+    for pod in halted.iter().take(2) {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled(SET, "TERM-02", &[CLIQUE], &halted, true).await?;
+    test.mark(RECYCLED, Value::Null);
     Ok(())
 }
 
@@ -123,11 +133,17 @@ async fn outlasted(test: &TestContext, revision: &str) -> Result<(), Stop> {
     test.until_updated(CANARY, "UPD-02").await
 }
 
+/// Where the last strategy has been watched, and what is deleted from then on is recycled.
+fn until_halted(history: &History) -> usize {
+    history.marks(HALTED).next().map_or(history.entries.len(), |(place, _)| place)
+}
+
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("UPD-21", || {
             updates::are_admitted(history)?;
-            updates::nothing_is_taken_on_delete(history, SET)?;
+            let halted = until_halted(history);
+            updates::nothing_is_taken_on_delete(&history.upto(halted), SET)?;
             let grown = history.waited_for(GROWN)?;
             let part = history.upto(grown);
             all([
@@ -136,7 +152,11 @@ fn judge(history: &History) -> Vec<Finding> {
                 updates::made_later_is_new(&part, SET),
             ])?;
             history.reached(OUTLASTED)?;
-            history.reached(GROWN).map(drop)
+            history.reached(GROWN)?;
+            history.reached(HALTED)?;
+            let recycled = history.waited_for(RECYCLED)?;
+            updates::made_since_is_new(&history.upto(recycled), SET, halted, |_| true)?;
+            history.reached(RECYCLED).map(drop)
         }),
         finding("UPD-22", || {
             updates::are_admitted(history)?;
@@ -161,9 +181,10 @@ fn judge(history: &History) -> Vec<Finding> {
             let rolled = history.waited_for(ROLLED)?;
             updates::through(&history.before(rolled), SET)?;
             history.reached(ROLLED)?;
-            updates::nothing_is_taken_on_delete(history, SET)?;
+            let halted = until_halted(history);
+            updates::nothing_is_taken_on_delete(&history.upto(halted), SET)?;
             history.reached(HALTED)?;
-            let live = history.end();
+            let live = history.before(halted);
             let left = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !is_third(pod)).count();
             match left {
                 0 => Err(Broken::NotReached("every pod was replaced before the strategy changed".into())),

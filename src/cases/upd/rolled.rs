@@ -1,10 +1,12 @@
 //! 2 nodes x 8 GPUs; 2 replicas of a clique of 3 pods, of which 2 are needed, and of a scaling group of 2 replicas of 2 pods, of
-//! which one is needed, each pod with a GPU: 14 of 16. Every template changes once.
+//! which one is needed, each pod with a GPU: 14 of 16. One pod of the first replica's clique has crashed and is Ready again, one
+//! crashes. Then every template changes once.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
+use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::updates;
 use conformance_judge::{all, finding, order};
@@ -14,6 +16,7 @@ use serde_json::Value;
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "tide";
+const CLIQUE: &str = "tide-0-front";
 
 /// UPD-02, UPD-03, UPD-04, UPD-07, UPD-08, UPD-18.
 pub(crate) const CASE: Case = Case::new(
@@ -27,6 +30,13 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
+    let front = test.pods_of(CLIQUE);
+    for pod in front.iter().take(2) {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    if let Some(recovered) = front.first() {
+        test.pod_becomes(recovered, Containers::Recovered).await?;
+    }
     if test.revise(SET, "2").await? {
         test.until_updated(SET, "UPD-02").await?;
         let named = Awaited::demanded_by("UPD-07", "PodGangs that refer to the pods that there are");

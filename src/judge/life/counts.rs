@@ -3,12 +3,13 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
-use conformance_expect::scopes::{Clique, ScalingGroup, replicas};
+use conformance_expect::scopes::{Clique, ScalingGroup, SetReplica, clique_template, replicas};
 use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
 use serde_json::{Value, json};
 
 use super::census::Census;
 use super::health::{is_bound, is_healthy, is_live, is_ready};
+use super::updates::is_new;
 use crate::{Shown, all, none, patience, violation};
 
 const BINDING_NOT_FOLLOWED: Code = Code::new("binding-not-followed");
@@ -25,7 +26,10 @@ struct Counted {
     bound: usize,
     healthy: usize,
     ready: usize,
+    /// Made as its PodClique asks.
     current: usize,
+    /// Made as the PodCliqueSet asks by now.
+    new: usize,
 }
 
 impl Counted {
@@ -35,20 +39,29 @@ impl Counted {
         let pods: Vec<_> =
             live.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod)).collect();
         let count = |holds: &dyn Fn(Pod<'_>) -> bool| pods.iter().filter(|pod| holds(**pod)).count();
+        let is_current = |pod: Pod<'_>| Some(&pod.0["metadata"]["labels"][names::POD_TEMPLATE_HASH]) == hash;
+        let template = template_of(live, clique);
         Self {
             live: pods.len(),
             gated: count(&|pod| !pod.gates().is_empty()),
             bound: count(&is_bound),
             healthy: count(&is_healthy),
             ready: count(&is_ready),
-            current: count(&|pod| Some(&pod.0["metadata"]["labels"][names::POD_TEMPLATE_HASH]) == hash),
+            current: count(&is_current),
+            new: count(&|pod| template.map_or_else(|| is_current(pod), |template| is_new(pod, template))),
         }
     }
 
-    /// Whether each pod that there should be is there, with the clique's present template.
-    fn is_current(self, wanted: Option<usize>) -> bool {
-        self.current == self.live && Some(self.live) == wanted
+    /// Whether each pod that there should be is there, with the present template of the PodCliqueSet.
+    fn is_new(self, wanted: Option<usize>) -> bool {
+        self.new == self.live && Some(self.live) == wanted
     }
+}
+
+/// What the PodCliqueSet of a PodClique says that its pods are to be by now.
+fn template_of<'a>(live: &'a Live, clique: &str) -> Option<&'a Value> {
+    let set = text(&live.get("PodClique", clique)?["metadata"]["labels"][names::PART_OF]);
+    clique_template(&live.get("PodCliqueSet", set)?["spec"]["template"], set, clique)
 }
 
 /// How many pods or replicas an object asks for.
@@ -103,21 +116,27 @@ pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     let name = text(&pcs["metadata"]["name"]);
     let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };
     let size = count(&found["spec"]["replicas"]).unwrap_or(0);
-    let mut grown = pcs.clone();
-    grown["spec"]["replicas"] = json!(size);
     let (mut available, mut updated) = (0, 0);
-    for replica in replicas(&grown) {
+    for replica in replicas_of(live, pcs) {
         let cliques = || replica.standalone.iter().map(|clique| (clique, Counted::of(live, &clique.name)));
         let tallies: Vec<_> = replica.groups.iter().map(|group| (group, Tally::of(live, group))).collect();
         let is_available = cliques().all(|(clique, counted)| counted.ready >= clique.min)
             && tallies.iter().all(|(group, tally)| tally.available >= group.min);
-        let is_current = cliques()
-            .all(|(clique, counted)| counted.is_current(wanted(live, "PodClique", &clique.name)))
+        let is_new = cliques()
+            .all(|(clique, counted)| counted.is_new(wanted(live, "PodClique", &clique.name)))
             && tallies.iter().all(|(_, tally)| tally.updated == tally.size);
         available += usize::from(is_available);
-        updated += usize::from(is_available && is_current);
+        updated += usize::from(is_available && is_new);
     }
     differences(found, &[("replicas", size), ("availableReplicas", available), ("updatedReplicas", updated)])
+}
+
+/// The replicas of a PodCliqueSet as many as they are by now, in the shape that it was sent in.
+pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
+    let found = live.get("PodCliqueSet", text(&pcs["metadata"]["name"]));
+    let mut grown = pcs.clone();
+    grown["spec"]["replicas"] = json!(found.and_then(|found| count(&found["spec"]["replicas"])));
+    replicas(&grown)
 }
 
 /// The replicas of a scaling group, counted.
@@ -149,8 +168,7 @@ impl Tally {
             tally.held += usize::from(is_held);
             tally.healthy += usize::from(is_held && all(|min, _, counted| counted.healthy >= min));
             tally.available += usize::from(is_available);
-            tally.updated +=
-                usize::from(is_available && all(|_, wanted, counted| counted.is_current(wanted)));
+            tally.updated += usize::from(is_available && all(|_, wanted, counted| counted.is_new(wanted)));
         }
         tally
     }

@@ -1,30 +1,51 @@
 //! What PodGangs should say of themselves, recounted from the pods that there are (STAT-07).
 
+use std::collections::BTreeSet;
+
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
-use conformance_expect::Gang;
-use conformance_history::{Live, Pod, condition, text};
+use conformance_expect::{Gang, Group};
+use conformance_history::{Change, History, Live, Pod, condition, text};
 use serde_json::Value;
 
+use super::census::Census;
 use super::health::{is_bound, is_healthy, is_ready};
 use crate::{Shown, none, violation};
 
 const GANG_SAYS_OTHERWISE: Code = Code::new("pod-gang-says-otherwise");
 
-/// What is wrong with the conditions and the phase of a PodGang that was bound whole before: `Scheduled` and `Ready` are True
-/// where every podgroup has its minimum bound, and ready; `Unhealthy` is True where one has fewer healthy pods than that; and
-/// one that is scheduled is not Pending.
-pub fn faults(live: &Live, gang: &Gang) -> Vec<String> {
+/// Of these PodGangs the PodCliques that have had their minimum bound since they are there, after so many entries.
+pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
+    let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
+    let (mut census, mut held) = (Census::default(), BTreeSet::new());
+    for version in history.versions().filter(|version| version.index < until) {
+        if !census.take(version) {
+            continue;
+        }
+        if version.kind() == "PodClique" && version.change == Change::Deleted {
+            held.remove(version.name());
+        }
+        let of_pod = groups.iter().filter(|group| version.pod().pod_clique() == Some(&group.clique));
+        let bound = of_pod.filter(|group| census.bound(&group.clique) >= group.min);
+        held.extend(bound.map(|group| group.clique.clone()));
+    }
+    held
+}
+
+/// What is wrong with the conditions and the phase of a PodGang: `Scheduled` and `Ready` are True where every podgroup has its
+/// minimum bound, and ready; `Unhealthy` is True where one that was `held` has fewer healthy pods than that; and one that is
+/// scheduled is not Pending.
+pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("there is no PodGang {}", gang.name)] };
-    let all = |holds: fn(Pod<'_>) -> bool| {
-        gang.groups.iter().all(|group| {
-            let its = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
-            its.filter(|pod| holds(*pod)).count() >= group.min
-        })
+    let has = |group: &Group, holds: fn(Pod<'_>) -> bool| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
+        its.filter(|pod| holds(*pod)).count() >= group.min
     };
-    let (scheduled, ready, healthy) = (all(is_bound), all(is_ready), all(is_healthy));
+    let all = |holds| gang.groups.iter().all(|group| has(group, holds));
+    let (scheduled, ready) = (all(is_bound), all(is_ready));
+    let unhealthy = gang.groups.iter().any(|group| held.contains(&group.clique) && !has(group, is_healthy));
     let is = |type_: &str| condition(found, type_).is_some_and(|condition| condition["status"] == "True");
-    let wanted = [("Scheduled", scheduled), ("Ready", ready), ("Unhealthy", !healthy)];
+    let wanted = [("Scheduled", scheduled), ("Ready", ready), ("Unhealthy", unhealthy)];
     let of = format!("PodGang {}", text(&found["metadata"]["name"]));
     let mut faults: Vec<_> = wanted
         .into_iter()
@@ -42,13 +63,14 @@ fn shown(phase: &Value) -> &str {
     phase.as_str().unwrap_or("not there")
 }
 
-/// All of these PodGangs say at a point what they should.
+/// All of these PodGangs say what they should after so many entries.
 ///
 /// # Errors
 /// A violation per condition or phase that is otherwise.
-pub fn true_at(live: &Live, gangs: &[Gang]) -> Ruling {
+pub fn true_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
+    let (live, held) = (&history.before(until), held(history, gangs, until));
     none(gangs.iter().flat_map(|gang| {
-        faults(live, gang).into_iter().map(|fault| {
+        faults(live, gang, &held).into_iter().map(|fault| {
             let found = violation(GANG_SAYS_OTHERWISE, fault);
             match gang.find(live) {
                 Some(object) => found.shown_by_object("its status", object),
@@ -67,7 +89,12 @@ mod tests {
     use crate::messages;
 
     /// A gang of two in a state: gated, bound, Ready, broken or going.
-    fn live(states: [&str; 2], status: &Value) -> (Live, Vec<Gang>) {
+    fn history(states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
+        let bound = (0..2).map(|index| worker("w", index, Some("n")));
+        told(Story::flat().all_added(bound), states, status)
+    }
+
+    fn told(before: Story, states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
         let pods = states.into_iter().enumerate().map(|(index, state)| {
             let mut pod = worker("w", index, (state != "gated").then_some("n"));
             match state {
@@ -80,8 +107,12 @@ mod tests {
         });
         let mut gang = its_gang("w", 2);
         gang["status"] = status.clone();
-        let story = Story::flat().submitted(one_clique("w", 2)).all_added(pods).added(gang).end();
+        let story = before.submitted(one_clique("w", 2)).all_added(pods).added(gang);
         (story.end(), conformance_expect::gangs(&one_clique("w", 2)))
+    }
+
+    fn judged((history, gangs): &(History, Vec<Gang>)) -> Ruling {
+        true_at(history, gangs, history.entries.len())
     }
 
     fn status(phase: &str, conditions: [bool; 3]) -> Value {
@@ -104,24 +135,29 @@ mod tests {
         #[case] phase: &str,
         #[case] conditions: [bool; 3],
     ) {
-        let (right, gangs) = live(states, &status(phase, conditions));
-        assert_eq!(true_at(&right, &gangs), Ok(()));
+        assert_eq!(judged(&history(states, &status(phase, conditions))), Ok(()));
         for wrong in 0..3 {
             let mut other = conditions;
             other[wrong] = !other[wrong];
-            let (live, gangs) = live(states, &status(phase, other));
-            assert_eq!(messages(true_at(&live, &gangs)).len(), 1);
+            assert_eq!(messages(judged(&history(states, &status(phase, other)))).len(), 1);
         }
     }
 
     #[test]
+    fn what_was_never_bound_is_not_unhealthy() {
+        let waits = |unhealthy| {
+            let status = status("Pending", [false, false, unhealthy]);
+            judged(&told(Story::flat(), ["gated", "gated"], &status))
+        };
+        assert_eq!(waits(false), Ok(()));
+        assert_eq!(messages(waits(true)), ["PodGang w-0: Unhealthy is true, and should be false"]);
+    }
+
+    #[test]
     fn one_that_is_scheduled_is_not_pending() {
-        let (pending, gangs) = live(["ready", "ready"], &status("Pending", [true, true, false]));
-        assert_eq!(
-            messages(true_at(&pending, &gangs)),
-            ["PodGang w-0 is scheduled, and its phase is Pending"]
-        );
-        let (silent, gangs) = live(["ready", "ready"], &Value::Null);
-        assert_eq!(messages(true_at(&silent, &gangs)).len(), 3, "phase, Scheduled, Ready");
+        let pending = history(["ready", "ready"], &status("Pending", [true, true, false]));
+        assert_eq!(messages(judged(&pending)), ["PodGang w-0 is scheduled, and its phase is Pending"]);
+        let silent = history(["ready", "ready"], &Value::Null);
+        assert_eq!(messages(judged(&silent)).len(), 3, "phase, Scheduled, Ready");
     }
 }

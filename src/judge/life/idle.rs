@@ -13,6 +13,7 @@ use crate::binding::bindings;
 use crate::{Shown, ensure, none, violation};
 
 const IDLE_AND_THERE: Code = Code::new("idle-and-there");
+const IDLE_IS_GONE: Code = Code::new("idle-is-gone");
 const IDLE_IN_THE_GANG: Code = Code::new("idle-in-the-gang");
 const IDLE_IS_BREACHED: Code = Code::new("idle-is-breached");
 const OTHER_MINIMUM: Code = Code::new("gang-resource-of-another-minimum");
@@ -51,6 +52,9 @@ pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) ->
 /// A violation if one of them does.
 pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
     let found = live.get(kind, name);
+    ensure(found.is_some(), || {
+        violation(IDLE_IS_GONE, format!("{kind} {name} was scaled to 0, and is there no longer"))
+    })?;
     let said = found.and_then(|found| condition(found, "MinAvailableBreached"));
     ensure(said.is_none_or(|said| said["status"] != "True"), || {
         let told =
@@ -59,7 +63,7 @@ pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Rulin
     })?;
     let pcs = live.get("PodCliqueSet", set);
     let of = |field: &str| pcs.and_then(|pcs| count(&pcs["status"][field]));
-    ensure(of("availableReplicas") == of("replicas"), || {
+    ensure(of("replicas").is_some() && of("availableReplicas") == of("replicas"), || {
         let message = format!("{set} counts a replica as unavailable of which {name} is scaled to 0");
         let told = violation(IDLE_IS_BREACHED, message);
         pcs.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))

@@ -1,6 +1,6 @@
 //! What `observedGeneration` says, against what was done (STAT-06).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
@@ -25,6 +25,7 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
     let mut census = Census::default();
     let mut indexes = Indexes::default();
     let mut said: BTreeSet<(&str, u64)> = BTreeSet::new();
+    let mut done: BTreeMap<&str, Option<usize>> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in versions {
         census.take(version);
@@ -44,7 +45,12 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
             std::cmp::Ordering::Greater => Some(format!("there is only {generation}")),
             // It was done for an earlier one.
             std::cmp::Ordering::Less => None,
-            std::cmp::Ordering::Equal => left_to_do(version, &census, &indexes),
+            // One that changes no number leaves pods to be replaced, and that is no generation's end.
+            std::cmp::Ordering::Equal => {
+                let wanted = count(&version.object["spec"]["replicas"]);
+                let is_another = done.insert(version.uid(), wanted) != Some(wanted);
+                left_to_do(version, &census, &indexes).filter(|_| is_another)
+            }
         };
         violations.extend(fault.map(|fault| {
             let what = format!("{} {}", version.kind(), version.name());
@@ -124,6 +130,9 @@ mod tests {
         assert_eq!(never_ahead(&scaled().end(), "w"), Ok(()));
         let ahead = never_ahead(&scaled().modified(pclq(2, 3, 2)).end(), "w");
         assert!(message(ahead).contains("there are 2 pods instead of 3"));
+        let changed = || story().modified(pclq(1, 2, 1)).modified(pclq(2, 2, 1));
+        let replaced = changed().deleted(conformance_history::testing::worker("w", 0, None));
+        assert_eq!(never_ahead(&replaced.modified(pclq(2, 2, 2)).end(), "w"), Ok(()), "another template");
         let beyond = never_ahead(&story().modified(pclq(1, 2, 2)).end(), "w");
         assert!(message(beyond).contains("there is only 1"));
     }

@@ -32,12 +32,14 @@ pub enum Why {
     Base(String),
     /// What the scheduler says of the gang, on its pods and gang resources.
     Scheduler,
+    /// The words with which the API server refuses to make its pods.
+    Refused(String),
 }
 
 /// What a message has to have in it, any of these.
 fn words(history: &History, gang: &Gang, why: &Why) -> BTreeSet<String> {
     match why {
-        Why::Base(base) => [base.clone()].into(),
+        Why::Base(words) | Why::Refused(words) => [words.clone()].into(),
         Why::Scheduler => refusals(history, gang).map(|(_, words)| words.to_owned()).collect(),
     }
 }
@@ -93,7 +95,8 @@ fn saying<'a>(object: &'a Value, gang: &Gang, words: &BTreeSet<String>) -> Vec<&
 }
 
 /// A gang that waits says why within five seconds from when there is something to say: that its pods are there and it is
-/// initialized, where it waits for its base; that the scheduler has said why, where it waits for that.
+/// initialized, where it waits for its base; that the scheduler has said why, where it waits for that; that it has a PodClique,
+/// where no pod of it can be made.
 ///
 /// # Errors
 /// A violation if it does not; [`Broken::NotReached`] if it did not come so far.
@@ -103,6 +106,9 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
         Why::Base(_) => history.named("PodGang", &gang.name).find(|version| {
             condition(version.object, "Initialized").is_some_and(|found| found["status"] == "True")
         }),
+        Why::Refused(_) => history
+            .of("PodClique")
+            .find(|version| gang.groups.iter().any(|group| group.clique == version.name())),
     };
     let nothing = || Broken::NotReached(format!("there was nothing to say of PodGang {}", gang.name));
     let since = since.ok_or_else(nothing)?;
@@ -120,6 +126,7 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
         let what = match why {
             Why::Base(base) => format!("that it waits for its base {base}"),
             Why::Scheduler => "what the scheduler says of it".to_owned(),
+            Why::Refused(words) => format!("that its pods are refused: {words:?}"),
         };
         let message = format!(
             "within {} s no condition of PodGang {} or its PodCliqueSet says {what}",
@@ -184,7 +191,7 @@ pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
 
 /// Whether an event warns of it.
 pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
-    let about = event_about(event, "name");
+    let about = text(&event_about(event)["name"]);
     event["type"] == "Warning"
         && event_note(event).contains(refused)
         && (about == gang.name || about.starts_with(&gang.set))
@@ -278,6 +285,20 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case::in_time(3, "no pod: maximum cpu usage per Container is 1", true)]
+    #[case::late(6, "no pod: maximum cpu usage per Container is 1", false)]
+    #[case::in_its_own_words_alone(3, "no pod", false)]
+    fn a_refusal_of_pods(#[case] after: i64, #[case] said: &str, #[case] right: bool) {
+        let story = Story::flat().added(saying_pod_gang("")).added(object("PodClique", "w-0-worker"));
+        let history = story.later(after).modified(saying_pod_gang(said)).later(20).mark_end().end();
+        let found = told(&history, &gang(), &Why::Refused("maximum cpu usage per Container".into()));
+        assert_eq!(found.is_ok(), right, "{found:?}");
+        if !right {
+            assert!(message(found).contains("says that its pods are refused"));
+        }
+    }
+
+    #[rstest::rstest]
     #[case::it_goes("bound", 3, true)]
     #[case::late("bound", 6, false)]
     #[case::it_stays(NO_ROOM, 3, false)]
@@ -297,8 +318,8 @@ mod tests {
         let event = |kind: &str| {
             let mut event = object("Event", "e");
             event["type"] = json!(kind);
-            event["regarding"] = json!({"kind": "PodGang", "name": "w-0"});
-            event["note"] = json!("cannot create: not today");
+            event["involvedObject"] = json!({"kind": "PodGang", "name": "w-0"});
+            event["message"] = json!("cannot create: not today");
             event
         };
         let both = || Story::flat().added(saying_pod_gang("it fails: not today")).added(event("Warning"));

@@ -19,6 +19,7 @@ const SCALE_DIFFERS: Code = Code::new("scale-says-otherwise");
 const ADMITTED_IN_SILENCE: Code = Code::new("below-the-minimum-in-silence");
 const CHANGED_THOUGH_REFUSED: Code = Code::new("scaled-though-refused");
 const WRONG_POD_TAKEN: Code = Code::new("wrong-pod-taken");
+const TOO_FEW_STAY: Code = Code::new("too-few-stay");
 const WRONG_REPLICA_TAKEN: Code = Code::new("wrong-replica-taken");
 const BOUND_FOR_NOTHING: Code = Code::new("bound-for-an-index-that-was-gone");
 const OTHER_REPLICAS: Code = Code::new("other-replicas");
@@ -82,8 +83,8 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
 }
 
 /// An attempt to scale below the minimum, from its mark `{"kind", "name", "replicas", "code"}` until what came of it is known,
-/// at `until`: refused, and nothing is changed; or accepted, and then the status says that it is breached. In both cases
-/// the pods of everything else run on.
+/// at `until`: refused, and nothing is changed; or accepted, and then the status says that it is breached, and what was not
+/// to go stays. In both cases the pods of everything else run on.
 ///
 /// # Errors
 /// A violation if it is otherwise.
@@ -108,10 +109,19 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
             }
         })?;
     }
-    let own = before.pods().filter(|pod| !is_refused && is_of(kind, name, *pod));
-    let own: Vec<_> = own.map(|pod| pod.name().to_owned()).collect();
-    let own: Vec<_> = own.iter().map(String::as_str).collect();
-    others_untouched(&history.upto(until), index, &own)
+    if is_refused {
+        return others_untouched(&history.upto(until), index, &[]);
+    }
+    let wanted = count(&mark.detail["replicas"]).unwrap_or(0);
+    let own: Vec<_> = before.pods().filter(|pod| is_of(kind, name, *pod)).collect();
+    let may_go = |pod: &&Pod<'_>| kind == "PodClique" || is_beyond(name, Some(wanted), **pod);
+    let stays = |pod: &Pod<'_>| after.pods().any(|now| now.uid() == pod.uid() && is_live(now));
+    let stay = own.iter().filter(|pod| stays(pod)).count();
+    ensure(kind != "PodClique" || stay >= wanted.min(own.len()), || {
+        violation(TOO_FEW_STAY, format!("{what}: accepted, and {stay} of {} pods stayed", own.len()))
+    })?;
+    let gone: Vec<_> = own.iter().filter(may_go).map(|pod| pod.name()).collect();
+    others_untouched(&history.upto(until), index, &gone)
 }
 
 /// What makes a pod dear: a node, being Ready, the present template, age. The least dear go first.
@@ -238,16 +248,23 @@ pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: 
         })
     });
     none(late)?;
-    let known: BTreeSet<_> = history.upto(until).pods().map(|version| version.uid().to_owned()).collect();
-    let again = history.pods().filter(|version| version.index >= until && !known.contains(version.uid()));
-    none(again.filter(|version| is_beyond(group, size, version.pod())).map(|version| {
+    // What is under way may be made still until the others are gone.
+    let mut known = BTreeSet::new();
+    let again = history.pods().filter(|version| known.insert(version.uid()) && version.index > scaled);
+    let is_late = |version: &Version<'_>| {
+        version.index >= until || version.happened().duration_since(begun) > patience(history)
+    };
+    none(again.filter(|version| is_late(version) && is_beyond(group, size, version.pod())).map(|version| {
         let message = format!("{} was made when {group} had {} replicas", version.name(), said(size));
         violation(WRONG_REPLICA_TAKEN, message).shown_by("made", version)
     }))?;
-    let is_missing = |pod: Pod<'_>| of_group(&pod) && !is_bound(pod) && !is_beyond(group, size, pod);
-    match before.pods().any(is_missing) {
-        true => lower_stay(history, group, scaled, until),
-        false => Ok(()),
+    let is_there = |index: usize| {
+        let its = |pod: &Pod<'_>| pod.label(names::SCALING_GROUP_REPLICA_INDEX) == Some(&index.to_string());
+        before.pods().filter(of_group).filter(its).any(is_bound)
+    };
+    match (0..size.unwrap_or(0)).all(is_there) {
+        true => Ok(()),
+        false => lower_stay(history, group, scaled, until),
     }
 }
 

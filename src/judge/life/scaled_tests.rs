@@ -69,29 +69,29 @@ fn what_is_read(
 }
 
 /// Scaled to 1 of 2 with that answer; what then becomes of the clique and of a pod of somebody else.
-fn below(code: u16, replicas: usize, breached: &str, is_other_lost: bool) -> Ruling {
+fn below(code: u16, replicas: usize, breached: &str, lost: &[&str]) -> Ruling {
     let mut other = pod("other", "br", 0);
     other["metadata"]["labels"][names::POD_CLIQUE] = json!("w-0-b");
     let detail = json!({"kind": "PodClique", "name": "w-0-a", "replicas": 1, "code": code});
     let mut then = clique(replicas);
     then["status"]["conditions"] = json!([{"type": "MinAvailableBreached", "status": breached}]);
-    let story = Story::flat().added(clique(2)).added(pod("p", "br", 0)).added(other.clone());
-    let mut story = story.mark(READ, detail).modified(then).deleted(pod("p", "br", 0));
-    if is_other_lost {
-        story = story.deleted(other);
-    }
-    let history = story.end();
+    let pods = [pod("p", "br", 0), pod("q", "br", 0), other];
+    let story = Story::flat().added(clique(2)).all_added(pods.clone());
+    let story = story.mark(READ, detail).modified(then);
+    let lost = pods.into_iter().filter(|pod| lost.iter().any(|name| pod["metadata"]["name"] == *name));
+    let history = lost.fold(story, Story::deleted).end();
     let (index, mark) = history.marks(READ).next().unwrap();
     below_the_minimum(&history, index, mark, history.entries.len())
 }
 
 #[test]
 fn refused_or_told() {
-    assert_eq!(below(200, 1, "True", false), Ok(()));
-    assert!(message(below(200, 1, "False", false)).contains("says no breach"));
-    assert!(message(below(200, 1, "True", true)).contains("other is gone"));
-    assert!(message(below(422, 1, "False", false)).contains("refused, and done"));
-    assert!(message(below(422, 2, "False", false)).contains("p is gone"), "nothing was scaled");
+    assert_eq!(below(200, 1, "True", &["p"]), Ok(()));
+    assert!(message(below(200, 1, "False", &["p"])).contains("says no breach"));
+    assert!(message(below(200, 1, "True", &["p", "other"])).contains("other is gone"));
+    assert!(message(below(200, 1, "True", &["p", "q"])).contains("accepted, and 0 of 2 pods stayed"));
+    assert!(message(below(422, 1, "False", &["p"])).contains("refused, and done"));
+    assert!(message(below(422, 2, "False", &["p"])).contains("p is gone"), "nothing was scaled");
 }
 
 /// Scaled in from these pods, of which those go.
@@ -204,6 +204,10 @@ fn at_once_and_for_good() {
     let end = gone.clone().end().entries.len();
     let again = judged(gone.added(member("p2-again", 2, false)), end);
     assert!(message(again).contains("p2-again was made when w-0-sg had 2 replicas"));
+    let again = |after| scaled_in_an_update(0, &[2, 3]).later(after).added(member("p2-again", 2, false));
+    let before_it_is_over = |after| judged(again(after), again(after).end().entries.len());
+    assert_eq!(before_it_is_over(3), Ok(()), "it may have been under way");
+    assert!(message(before_it_is_over(8)).contains("p2-again was made when w-0-sg had 2 replicas"));
 }
 
 #[test]

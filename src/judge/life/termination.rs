@@ -331,7 +331,7 @@ pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
         let event = version.object;
         event["type"] == "Warning"
             && event["reason"] == "AllScheduledReplicasLost"
-            && event_about(event, "name") == clique
+            && event_about(event)["name"] == clique
             && version.at.duration_since(lost.at).abs() <= patience(history)
     });
     ensure(is_told, || {
@@ -345,19 +345,18 @@ pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
 const TELLING: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
 /// Whether a Normal event about the PodCliqueSet, or something that it became, that came around a recycle has the replica's
-/// index in it.
+/// index in it, as a word of its own: that in a name is none.
 fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Version<'_>) -> bool {
     let index = index.to_string();
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
     events.any(|version| {
         let event = version.object;
-        let (kind, about) = (event_about(event, "kind"), event_about(event, "name"));
-        let note = event_note(event);
-        let mut words = note.split(|c: char| !c.is_ascii_alphanumeric());
+        let about = event_about(event);
+        let mut words = event_note(event).split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         let is_near = version.at.duration_since(begun.at).abs() <= patience(history);
         is_near
-            && TELLING.contains(&&*kind)
-            && about.starts_with(&replica.set)
+            && TELLING.contains(&text(&about["kind"]))
+            && text(&about["name"]).starts_with(&replica.set)
             && words.any(|word| word == index)
     })
 }
@@ -469,7 +468,7 @@ mod tests {
             let mut event = object("Event", "e");
             event["type"] = json!("Warning");
             event["reason"] = json!(reason);
-            event["regarding"] = json!({"kind": "PodClique", "name": about});
+            event["involvedObject"] = json!({"kind": "PodClique", "name": about});
             event
         };
         let clique = "w-0-a";
@@ -532,8 +531,8 @@ mod tests {
         let event_of = |kind: &str, note: &str| {
             let mut event = object("Event", "e");
             event["type"] = json!("Normal");
-            event["regarding"] = json!({"kind": kind, "name": "w"});
-            event["note"] = json!(note);
+            event["involvedObject"] = json!({"kind": kind, "name": "w"});
+            event["message"] = json!(note);
             event
         };
         let pcs = |available: usize| {

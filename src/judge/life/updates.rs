@@ -23,6 +23,7 @@ const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
 const PARENT_DOWN: Code = Code::new("turn-before-its-parents-stand");
 const TURNS_OVERLAP: Code = Code::new("turns-overlap");
 const REPLICAS_OVERLAP: Code = Code::new("replicas-overlap");
+const UP_BEFORE_DOWN: Code = Code::new("replica-up-before-one-down");
 const TURN_UNTOLD: Code = Code::new("turn-not-told");
 const NEW_TAKEN: Code = Code::new("new-pod-taken");
 const NOT_ENDED: Code = Code::new("update-not-ended");
@@ -157,6 +158,13 @@ impl<'a> Scene<'a> {
             (0..self.size(&group.name, group.replicas)).flat_map(|j| group.replica(j).collect::<Vec<_>>())
         });
         replica.standalone.iter().cloned().chain(of_groups).collect()
+    }
+
+    /// Whether none of a replica is bound, or a clique of it is below its minimum.
+    fn is_down(&self, replica: &SetReplica) -> bool {
+        let cliques = self.cliques(replica);
+        !cliques.iter().any(|clique| self.count(&clique.name, is_bound) > 0)
+            || cliques.iter().any(|clique| self.count(&clique.name, is_ready) < clique.min)
     }
 
     /// What a clique lacks to be new, there and Ready.
@@ -450,14 +458,9 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
             violations.push(violation(TURN_UNTOLD, message).shown_by("taken down", taken.at));
         }
         let all = scene.replicas();
-        let is_down = |replica: &SetReplica| {
-            let cliques = scene.cliques(replica);
-            !cliques.iter().any(|clique| scene.count(&clique.name, is_bound) > 0)
-                || cliques.iter().any(|clique| scene.count(&clique.name, is_ready) < clique.min)
-        };
         let first_of_it = touched.insert((update, own));
         let goes_on = scene.changed.is_some_and(|changed| told_in_turn(changed.object) == [own]);
-        let goes_first = first_of_it && (goes_on || all.get(own).is_some_and(is_down));
+        let goes_first = first_of_it && (goes_on || all.get(own).is_some_and(|own| scene.is_down(own)));
         in_the_middle.insert(own);
         for other in all.iter().filter(|other| other.index != own) {
             let has_turned = touched.contains(&(update, other.index));
@@ -477,6 +480,27 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
         }
     }
     none(violations)
+}
+
+/// No replica of the PodCliqueSet that is up has its first turn while another that has had none is down (UPD-03).
+///
+/// # Errors
+/// A violation per replica.
+pub fn down_go_first(history: &History, set: &str) -> Ruling {
+    let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    none(taken(history, set).into_iter().filter_map(|taken| {
+        let (scene, own) = (&taken.scene, taken.replica()?);
+        let all = scene.replicas();
+        if !touched.insert((scene.update, own)) || scene.is_down(all.get(own)?) {
+            return None;
+        }
+        let is_left = |other: &&SetReplica| !touched.contains(&(scene.update, other.index));
+        let down = all.iter().filter(is_left).find(|other| scene.is_down(other))?;
+        let name = taken.pod.name();
+        let message =
+            format!("{name} was taken down before replica {}, which is down, had its turn", down.index);
+        Some(violation(UP_BEFORE_DOWN, message).shown_by("taken down", taken.at))
+    }))
 }
 
 /// What an update of a PodCliqueSet still lacks, in words: pods that are old, missing or not Ready, or a status that does not
@@ -614,20 +638,41 @@ pub fn never_ended_early(history: &History, set: &str) -> Ruling {
 }
 
 /// What is said of an update is true when it is said: no more pods or replicas are updated than are new, what is named as taken
-/// has been, and no count falls while it runs (UPD-18).
+/// has been, and no count falls while it runs but by what was lost (UPD-18).
 ///
 /// # Errors
 /// A violation per thing said that is not so.
 pub fn progress_is_true(history: &History, set: &str) -> Ruling {
     let mut before: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut ever: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut lost: BTreeMap<&str, usize> = BTreeMap::new();
+    let taken_away = taken_away(history);
+    let mut said = BTreeMap::new();
+    let (mut update, mut of_former) = (0, BTreeMap::new());
     let mut violations = Vec::new();
     walk(history, set, |scene, version| {
+        if std::mem::replace(&mut update, scene.update) != scene.update {
+            of_former.clone_from(&said);
+        }
         let is_its = version.label(names::PART_OF) == Some(set) || version.name() == set;
+        let ends = version.change == Change::Deleted || !is_live(version.pod());
+        if ends && scene.pods.contains_key(version.uid()) && taken_away.contains(version.name()) {
+            let of = [version.pod().pod_clique(), version.label(names::SCALING_GROUP), Some(set)];
+            of.into_iter().flatten().for_each(|name| *lost.entry(name).or_default() += 1);
+        }
         if let Some(clique) = version.pod().pod_clique().filter(|_| version.kind() == "Pod" && is_its) {
             ever.entry(clique).or_default().insert(version.name());
         }
         if !is_its || version.change == Change::Deleted {
+            return;
+        }
+        // What a group says of an update goes by the templates when it began, until the group has heard of others.
+        let generation = &version.object["status"]["updateProgress"]["podCliqueSetGenerationHash"];
+        said.insert(version.uid(), generation);
+        let is_of_former = version.kind() == "PodCliqueScalingGroup"
+            && of_former.get(version.uid()).is_some_and(|former| !former.is_null() && *former == generation);
+        if is_of_former {
+            before.remove(version.uid());
             return;
         }
         let faults = match version.kind() {
@@ -642,8 +687,10 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
         if is_news {
             before.insert(version.uid(), version);
         }
-        let falls = old.filter(|old| falls(old.object, version.object));
-        let fall = falls.map(|_| "updatedReplicas has become less".to_owned());
+        let fallen = old.map_or(0, |old| fall(old.object, version.object));
+        let by_loss = lost.get_mut(version.name()).filter(|lost| **lost >= fallen);
+        let fall = (fallen > 0 && by_loss.is_none()).then(|| "updatedReplicas has become less".to_owned());
+        by_loss.into_iter().for_each(|lost| *lost -= fallen);
         violations.extend(faults.into_iter().filter(|_| is_news).chain(fall).map(|fault| {
             let message = format!("{} {}: {fault}", version.kind(), version.name());
             violation(UNTRUE_PROGRESS, message).shown_by("said", version)
@@ -658,8 +705,8 @@ fn updated(object: &Value) -> Option<usize> {
     status["updateProgress"].is_object().then(|| count(&status["updatedReplicas"]).unwrap_or(0))
 }
 
-/// Whether a count of the same update has become less, and no fewer are wanted.
-fn falls(before: &Value, now: &Value) -> bool {
+/// By how much the count of the same update has become less, where no fewer are wanted.
+fn fall(before: &Value, now: &Value) -> usize {
     let same = |path: &[&str]| {
         let at = |object: &Value| path.iter().fold(object, |at, field| &at[*field]).clone();
         at(before) == at(now)
@@ -668,7 +715,8 @@ fn falls(before: &Value, now: &Value) -> bool {
         && same(&["status", "updateProgress", "podCliqueSetGenerationHash"])
         && same(&["status", "currentGenerationHash"])
         && same(&["spec"]);
-    is_same && updated(now) < updated(before)
+    let count = |object: &Value| updated(object).unwrap_or(0);
+    if is_same { count(before).saturating_sub(count(now)) } else { 0 }
 }
 
 fn too_many(said: Option<usize>, are: usize) -> Option<String> {
@@ -1037,7 +1085,7 @@ fn made_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling 
             && !scene.set()["status"]["updateProgress"]["updateEndedAt"].is_null()
             && scene.set()["spec"]["updateStrategy"]["type"] == "OnDelete"
             && is_said_since(scene, changed);
-        let is_late = version.at.duration_since(changed.at) > patience(history);
+        let is_late = version.happened().duration_since(changed.at) > patience(history);
         if (is_told || is_late) && scene.is_old(version.pod()) {
             let message = format!("{} was made with an old template", version.name());
             violations.push(violation(OLD_MADE, message).shown_by("made", version));

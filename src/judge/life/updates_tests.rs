@@ -171,6 +171,22 @@ fn one_replica_after_the_other() {
 }
 
 #[test]
+fn what_is_down_goes_first() {
+    let begin = |ready: bool| {
+        let made = Story::flat().added(pcs(2, "1", Value::Null));
+        let of_first = PODS.iter().fold(made, |story, name| story.added(pod(name, "1", true)));
+        let of_both =
+            of_first.added(pod("1a0", "1", ready)).added(pod("1g0", "1", true)).added(pod("1g1", "1", true));
+        of_both.modified(pcs(2, "2", turn(1)))
+    };
+    let judge = |story: Story| down_go_first(&story.end(), "w");
+    assert_eq!(judge(replaced(replaced(begin(false), "1a0"), "0a0")), Ok(()));
+    assert_eq!(judge(gone(begin(true), "0a0")), Ok(()), "none is down");
+    let late = message(judge(gone(begin(false), "0a0")));
+    assert!(late.contains("0a0 was taken down before replica 1, which is down, had its turn"), "{late}");
+}
+
+#[test]
 fn an_end_that_is_one() {
     let right = all_replaced().modified(pcs(1, "2", over(1))).end();
     assert_eq!((ended(&right, "w"), never_ended_early(&right, "w")), (Ok(()), Ok(())));

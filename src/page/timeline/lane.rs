@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conformance_history::{Kind, Version, is_of_canary};
+use conformance_history::{Kind, Version, event_about, is_of_canary};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -126,7 +126,7 @@ impl<'a> Lanes<'a> {
 
     /// The lane of what an Event of Kubernetes is about.
     pub(super) fn involved(&mut self, event: &'a Value) -> usize {
-        let involved = &event["involvedObject"];
+        let involved = event_about(event);
         let named = Kind::of_object(involved).map(|kind| kind.name).or(involved["kind"].as_str());
         let kind = named.unwrap_or("Event");
         let name = involved["name"].as_str().unwrap_or_default();

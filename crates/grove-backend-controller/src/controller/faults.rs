@@ -89,6 +89,8 @@ pub struct Faults {
     pub first_status_is_no_update: bool,
     /// Updates that began before this are not gone on with; it is when the controller was started (UPD-17).
     pub forgets_updates: Option<Timestamp>,
+    /// PodCliqueSet replicas have their turns by their indexes alone, whatever of them is down (UPD-03).
+    pub update_by_index: bool,
     /// A turn of an update deletes the PodGang too (UPD-07).
     pub update_takes_gang: bool,
     /// Scaling in takes the oldest pod of equals (AUTO-07).
@@ -224,6 +226,8 @@ pub enum Fault {
     FirstStatusIsNoUpdate,
     /// See [`Faults::forgets_updates`].
     ForgetsUpdates,
+    /// See [`Faults::update_by_index`].
+    UpdateByIndex,
     /// See [`Faults::update_takes_gang`].
     UpdateTakesGang,
     /// See [`Faults::oldest_go_first`].
@@ -301,6 +305,7 @@ impl FromStr for Fault {
             "update-takes-new" => Ok(Self::UpdateTakesNew),
             "first-status-is-no-update" => Ok(Self::FirstStatusIsNoUpdate),
             "forgets-updates" => Ok(Self::ForgetsUpdates),
+            "update-by-index" => Ok(Self::UpdateByIndex),
             "update-takes-gang" => Ok(Self::UpdateTakesGang),
             "oldest-go-first" => Ok(Self::OldestGoFirst),
             "new-go-first" => Ok(Self::NewGoFirst),
@@ -365,6 +370,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::UpdateTakesNew => on.update_takes_new = true,
                 Fault::FirstStatusIsNoUpdate => on.first_status_is_no_update = true,
                 Fault::ForgetsUpdates => on.forgets_updates = Some(Timestamp::now()),
+                Fault::UpdateByIndex => on.update_by_index = true,
                 Fault::UpdateTakesGang => on.update_takes_gang = true,
                 Fault::OldestGoFirst => on.oldest_go_first = true,
                 Fault::NewGoFirst => on.new_go_first = true,

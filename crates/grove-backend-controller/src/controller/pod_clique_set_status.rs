@@ -173,7 +173,11 @@ fn progress(
     if before.is_none() && !begins {
         return None;
     }
-    let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
+    let standing = |replica: &Replica| match replica.0.standing(pcs) {
+        Standing::Old { .. } if faults.update_by_index => Standing::Old { bound: true, breached: false },
+        standing => standing,
+    };
+    let standings: Vec<_> = replicas.iter().map(standing).collect();
     let mut progress = before.unwrap_or_default();
     if begins {
         progress.update_started_at = Some(Time(now));

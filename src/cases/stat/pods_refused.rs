@@ -1,0 +1,84 @@
+//! 1 node; a gang of 2 pods that ask for more of a processor than the namespace's LimitRange lets a container have, so that the API
+//! server refuses to make them. Then it lets them have it.
+
+use conformance_cluster::ClusterError;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_expect::Expected;
+use conformance_expect::resolver::resolved;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::life::reasons::{self, Why};
+use conformance_judge::{all, finding};
+use k8s_openapi::api::core::v1::LimitRange;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+/// Mark: it has been said, and the pods may be made.
+const ALLOWED: MarkName = MarkName::of_case("the pods may be made");
+/// Mark: all are bound.
+const BOUND: MarkName = MarkName::of_case("all are bound");
+/// Mark: and nothing says any longer that they are refused.
+const OVER: MarkName = MarkName::of_case("no refusal told");
+
+const SET: &str = "rationed";
+/// How the API server begins to say why.
+const REFUSED: &str = "maximum cpu usage per Container";
+
+/// STAT-09.
+pub(crate) const CASE: Case = Case::new(
+    "A gang whose pods the API server refuses says so, until they are made",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["STAT-09"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    allow(test, "10m").await?;
+    let gangs = test.submit(SET).await?;
+    let history = test.history();
+    let is_told = |live: &Live| {
+        let gangs = resolved(live, gangs.clone());
+        gangs.iter().any(|gang| reasons::is_told(live, &history, gang, &why()))
+    };
+    let told = Awaited::demanded_by("STAT-09", "it told that the pods are refused");
+    test.until(told, REACTION, is_told).await?;
+    allow(test, "1").await?;
+    test.mark(ALLOWED, Value::Null);
+    test.until_converged(SET).await?;
+    test.mark(BOUND, Value::Null);
+    let over = Awaited::demanded_by("STAT-09", "it told no longer");
+    test.until(over, REACTION, |live| !is_told(live)).await?;
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+fn why() -> Why {
+    Why::Refused(REFUSED.into())
+}
+
+/// Lets each container of the namespace have so much of a processor.
+async fn allow(test: &TestContext, most: &str) -> Result<(), Stop> {
+    let range = json!({
+        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": SET},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": most}}]},
+    });
+    let ranges: Api<LimitRange> = Api::namespaced(test.test_cluster.client.clone(), &test.namespace);
+    let params = PatchParams::apply("grove-conformance").force();
+    let applied = ranges.patch(SET, &params, &Patch::Apply(&range)).await;
+    Ok(applied.map(drop).map_err(|source| ClusterError::api(format!("apply LimitRange {SET}"), source))?)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("STAT-09", || {
+        let allowed = history.waited_for(ALLOWED)?;
+        let gangs = history.gangs(SET)?;
+        all(gangs.iter().map(|gang| reasons::told(&history.upto(allowed), gang, &why())))?;
+        let (bound, _) = history.reached(BOUND)?;
+        all(gangs.iter().map(|gang| reasons::over(history, gang, &why(), bound)))?;
+        history.reached(OVER).map(drop)
+    })]
+}

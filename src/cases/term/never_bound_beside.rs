@@ -1,0 +1,67 @@
+//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs, of which two are needed: the third finds no room. The pod
+//! of the second crashes. After its recycle one pod waits while the termination delay runs out three times, where gangs may stay
+//! bound in part. Then a node joins.
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::Containers;
+use conformance_expect::scopes::Scope;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::termination;
+use conformance_judge::{all, binding, finding};
+use serde_json::Value;
+
+use super::{DELAY, replica};
+
+/// Mark: the delay has run out three times since the recycle.
+const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
+/// Mark: there was room for all, and all are bound.
+const ALL_BOUND: MarkName = MarkName::of_case("all bound at last");
+
+const SET: &str = "trio";
+const GROUP: &str = "trio-0-wing";
+const UNITS: [&str; 3] = ["trio-0-wing-0-unit", "trio-0-wing-1-unit", "trio-0-wing-2-unit"];
+
+/// TERM-04.
+pub(crate) const CASE: Case = Case::new(
+    "A replica that was never bound is not counted as lost: beside it one that is breached is recycled alone, and once",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TERM-04"])
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_bound(2).await?;
+    for gang in &gangs {
+        test.until_released(gang).await?;
+    }
+    let clock = test.clock("2s").await?;
+    let old = test.pods_of(UNITS[1]);
+    test.first_pod_becomes(UNITS[1], Containers::Crashing).await?;
+    test.until_recycled("the second replica of the group", "TERM-04", &UNITS[1..2], &old, false).await?;
+    // A gang that is bound in part may have to give back what it has (TERM-17).
+    let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
+    test.clock_runs(&clock, times, WAITED).await?;
+    test.nodes_join(1).await?;
+    test.until_bound(3).await?;
+    test.mark(ALL_BOUND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-04", || {
+        let trio = replica(history, SET, 0)?;
+        let wing = |index| Scope::GroupReplica { group: GROUP.into(), index };
+        history.waited_for(WAITED)?;
+        termination::nothing_else_deleted(history, &trio)?;
+        termination::after_the_delay(history, &trio, &wing(1), DELAY)?;
+        all([(0, 0), (1, 1), (2, 0)]
+            .map(|(index, times)| termination::times(history, &trio, &wing(index), times)))?;
+        history.reached(ALL_BOUND)?;
+        all(UNITS.map(|unit| binding::exactly(&history.end(), unit, 1)))
+    })]
+}
