@@ -42,6 +42,7 @@ pub mod operator;
 pub mod own_program;
 pub mod peak_memory;
 mod plain_http;
+mod polling;
 pub mod preflight;
 pub mod process;
 pub mod processor_time;

@@ -5,7 +5,7 @@
 //! node was before is written on it, in [`WAS`], before anything else of it is changed: it comes back as it was from a
 //! case that ends, from a run that ends in an error or a panic, and by `clean` from one that was killed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use conformance_contract::names::{BLOCK, CANARY, RACK};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -15,6 +15,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::existing::LentNodes;
+use super::polling::until_complete;
 use super::sweep::given_back;
 use super::{ClusterError, deploy};
 
@@ -24,8 +25,6 @@ pub(crate) const WAS: &str = "conformance.grove.io/was";
 const GPU: &str = "nvidia.com/gpu";
 /// A namespace that was just made takes pods; a kubelet starts a blocker; a blocker ends.
 const BLOCKED: Duration = Duration::from_secs(60);
-/// Between two looks at a blocker.
-const PAUSE: Duration = Duration::from_millis(200);
 /// Kubelets write to their nodes too: so often a patch of one that has changed meanwhile is tried again.
 const TRIES: u32 = 5;
 
@@ -141,17 +140,15 @@ impl RealNodes {
                 "resources": {"limits": {(GPU): surplus.to_string()}},
             }],
         }});
-        let begin = Instant::now();
-        loop {
+        until_complete(format!("the blocker of node {name}"), BLOCKED, || async {
             // A namespace has no service account in its first moment, and then takes no pods.
             let made = deploy::create_unless_there(&self.client, &blocker).await;
             let phase = self.blocker(name).await?.and_then(|pod| pod.status?.phase).unwrap_or_default();
-            if phase == "Running" {
-                return Ok(());
-            }
-            let why = made.err().map_or_else(|| format!("its phase is {phase:?}"), |error| error.to_string());
-            Self::in_time(begin, format!("the blocker of node {name}"), why).await?;
-        }
+            let why =
+                || made.err().map_or_else(|| format!("its phase is {phase:?}"), |error| error.to_string());
+            Ok((phase != "Running").then(why))
+        })
+        .await
     }
 
     async fn unblock(&self, name: &str) -> Result<(), ClusterError> {
@@ -161,21 +158,10 @@ impl RealNodes {
             deleted => deleted
                 .map_err(|source| ClusterError::api(format!("delete the blocker of {name}"), source))?,
         };
-        let begin = Instant::now();
-        while self.blocker(name).await?.is_some() {
-            Self::in_time(begin, format!("node {name} without its blocker"), "it is still there".into())
-                .await?;
-        }
-        Ok(())
-    }
-
-    /// Pauses before the next look, unless it is too late for one.
-    async fn in_time(begin: Instant, what: String, last: String) -> Result<(), ClusterError> {
-        if begin.elapsed() > BLOCKED {
-            return Err(ClusterError::NotReady { what, seconds: BLOCKED.as_secs(), last });
-        }
-        tokio::time::sleep(PAUSE).await;
-        Ok(())
+        until_complete(format!("node {name} without its blocker"), BLOCKED, || async {
+            Ok(self.blocker(name).await?.map(|_| "it is still there".to_owned()))
+        })
+        .await
     }
 
     async fn blocker(&self, name: &str) -> Result<Option<Pod>, ClusterError> {

@@ -10,7 +10,7 @@
 //! asks for.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -18,6 +18,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::ClusterError;
+use super::polling::{names_left, until_complete};
 use super::real_nodes::{WAS, give_back};
 use super::shared::{self, SHARED};
 use super::workers::SLOTS;
@@ -28,8 +29,6 @@ const OURS: &str = "conformance.grove.io/";
 const DOMAINS: &str = "topology.kubernetes.io/";
 /// Namespaces go, with pods in them.
 const GONE: Duration = Duration::from_secs(120);
-/// Between two looks at them.
-const PAUSE: Duration = Duration::from_millis(500);
 /// Marks a node that KWOK simulates.
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
@@ -149,25 +148,17 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
 /// # Errors
 /// As [`remove_all`]; [`ClusterError::NotReady`] if something stays.
 pub async fn removed(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
-    let begin = Instant::now();
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =
         Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace")));
-    loop {
+    let what = format!("a cluster without what {} left before", label.run.unwrap_or("a run"));
+    until_complete(what, GONE, || async {
         let found = namespaces.list(&ListParams::default().labels(&label.selector())).await;
-        let left = found.map_err(|source| ClusterError::api("list the namespaces of a run", source))?;
-        if left.items.is_empty() {
-            return Ok(());
-        }
-        if begin.elapsed() > GONE {
-            return Err(ClusterError::NotReady {
-                what: format!("a cluster without what {} left before", label.run.unwrap_or("a run")),
-                seconds: GONE.as_secs(),
-                last: left.iter().map(ResourceExt::name_any).collect::<Vec<_>>().join(", "),
-            });
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+        found
+            .map(|found| names_left(&found))
+            .map_err(|source| ClusterError::api("list the namespaces of a run", source))
+    })
+    .await
 }
 
 /// Removes everything that carries the label. What cannot be removed keeps nothing else from being.

@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::existing::LentNodes;
 use super::nodes::NodeSpec;
+use super::polling::{names_left, until_complete};
 use super::real_nodes::RealNodes;
 use super::{ClusterError, deploy};
 
@@ -35,8 +36,6 @@ const ADVERTISED: Duration = Duration::from_secs(30);
 const EMPTIED: Duration = Duration::from_secs(60);
 /// Other cases give enough nodes back: many times what the longest of them takes.
 const FREED: Duration = Duration::from_secs(30 * 60);
-/// Between two looks at what is still on a node; a watch on all pods would cost more than these few.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// A node as it is when no case has it.
 #[derive(Debug, Clone)]
@@ -301,25 +300,15 @@ impl Workers {
 
     async fn emptied(&self, node: &str, namespace: &str) -> Result<(), ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let begin = tokio::time::Instant::now();
-        loop {
-            let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
-            let left = pods
-                .list(&on_node)
-                .await
-                .map_err(|source| ClusterError::api(format!("list the pods on {node}"), source))?;
-            if left.items.is_empty() {
-                return Ok(());
-            }
-            if begin.elapsed() > EMPTIED {
-                return Err(ClusterError::NotReady {
-                    what: format!("an empty node {node}"),
-                    seconds: EMPTIED.as_secs(),
-                    last: left.iter().map(ResourceExt::name_any).collect::<Vec<_>>().join(", "),
-                });
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        until_complete(format!("an empty node {node}"), EMPTIED, || async {
+            // A watch on all pods would cost more than these few.
+            let found = pods.list(&on_node).await;
+            found
+                .map(|found| names_left(&found))
+                .map_err(|source| ClusterError::api(format!("list the pods on {node}"), source))
+        })
+        .await
     }
 
     async fn undress(&self, worker: &Worker, added: &BTreeSet<String>) -> Result<(), ClusterError> {

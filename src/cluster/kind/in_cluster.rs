@@ -1,7 +1,7 @@
 //! What is installed in a kind cluster, and when it is ready.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
 use futures::future::{join_all, join3};
@@ -13,6 +13,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{KindSpec, kubeconfig_in, not_ready};
+use crate::polling::until_complete;
 use crate::schedulers::helm::{Helm, Installed, Release};
 use crate::schedulers::in_cluster::{self, Deployed};
 use crate::schedulers::installation;
@@ -24,8 +25,6 @@ const NODES: Duration = Duration::from_secs(120);
 pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
 /// The same of what a chart's operator makes once helm has gone: its images come from a registry.
 pub(super) const OF_OPERATORS: Duration = Duration::from_secs(300);
-/// Between two looks.
-pub(super) const PAUSE: Duration = Duration::from_millis(250);
 
 const PLUGIN: [&str; 2] = [
     include_str!("../../../manifests/fake-gpu-plugin/rbac.yaml"),
@@ -41,8 +40,7 @@ const PLUGIN_NAME: &str = "fake-gpu-plugin";
 /// [`ClusterError::NotReady`] with what the others say.
 pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
-    let begin = Instant::now();
-    loop {
+    until_complete(format!("a cluster of {count} nodes"), NODES, || async {
         let found = nodes.list(&ListParams::default()).await;
         let found = found.map_err(|source| ClusterError::api("list the nodes", source))?;
         let objects: Vec<Value> =
@@ -52,18 +50,10 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
             conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
         };
         let (ready, others): (Vec<_>, Vec<_>) = objects.iter().partition(is_ready);
-        if ready.len() >= count {
-            return Ok(());
-        }
-        if begin.elapsed() > NODES {
-            return Err(ClusterError::NotReady {
-                what: format!("{} of {count} nodes", count - ready.len()),
-                seconds: NODES.as_secs(),
-                last: others.into_iter().map(not_ready).collect::<Vec<_>>().join("\n"),
-            });
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+        let say = || others.into_iter().map(not_ready).collect::<Vec<_>>().join("\n");
+        Ok((ready.len() < count).then(say))
+    })
+    .await
 }
 
 /// Writes the block and rack that the configuration gives a node under the labels that schedulers read: a kubelet may not

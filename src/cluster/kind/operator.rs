@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use conformance_contract::names;
 use kube::Client;
@@ -11,12 +10,13 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 
-use super::in_cluster::{OF_OPERATORS, PAUSE, ROLLOUT, deployment_ready_in, with_what_pods_say};
+use super::in_cluster::{OF_OPERATORS, ROLLOUT, deployment_ready_in, with_what_pods_say};
 use super::kubeconfig_in;
 use crate::images::Image;
 use crate::local::ControllerSpec;
 use crate::operator::{Operator, OperatorChart, OperatorImages};
 use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, OwnProgram};
+use crate::polling::until_complete;
 use crate::schedulers::helm::{Chart, Helm, Wanted};
 use crate::{ClusterError, deploy};
 
@@ -127,14 +127,8 @@ async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let probe = DynamicObject::new("probe", &resource)
         .data(json!({"spec": {"levels": [{"domain": "host", "key": "kubernetes.io/hostname"}]}}));
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-    let begin = Instant::now();
-    loop {
-        match bindings.create(&dry_run, &probe).await {
-            Ok(_) => return Ok(()),
-            Err(source) if begin.elapsed() > ROLLOUT => {
-                return Err(ClusterError::api("reach the operator's webhooks", source));
-            }
-            Err(_) => tokio::time::sleep(PAUSE).await,
-        }
-    }
+    until_complete("the operator's webhook", ROLLOUT, || async {
+        Ok(bindings.create(&dry_run, &probe).await.err().map(|error| error.to_string()))
+    })
+    .await
 }

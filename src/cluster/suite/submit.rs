@@ -1,7 +1,7 @@
 //! Makes a run in a cluster, and removes it. What is not allowed is found out before anything is made.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use conformance_contract::names;
 use k8s_openapi::api::batch::v1::Job;
@@ -11,6 +11,7 @@ use kube::{Client, ResourceExt};
 
 use super::{SuiteRun, run_of_share};
 use crate::existing::{Right, granted};
+use crate::polling::{names_left, until_complete};
 use crate::sweep::{self, RunLabel};
 use crate::{ClusterError, deploy};
 
@@ -29,8 +30,6 @@ const NEEDED: [(&[&str], &str, &str); 10] = [
 ];
 /// The pods of a run that is interrupted end: what their Job gives them, and a little more.
 const EMPTIED: Duration = Duration::from_secs(150);
-/// Between two looks at them.
-const PAUSE: Duration = Duration::from_millis(500);
 /// Annotation of a run's namespace: the label of the nodes that it lends.
 const LENT: &str = "conformance.grove.io/nodes-where";
 
@@ -132,22 +131,13 @@ pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
 /// [`ClusterError::NotReady`] if one stays; [`ClusterError::Api`].
 pub async fn emptied(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
-    let begin = Instant::now();
-    loop {
-        let left = pods.list(&ListParams::default()).await;
-        let left = left.map_err(|source| ClusterError::api("list the run's pods", source))?;
-        if left.items.is_empty() {
-            return Ok(());
-        }
-        if begin.elapsed() > EMPTIED {
-            return Err(ClusterError::NotReady {
-                what: "the end of the run's pods".into(),
-                seconds: EMPTIED.as_secs(),
-                last: left.iter().map(ResourceExt::name_any).collect::<Vec<_>>().join(", "),
-            });
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+    until_complete("the end of the run's pods", EMPTIED, || async {
+        let found = pods.list(&ListParams::default()).await;
+        found
+            .map(|found| names_left(&found))
+            .map_err(|source| ClusterError::api("list the run's pods", source))
+    })
+    .await
 }
 
 #[cfg(test)]

@@ -1,0 +1,61 @@
+//! Waits for what no watch tells of: asks again and again, and gives up in the end.
+
+use std::time::{Duration, Instant};
+
+use kube::ResourceExt;
+use kube::api::ObjectList;
+
+use crate::ClusterError;
+
+/// Between two questions: little load for an API server, and little time lost.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Asks until the answer is that nothing is missing; until then it says what is.
+///
+/// # Errors
+/// [`ClusterError::NotReady`] with the last answer; what a question fails with.
+pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, ClusterError>> + Send>(
+    what: impl Into<String>,
+    limit: Duration,
+    missing: impl Fn() -> F,
+) -> Result<(), ClusterError> {
+    let begin = Instant::now();
+    while let Some(last) = missing().await? {
+        if begin.elapsed() > limit {
+            return Err(ClusterError::NotReady { what: what.into(), seconds: limit.as_secs(), last });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// The names of what is left, where all has to go.
+pub(crate) fn names_left<K: ResourceExt + Clone>(found: &ObjectList<K>) -> Option<String> {
+    let names: Vec<_> = found.iter().map(ResourceExt::name_any).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn until_nothing_is_missing() {
+        let asked = AtomicUsize::new(0);
+        let missing = || async {
+            let count = asked.fetch_add(1, Ordering::Relaxed);
+            Ok((count < 3).then(|| format!("{count} of 3")))
+        };
+        assert!(until_complete("three", Duration::from_secs(9), missing).await.is_ok());
+        assert_eq!(asked.load(Ordering::Relaxed), 4);
+    }
+
+    #[tokio::test]
+    async fn what_is_missing_in_the_end_is_told() {
+        let missing = || async { Ok(Some("one of two".to_owned())) };
+        let error = until_complete("both", Duration::ZERO, missing).await.expect_err("it never is");
+        assert_eq!(error.to_string(), "both was not ready after 0 s: one of two");
+    }
+}
