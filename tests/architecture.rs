@@ -266,3 +266,33 @@ fn folders_inside_a_crate_form_no_circle() {
     }
     assert!(edges > 0, "no folder uses another: nothing was read");
 }
+
+/// The marks of code in documentation that a doctest would compile.
+fn examples(code: &str) -> Vec<&str> {
+    let marks = code.lines().map(str::trim_start).filter_map(|line| {
+        let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        text.trim().strip_prefix("```")
+    });
+    // Every second one closes what the one before opens.
+    let opening = marks.enumerate().filter(|(place, _)| place % 2 == 0).map(|(_, mark)| mark);
+    opening.filter(|mark| !["yaml", "json", "text", "sh"].contains(mark)).collect()
+}
+
+#[test]
+fn an_example_is_found() {
+    assert_eq!(
+        examples("/// ```yaml\n/// a: 1\n/// ```\nfn f() {}\n    //! ```\n    //! f()\n    //! ```"),
+        [""]
+    );
+}
+
+/// Looking for examples takes rustdoc longer than all unit tests take, so doctests are off, and no example is there that
+/// nobody compiles.
+#[test]
+fn documentation_has_no_examples_that_are_not_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in ["src", "crates"].iter().flat_map(|folder| rust_files(&root.join(folder))) {
+        let code = std::fs::read_to_string(&file).unwrap();
+        assert!(examples(&code).is_empty(), "{}: write it as a unit test", file.display());
+    }
+}
