@@ -34,7 +34,7 @@ use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
 /// Seeds of the generated workloads that each target is tested with.
-const SEEDS: RangeInclusive<u64> = 1..=10;
+const SEEDS: RangeInclusive<u64> = 1..=25;
 
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
