@@ -55,7 +55,8 @@ pub(crate) fn excused() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
     let mut page = String::from(
         "# Kill ratio\n\nWritten by `grove-conformance mutants --write`: the last run of each [mutant](running.md#mutants). A \
-         mutant is of the\ngroups of the clauses that it must turn red.\n\n| group | killed | run |\n|---|---|---|\n",
+         mutant is of the\ngroups of the clauses that it must turn red. What the judges' own unit tests see is on [another \
+         page](unit-mutants.md).\n\n| group | killed | run |\n|---|---|---|\n",
     );
     for (group, (killed, run)) in ratios(mutants, kept) {
         let _ = writeln!(page, "| {group} | {killed} | {run} |");

@@ -1,7 +1,7 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs, of which 2 are needed, and a scaling group of 2 replicas, of which one is
 //! needed. Its pods fail, recover, go slowly, two at a time, wait for room, and replicas go. Then a second replica of the set finds
-//! no room, the set is scaled to 0 and back to one, and its clique changes to pods of 64 GPUs, for which there is no room, and back. At every
-//! rest statuses are what a recount gives.
+//! no room, the set is scaled to 0 and back to one, and its clique changes to pods of 64 GPUs, for which there is no room, and
+//! back. At every rest statuses are what a recount gives.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
