@@ -210,21 +210,34 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
 /// A violation per object that is gone, was made anew, or was touched.
 pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usize) -> Ruling {
     let Scope::Replica { set, index } = scope else { return Ok(()) };
+    // What goes with the pods may go before them.
+    let converged = history.marks(SharedMark::Converged).map(|(place, _)| place);
+    let settled = converged.filter(|place| *place < recycle.begun.index).last();
+    let settled = history.before(settled.unwrap_or(recycle.begun.index));
     let (before, after) = (history.before(recycle.begun.index), history.before(until));
     let label = |object: &Value, key: &str| object["metadata"]["labels"][key].as_str().map(str::to_owned);
     let is_of_set = |object: &&Value| label(object, names::PART_OF).as_ref() == Some(set);
     let of_replica =
         |object: &Value| label(object, names::REPLICA_INDEX).and_then(|found| found.parse().ok());
     let stays = ["PodGang", "PodCliqueScalingGroup", "Service"];
-    none(before.all().filter(is_of_set).filter_map(|object| {
+    let is_same = |object: &Value, field: &str| {
+        let now = after.get(text(&object["kind"]), name(object));
+        now.is_some_and(|now| now["metadata"][field] == object["metadata"][field])
+    };
+    let shown = |fault: String, object: &Value| {
+        violation(NOT_KEPT, format!("{fault} when {scope} was recycled")).shown_by_object("before", object)
+    };
+    let is_kept = |object: &&Value| stays.contains(&text(&object["kind"])) || is_shared_claim(object);
+    let gone = settled.all().filter(is_of_set).filter(is_kept).filter(|object| !is_same(object, "uid"));
+    let gone = gone.map(|object| {
+        shown(format!("{} {} was deleted or made anew", text(&object["kind"]), name(object)), object)
+    });
+    none(gone.chain(before.all().filter(is_of_set).filter_map(|object| {
         let (kind, name) = (text(&object["kind"]), name(object));
         let now = after.get(kind, name);
         let is_of_another = of_replica(object).is_some_and(|other: usize| other != *index);
-        let same = |field: &str| now.is_some_and(|now| now["metadata"][field] == object["metadata"][field]);
-        let fault = if is_of_another && !same("resourceVersion") {
+        let fault = if is_of_another && !is_same(object, "resourceVersion") {
             format!("{kind} {name} of another replica was touched")
-        } else if (stays.contains(&kind) || is_shared_claim(object)) && !same("uid") {
-            format!("{kind} {name} was deleted or made anew")
         } else if kind == "PodClique"
             && now.is_none_or(|now| now["spec"]["replicas"] != object["spec"]["replicas"])
         {
@@ -232,11 +245,8 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
         } else {
             return None;
         };
-        Some(
-            violation(NOT_KEPT, format!("{fault} when {scope} was recycled"))
-                .shown_by_object("before", object),
-        )
-    }))
+        Some(shown(fault, object))
+    })))
 }
 
 /// No pod of a later generation of a scope loses its gate before a PodGang refers to it (TERM-07). In the order in which all
@@ -614,6 +624,10 @@ mod tests {
         };
         let gang = after(before()).modified(anew(labelled(object("PodGang", "w-0"), "0")));
         assert!(message(judged(gang)).contains("PodGang w-0 was deleted or made anew"));
+        let converged = before().mark(SharedMark::Converged, json!({"name": "w"}));
+        let ahead = after(converged.deleted(labelled(object("PodGang", "w-0"), "0")));
+        let ahead = ahead.added(anew(labelled(object("PodGang", "w-0"), "0")));
+        assert!(message(judged(ahead)).contains("PodGang w-0 was deleted or made anew"));
         let claim = |owner: &str| owned(labelled(object("ResourceClaim", "c"), "0"), owner, "w");
         let claims = |owner: &str| after(before().added(claim(owner))).modified(anew(claim(owner)));
         assert!(message(judged(claims("PodCliqueSet"))).contains("ResourceClaim c was deleted or made anew"));
