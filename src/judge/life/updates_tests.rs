@@ -235,6 +235,42 @@ fn progress_as_it_is() {
     assert!(message(progress_is_true(&set, "w")).contains("updatedReplicas is 1, and 0 are new"));
 }
 
+#[test]
+fn what_a_group_says_is_of_the_update_that_it_knows() {
+    let said = |updated: usize, hash: &str, completed: usize| {
+        let mut group = object("PodCliqueScalingGroup", "w-0-g");
+        group["metadata"]["labels"] = json!({names::PART_OF: "w"});
+        group["spec"] = json!({"replicas": 2});
+        group["status"] = json!({"updatedReplicas": updated, "updateProgress": {
+            "podCliqueSetGenerationHash": hash, "readyReplicaIndicesSelectedToUpdate": {"completed": [completed]},
+        }});
+        group
+    };
+    let judged = |story: Story| progress_is_true(&story.end(), "w");
+    let begun = || replaced(changed(), "0g0");
+    assert_eq!(judged(begun().added(said(1, "2", 0))), Ok(()));
+    assert!(message(judged(begun().added(said(2, "2", 0)))).contains("updatedReplicas is 2, and 1 are new"));
+    let wrong = message(judged(begun().added(said(1, "2", 1))));
+    assert!(wrong.contains("replica 1 has had its turn, of which a pod is old"), "{wrong}");
+    let again = || begun().added(said(1, "2", 0)).modified(pcs(1, "3", turn(0)));
+    assert_eq!(judged(again().modified(said(0, "2", 0))), Ok(()), "it has not heard of the third template");
+    let wrong = message(judged(again().modified(said(0, "3", 0))));
+    assert!(wrong.contains("replica 0 has had its turn, of which a pod is old"), "{wrong}");
+}
+
+#[test]
+fn a_count_may_fall_by_what_was_lost() {
+    let said = |updated: usize| {
+        clique(0, json!({"updatedReplicas": updated, "updateProgress": {"updateStartedAt": "t"}}))
+    };
+    let told = || replaced(changed(), "0a0").added(said(1));
+    let lost =
+        told().mark(SharedMark::PodLost, json!({"name": "0a0-new"})).deleted(pod("0a0-new", "2", true));
+    assert_eq!(progress_is_true(&lost.modified(said(0)).end(), "w"), Ok(()));
+    let fell = message(progress_is_true(&told().modified(said(0)).end(), "w"));
+    assert!(fell.contains("updatedReplicas has become less"), "{fell}");
+}
+
 fn gang(uid: &str, min: usize, references: &[&str]) -> Value {
     let references: Vec<_> = references.iter().map(|name| json!({"name": name})).collect();
     let mut gang = object("PodGang", "w-0");
