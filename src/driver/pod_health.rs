@@ -4,7 +4,11 @@ use conformance_history::list;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
+use crate::limits::CLEANUP;
+
+/// Finalizer of the harness's own on a pod that is to hang in termination.
+const HELD: &str = "conformance.grove.io/held";
 
 /// The readiness gate of pods that are Ready when a case lets them be.
 const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
@@ -67,6 +71,32 @@ impl TestContext {
         let mut conditions = list(&known.unwrap_or_default()).to_vec();
         conditions.push(json!({"type": READINESS_GATE, "status": "True"}));
         self.patch_sub("Pod", name, "status", json!({"status": {"conditions": conditions}})).await.map(drop)
+    }
+
+    /// Keeps a pod that is deleted from going: it hangs in termination until it is let go.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn hold_pod(&self, name: &str) -> Result<(), Stop> {
+        self.patch("Pod", name, json!({"metadata": {"finalizers": [HELD]}})).await.map(drop)
+    }
+
+    /// Lets a pod go that was held.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn let_pod_go(&self, name: &str) -> Result<(), Stop> {
+        self.patch("Pod", name, json!({"metadata": {"finalizers": null}})).await.map(drop)
+    }
+
+    /// The same, and waits until it is gone.
+    ///
+    /// # Errors
+    /// As [`TestContext::let_pod_go`]; [`Stop::Wait`].
+    pub async fn until_held_pod_gone(&self, name: &str) -> Result<(), Stop> {
+        self.let_pod_go(name).await?;
+        let gone = Awaited::of_harness(format!("{name} gone"));
+        self.until(gone, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 
     /// Has a node take no more pods, or take them again.

@@ -1,7 +1,7 @@
 //! 1 node; a gang of 2 pods that ask for more of a processor than the namespace's LimitRange lets a container have, so that the API
 //! server refuses to make them. Then it lets them have it.
 
-use conformance_cluster::ClusterError;
+use conformance_cluster::deploy;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
@@ -11,9 +11,6 @@ use conformance_expect::resolver::resolved;
 use conformance_history::{History, Live, MarkName};
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
-use k8s_openapi::api::core::v1::LimitRange;
-use kube::Api;
-use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 /// Mark: it has been said, and the pods may be made.
@@ -63,13 +60,10 @@ fn why() -> Why {
 /// Lets each container of the namespace have so much of a processor.
 async fn allow(test: &TestContext, most: &str) -> Result<(), Stop> {
     let range = json!({
-        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": SET},
+        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": SET, "namespace": test.namespace},
         "spec": {"limits": [{"type": "Container", "max": {"cpu": most}}]},
     });
-    let ranges: Api<LimitRange> = Api::namespaced(test.test_cluster.client.clone(), &test.namespace);
-    let params = PatchParams::apply("grove-conformance").force();
-    let applied = ranges.patch(SET, &params, &Patch::Apply(&range)).await;
-    Ok(applied.map(drop).map_err(|source| ClusterError::api(format!("apply LimitRange {SET}"), source))?)
+    Ok(deploy::apply(&test.test_cluster.client, &range).await?)
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -11,9 +11,10 @@ use conformance_driver::pod_health::Containers;
 use conformance_expect::scaling;
 use conformance_history::History;
 use conformance_judge::finding;
+use conformance_judge::life::health::waits_for_room;
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::life::{counts, observed};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::rests::{self, at_every_rest};
 use crate::upd::broken_then_repaired::made_to;
@@ -21,7 +22,6 @@ use crate::upd::broken_then_repaired::made_to;
 const SET: &str = "census";
 const ROUTER: &str = "census-0-router";
 const GROUP: &str = "census-0-pool";
-const HELD: &str = "conformance.grove.io/held";
 
 /// How often there is rest.
 const RESTS: usize = 12;
@@ -60,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // They go, and are there still; what replaces them has no room.
     let lost = [second, third];
     for pod in lost {
-        test.patch("Pod", pod, json!({"metadata": {"finalizers": [HELD]}})).await?;
+        test.hold_pod(pod).await?;
         test.lose_pod(pod).await?;
     }
     let replaced = Awaited::demanded_by("AON-11", format!("{second} and {third} replaced"));
@@ -70,7 +70,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     rest(test, "two are going and their successors wait").await?;
     for pod in lost {
-        test.patch("Pod", pod, json!({"metadata": {"finalizers": null}})).await?;
+        test.let_pod_go(pod).await?;
     }
     let gone = Awaited::demanded_by("AON-11", format!("the successors of {second} and {third} bound"));
     test.until(gone, limits::SCHEDULING, |live| {
@@ -108,7 +108,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let stuck = Awaited::demanded_by("UPD-12", "a first turn of the clique, without room");
     test.until(stuck, limits::SCHEDULING, |live| {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
-        its.filter(|pod| is_of_revision(*pod, "2")).any(|pod| pod.node().is_none() && pod.gates().is_empty())
+        its.filter(|pod| is_of_revision(*pod, "2")).any(waits_for_room)
     })
     .await?;
     rest(test, "an update does not get on").await?;

@@ -41,8 +41,6 @@ const SET: &str = "revised";
 const WORKER: &str = "revised-0-worker";
 const SIDE: &str = "revised-0-side";
 
-/// What keeps a pod from going.
-const HELD: &str = "conformance.grove.io/held";
 /// The delay when the set is deleted: long enough to delete it before it runs out.
 const LONG: &str = "8s";
 /// The delay that it is cut to.
@@ -90,13 +88,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": LONG}}})).await?;
     let clock = test.clock(LONG).await?;
     let hanging = test.pods_of(WORKER).into_iter().next().unwrap_or_default();
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": [HELD]}})).await?;
+    test.hold_pod(&hanging).await?;
     test.first_pod_becomes(SIDE, Containers::Crashing).await?;
     test.until_breach_is("True", SIDE).await?;
     test.mark(SET_DELETED, Value::Null);
     test.delete("PodCliqueSet", SET).await?;
     test.clock_runs(&clock, 1, OUTLASTED).await?;
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": null}})).await?;
+    test.let_pod_go(&hanging).await?;
     test.stop_clock(clock).await?;
     test.until_nothing_left().await
 }

@@ -4,7 +4,7 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::{CLEANUP, SCHEDULING};
+use conformance_driver::limits::SCHEDULING;
 use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
 use conformance_history::{History, Live, MarkName, Pod};
@@ -23,7 +23,6 @@ const GONE: MarkName = MarkName::of_case("the old pod gone");
 
 const SET: &str = "clinging";
 const CLIQUE: &str = "clinging-0-worker";
-const HELD: &str = "conformance.grove.io/held";
 
 /// TERM-08.
 pub(crate) const CASE: Case = Case::new(
@@ -39,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started(SET).await?;
     let old = test.pods_of(CLIQUE);
     let hanging = old.first().cloned().unwrap_or_default();
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": [HELD]}})).await?;
+    test.hold_pod(&hanging).await?;
     test.pod_becomes(&hanging, Containers::Crashing).await?;
     let new = |live: &Live, holds: fn(&Pod<'_>) -> bool| {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
@@ -53,9 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let bound = Awaited::demanded_by("TERM-08", "the new generation bound beside the old pod");
     test.until(bound, SCHEDULING, |live| new(live, |pod| pod.node().is_some()) == 3).await?;
     test.mark(BESIDE, json!({"hanging": hanging}));
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": null}})).await?;
-    let gone = Awaited::of_harness(format!("{hanging} gone"));
-    test.until(gone, CLEANUP, |live| live.get("Pod", &hanging).is_none()).await?;
+    test.until_held_pod_gone(&hanging).await?;
     test.until_converged(SET).await?;
     test.mark(GONE, Value::Null);
     Ok(())

@@ -12,7 +12,7 @@ use conformance_expect::scopes::Scope;
 use conformance_history::{History, MarkName, Pod, SharedMark};
 use conformance_judge::life::{scaled, termination};
 use conformance_judge::{all, binding, cleanup, finding};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::replica;
 
@@ -24,7 +24,6 @@ const BACK: MarkName = MarkName::of_case("the recycled replica is back");
 const SET: &str = "glacier";
 const GROUP: &str = "glacier-0-wing";
 const UNITS: [&str; 2] = ["glacier-0-wing-0-unit", "glacier-0-wing-1-unit"];
-const HELD: &str = "conformance.grove.io/held";
 
 /// UPD-14.
 pub(crate) const CASE: Case = Case::new(
@@ -39,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_started(SET).await?;
     let hanging = test.pods_of(UNITS[0]).into_iter().next().unwrap_or_default();
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": [HELD]}})).await?;
+    test.hold_pod(&hanging).await?;
     test.pod_becomes(&hanging, Containers::Crashing).await?;
     let taken = Awaited::demanded_by("TERM-04", "the first replica recycled");
     test.until(taken, limits::SCHEDULING, |live| {
@@ -50,9 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gone = scaling::lost(&test.history(), SET);
     test.until_gone(&gone).await.map_err(|stop| stop.owed_by("UPD-14"))?;
     test.mark(SCALED_IN, Value::Null);
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": null}})).await?;
-    let gone = Awaited::of_harness(format!("{hanging} gone"));
-    test.until(gone, limits::CLEANUP, |live| live.get("Pod", &hanging).is_none()).await?;
+    test.until_held_pod_gone(&hanging).await?;
     test.until_converged(SET).await.map_err(|stop| stop.owed_by("UPD-14"))?;
     test.mark(BACK, Value::Null);
     Ok(())

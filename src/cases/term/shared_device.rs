@@ -6,7 +6,7 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::{CLEANUP, SCHEDULING};
+use conformance_driver::limits::SCHEDULING;
 use conformance_driver::pod_health::{Containers, uncordoned};
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName, Pod, text};
@@ -25,7 +25,6 @@ const BOUND: MarkName = MarkName::of_case("bound to the other node");
 
 const SET: &str = "tethered";
 const CLIQUE: &str = "tethered-0-worker";
-const FINALIZER: &str = "conformance.grove.io/held";
 
 /// TERM-12, TERM-20.
 pub(crate) const CASE: Case = Case::new(
@@ -48,7 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (hanging, crashing) =
         (old.first().cloned().unwrap_or_default(), old.last().cloned().unwrap_or_default());
     let node = test.node_of(&hanging)?;
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
+    test.hold_pod(&hanging).await?;
     test.cordon(&node, true).await?;
     test.withdraw_devices(&node).await?;
     test.pod_becomes(&crashing, Containers::Crashing).await?;
@@ -61,9 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(LOST, json!({"node": node}));
     test.scheduler_passes().await?;
     test.mark(HELD, Value::Null);
-    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": null}})).await?;
-    let gone = Awaited::of_harness(format!("{hanging} gone"));
-    test.until(gone, CLEANUP, |live| live.get("Pod", &hanging).is_none()).await?;
+    test.until_held_pod_gone(&hanging).await?;
     test.until_recycled("tethered", "TERM-20", &[CLIQUE], &old, true).await?;
     test.mark(BOUND, Value::Null);
     Ok(())

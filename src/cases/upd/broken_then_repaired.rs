@@ -10,6 +10,7 @@ use conformance_driver::limits;
 use conformance_driver::updates::set_revision;
 use conformance_expect::scaling;
 use conformance_history::{History, Live, MarkName, Pod, SharedMark};
+use conformance_judge::life::health::waits_for_room;
 use conformance_judge::life::{scaled, updates};
 use conformance_judge::{all, cleanup, finding};
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let waits = |live: &Live, clique: &str| {
         let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
-        live.pods().any(|pod| its(&pod) && pod.node().is_none() && pod.gates().is_empty())
+        live.pods().any(|pod| its(&pod) && waits_for_room(pod))
     };
     let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
     test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;

@@ -7,7 +7,8 @@ use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::limits;
-use conformance_history::{History, MarkName, Pod};
+use conformance_history::{History, MarkName};
+use conformance_judge::life::health::waits_for_room;
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding, kubelets, leadership};
 use serde_json::Value;
@@ -48,8 +49,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until(waiting, limits::SCHEDULING, |live| {
         // Those before them have ended.
         let its: Vec<_> = live.pods().filter(|pod| TAKEN.map(Some).contains(&pod.pod_clique())).collect();
-        let waits = |pod: &Pod<'_>| pod.node().is_none() && pod.gates().is_empty();
-        its.len() == TAKEN.len() && its.iter().all(|pod| is_of_revision(*pod, "2")) && its.iter().any(waits)
+        its.len() == TAKEN.len()
+            && its.iter().all(|pod| is_of_revision(*pod, "2"))
+            && its.iter().any(|pod| waits_for_room(*pod))
     })
     .await?;
     test.mark(ROLL, Value::Null);

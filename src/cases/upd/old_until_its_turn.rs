@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_history::{History, MarkName, Pod};
-use conformance_judge::life::health::is_bound;
+use conformance_judge::life::health::{is_bound, waits_for_room};
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
@@ -57,8 +57,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 /// Waits until a pod of the replica in its turn is of that revision, and finds no room.
 async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
-    let waits =
-        |pod: &Pod<'_>| is_of_revision(*pod, revision) && pod.node().is_none() && pod.gates().is_empty();
+    let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && waits_for_room(*pod);
     let begun = Awaited::demanded_by("UPD-12", format!("the first turn to revision {revision} taken"));
     test.until(begun, limits::SCHEDULING, |live| {
         live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))

@@ -13,6 +13,11 @@ pub fn is_bound(pod: Pod<'_>) -> bool {
     is_live(pod) && pod.node().is_some()
 }
 
+/// Whether it is in the scheduler's hands and has no node.
+pub fn waits_for_room(pod: Pod<'_>) -> bool {
+    pod.node().is_none() && pod.gates().is_empty()
+}
+
 /// Whether it is bound and Ready.
 pub fn is_ready(pod: Pod<'_>) -> bool {
     is_bound(pod) && has_ready(pod)
