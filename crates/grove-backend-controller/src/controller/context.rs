@@ -69,7 +69,14 @@ impl Context {
 ///
 /// Of the object, and of the gang. Kept in memory only: after a restart every PodGang is synced again before a gate comes off.
 #[derive(Default)]
-pub(super) struct SyncedGangs(Mutex<HashMap<String, Standing>>);
+pub(super) struct SyncedGangs(Mutex<HashMap<String, Known>>);
+
+/// What is known of a PodGang's gang resources.
+struct Known {
+    standing: Standing,
+    /// One of them has gone since.
+    has_lost: bool,
+}
 
 /// How it is with the gang resources of a PodGang.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,13 +132,27 @@ impl SyncedGangs {
         self.get(pod_gang) == Some(Standing::HeldByPods)
     }
 
+    /// A gang resource has gone whose PodGang has that uid.
+    pub(super) fn lost_one(&self, uid: &str) {
+        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(uid) {
+            known.has_lost = true;
+        }
+    }
+
+    /// Whether a gang resource of it has gone since they all stood.
+    pub(super) fn has_lost(&self, pod_gang: &PodGang) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&pod_gang.uid().unwrap_or_default()).is_some_and(|known| known.has_lost)
+    }
+
     fn get(&self, pod_gang: &PodGang) -> Option<Standing> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&pod_gang.uid().unwrap_or_default()).copied()
+        all.get(&pod_gang.uid().unwrap_or_default()).map(|known| known.standing)
     }
 
     fn set(&self, pod_gang: &PodGang, standing: Standing) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(pod_gang.uid().unwrap_or_default(), standing) != Some(standing)
+        let before = all.insert(pod_gang.uid().unwrap_or_default(), Known { standing, has_lost: false });
+        before.is_none_or(|before| before.standing != standing)
     }
 }

@@ -104,7 +104,12 @@ impl Gang<'_> {
 
     /// Has the backend make what is missing, and lets the gates know. False if it never will, as things are.
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
-        let Context { caches, synced, events, .. } = self.context;
+        let Context { caches, synced, events, client, .. } = self.context;
+        // What took it away may be the end of the PodGang itself, of which another watch tells, and later: it would be made for
+        // nobody.
+        if synced.has_lost(self.pod_gang) && !writes::is_there_still(client, self.pod_gang).await? {
+            return Ok(false);
+        }
         let existing = caches.gang_resources_of(self.pod_gang);
         let view = GangView::of(caches, self.pod_gang);
         let (pods, former) = (view.pods(), view.former());

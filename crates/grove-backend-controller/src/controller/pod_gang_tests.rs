@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::controller::test_api::World;
+use crate::controller::triggers;
 
 const OWNER: &str = "uid-of-wl";
 
@@ -138,4 +139,15 @@ async fn a_deleted_gang_resource_is_made_again() {
     let workload = world.context.caches.gang_resources[0].get(Some("ns"), "wl-0").unwrap();
     feed.take(Event::Delete((*workload).clone()));
     assert_eq!(requests(&step(&mut world, &pod_gang(1, Some(true), &[])).await), ["workloads"]);
+}
+
+#[tokio::test]
+async fn a_gang_resource_that_went_with_its_pod_gang_is_not_made_again() {
+    let mut world = world();
+    triggers::connect(&mut world.feeds, &world.context);
+    step(&mut world, &pod_gang(1, Some(true), &[])).await;
+    let workload = world.context.caches.gang_resources[0].get(Some("ns"), "wl-0").unwrap();
+    world.feeds.gang_resources[0].1.take(Event::Delete((*workload).clone()));
+    world.end_untold("wl-0");
+    assert_eq!(requests(&step(&mut world, &pod_gang(1, Some(true), &[])).await), [""; 0]);
 }

@@ -84,9 +84,9 @@ impl World {
         self
     }
 
-    /// Has a PodClique deleted of which no watch tells. All others that are asked for are there.
-    pub(super) fn end_untold(&self, pod_clique: &str) {
-        self.ended.lock().unwrap().insert(pod_clique.to_owned());
+    /// Has a PodClique or PodGang deleted of which no watch tells. All others that are asked for are there.
+    pub(super) fn end_untold(&self, name: &str) {
+        self.ended.lock().unwrap().insert(name.to_owned());
     }
 
     /// The writes since the last call: `VERB path`, and the body.
@@ -142,9 +142,11 @@ async fn answer(
         let (code, answer) = match method {
             // The Workload API of 1.36, which keeps every field of a dry run.
             Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
-            Method::GET if pod_clique_of(&path).is_some_and(|name| !ended.lock().unwrap().contains(name)) => {
-                let name = pod_clique_of(&path).unwrap_or_default();
-                let metadata = json!({"name": name, "uid": format!("uid-of-{name}")});
+            Method::GET
+                if asked_for(&path).is_some_and(|(name, _)| !ended.lock().unwrap().contains(name)) =>
+            {
+                let (name, uid) = asked_for(&path).unwrap_or_default();
+                let metadata = json!({"name": name, "uid": uid});
                 (
                     200,
                     json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata}),
@@ -166,8 +168,10 @@ async fn answer(
     }
 }
 
-fn pod_clique_of(path: &str) -> Option<&str> {
-    path.split_once("/podcliques/").map(|(_, name)| name)
+/// Name and uid of the PodClique or PodGang that a path means.
+fn asked_for(path: &str) -> Option<(&str, String)> {
+    let pod_clique = path.split_once("/podcliques/").map(|(_, name)| (name, format!("uid-of-{name}")));
+    pod_clique.or_else(|| path.split_once("/podgangs/").map(|(_, name)| (name, "uid-of-gang".to_owned())))
 }
 
 fn workload_api() -> Value {

@@ -113,8 +113,14 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let (to, caches) = (queues.clone(), caches.clone());
     feeds.pods.on_change(move |change| pod_changed(&to, &caches, change));
     for (_, feed) in &mut feeds.gang_resources {
-        let to = queues.clone();
-        feed.on_change(move |change| gang_resource_changed(&to, change));
+        let (to, from) = (queues.clone(), Arc::clone(context));
+        feed.on_change(move |change| {
+            if let Change { old: Some(old), new: None } = change {
+                let owners = old.owner_references().iter().filter(|owner| owner.controller == Some(true));
+                owners.for_each(|owner| from.synced.lost_one(&owner.uid));
+            }
+            gang_resource_changed(&to, change);
+        });
     }
 }
 

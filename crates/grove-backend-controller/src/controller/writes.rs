@@ -42,6 +42,24 @@ pub(super) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Ap
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
+/// Whether an object that a cache has is there and not being deleted: the API server is asked.
+///
+/// # Errors
+/// [`ReconcileError::Api`].
+pub(super) async fn is_there_still<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
+    let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
+    let found = found.map_err(|source| ReconcileError::Api {
+        action: format!(
+            "get {} {}/{}",
+            K::kind(&()),
+            object.namespace().unwrap_or_default(),
+            object.name_any()
+        ),
+        source,
+    })?;
+    Ok(found.is_some_and(|found| found.uid() == object.uid() && found.metadata.deletion_timestamp.is_none()))
+}
+
 /// Requests about objects of that kind where this one is.
 pub(super) fn requests<K: Resource<DynamicType = ()>>(object: &impl ResourceExt) -> Request {
     Request::new(K::url_path(&(), object.namespace().as_deref()))

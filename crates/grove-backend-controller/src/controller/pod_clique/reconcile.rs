@@ -12,7 +12,7 @@ use grove_api::names::{
 use grove_api::{PodClique, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 
 use super::expectations::{PATIENCE, Seen, Unseen};
 use super::gate::{self, GangReadiness};
@@ -190,16 +190,7 @@ impl Clique<'_> {
         if !self.context.expectations.has_made(self.uid()) {
             return Ok(true);
         }
-        let (namespace, name) = (self.pclq.namespace().unwrap_or_default(), self.pclq.name_any());
-        let all: Api<PodClique> = Api::namespaced(self.context.client.clone(), &namespace);
-        let found = all.get_metadata_opt(&name).await;
-        let found = found.map_err(|source| ReconcileError::Api {
-            action: format!("get PodClique {namespace}/{name}"),
-            source,
-        })?;
-        Ok(found.is_some_and(|found| {
-            found.uid() == self.pclq.uid() && found.metadata.deletion_timestamp.is_none()
-        }))
+        writes::is_there_still(&self.context.client, self.pclq).await
     }
 
     /// Whether it is scaled to 0 and its PodGang has not let go of it yet: the others are to be a gang without it before its
