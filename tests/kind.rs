@@ -6,7 +6,7 @@
 
 mod lane;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -80,7 +80,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         // Containers really start, on two cores.
         scale: 2.0,
         concurrency: 4,
-        dedicated: 1,
+        dedicated: BTreeMap::new(),
         retries: lane::retries(),
         probe_undeclared: false,
         short_limits_count: false,

@@ -186,7 +186,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         implementation: None,
         scale: args.timeout_scale.unwrap_or(usual_scale),
         concurrency,
-        dedicated: 1,
+        dedicated: BTreeMap::new(),
         retries: 0,
         probe_undeclared: false,
         short_limits_count: true,

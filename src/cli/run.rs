@@ -281,7 +281,7 @@ async fn run_on(
         programs,
         scale: args.timeout_scale,
         concurrency: concurrency(args),
-        dedicated: dedicated(&plan),
+        dedicated: plan.control_planes(later_life_on),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         short_limits_count: false,
@@ -398,15 +398,6 @@ fn scope(args: &RunArgs) -> Option<String> {
         workload::scope(workload::case(&text, nodes).ok()?)
     };
     own().or_else(|| args.scope.clone())
-}
-
-/// Control planes of each target for cases that are alone: such cases are one behind the other on each, and wait more than they
-/// work. Each has at least five to run, which its start is worth, and there are three at most of all targets together.
-fn dedicated(plan: &Plan) -> usize {
-    let Some(first) = plan.targets.first() else { return 0 };
-    let alone =
-        plan.chosen.iter().filter(|case| case.isolation == Isolation::Dedicated && case.is_for(*first));
-    (3 / plan.targets.len()).min(alone.count() / 5)
 }
 
 /// Default number of cases at a time: as many as two cores can run.

@@ -67,9 +67,9 @@ impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
-        let slots =
-            || std::iter::repeat_with(|| ClusterSlot::new(1)).take(settings.dedicated.max(1)).collect();
-        let alone = target::every().map(|target| (target, slots())).collect();
+        let count = |target| settings.dedicated.get(&target).copied().unwrap_or(1).max(1);
+        let slots = |target| std::iter::repeat_with(|| ClusterSlot::new(1)).take(count(target)).collect();
+        let alone = target::every().map(|target| (target, slots(target))).collect();
         let upgrades = ClusterSlot::new(1);
         Self {
             settings,

@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::verdict::not_held;
-use crate::environment::{Environment, Origin};
+use crate::environment::{Environment, Origin, is_anothers_turn};
 
 /// How long an API server may take to answer with its version.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -69,6 +69,32 @@ impl Plan {
             if shard.holds(place) { chosen.push(case) } else { elsewhere.push(case) }
         }
         Self { chosen, share: Some(Share { shard, elsewhere }), ..self }
+    }
+
+    /// How many control planes each target has for cases that are alone: such cases are one behind the other on each, and wait
+    /// more than they work. Each target has one; up to three of all targets together, a further one is that target's whose
+    /// cases keep each of its own busy for longest, and has at least five cases to run, which its start is worth.
+    pub fn control_planes(&self, later_life_on: Option<Target>) -> BTreeMap<Target, usize> {
+        let lengths = |target: Target| -> Vec<Duration> {
+            let is_its_turn =
+                |case: &Case| later_life_on.is_none_or(|on| !is_anothers_turn(case, target, on));
+            let alone = self.chosen.iter().filter(|case| case.isolation == Isolation::Dedicated);
+            let its = alone.filter(|case| case.is_for(target) && is_its_turn(case));
+            its.map(|case| cases::usual_length(case.id)).collect()
+        };
+        let mut planes: BTreeMap<Target, usize> = self.targets.iter().map(|target| (*target, 1)).collect();
+        for _ in planes.len()..3 {
+            let all = planes.iter_mut().map(|(target, planes)| (lengths(*target), planes));
+            let worth_it = all.filter(|(lengths, planes)| lengths.len() / 5 > **planes);
+            let busy = |lengths: &[Duration], planes: usize| {
+                lengths.iter().sum::<Duration>() / u32::try_from(planes).unwrap_or(u32::MAX)
+            };
+            match worth_it.max_by_key(|(lengths, planes)| busy(lengths, **planes)) {
+                Some((_, planes)) => *planes += 1,
+                None => break,
+            }
+        }
+        planes
     }
 
     /// Every case that is not run, with the reason.
@@ -465,5 +491,27 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
             .map(|declared| declared.configuration.clone())
             .unwrap_or_default(),
         evidence: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> Vec<usize> {
+        let chosen = cases::all().collect();
+        let plan =
+            Plan { targets: targets.into(), chosen, left_out: Vec::new(), share: None, clauses: Vec::new() };
+        let planes = plan.control_planes(later_life_on);
+        targets.iter().map(|target| planes[target]).collect()
+    }
+
+    #[test]
+    fn who_has_most_to_run_alone_has_the_further_control_planes() {
+        let scopes = [Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
+        assert_eq!(control_planes(&scopes[..1], None), [3]);
+        assert_eq!(control_planes(&scopes, Some(scopes[0])), [2, 1]);
+        assert_eq!(control_planes(&scopes, Some(scopes[1])), [1, 2]);
+        assert_eq!(control_planes(&[scopes[0], Target::VOLCANO, Target::KAI], None), [1, 1, 1]);
     }
 }

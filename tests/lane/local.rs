@@ -1,5 +1,6 @@
 //! The environment of a test program whose cases run on local processes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use conformance_cluster::ClusterError;
@@ -37,7 +38,7 @@ pub(crate) fn environment(
         programs: Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance"))),
         scale: 1.0,
         concurrency: 10,
-        dedicated: 1,
+        dedicated: BTreeMap::new(),
         retries: retries(),
         probe_undeclared: false,
         short_limits_count: false,

@@ -1,5 +1,6 @@
 //! How the cases of a run are executed, and where its clusters come from.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use conformance_cluster::existing::Connection;
@@ -26,8 +27,8 @@ pub struct Settings {
     pub scale: f64,
     /// Cases at a time on the shared cluster.
     pub concurrency: usize,
-    /// Control planes of each target for cases that are alone, one case at a time on each; one at least.
-    pub dedicated: usize,
+    /// Control planes of a target for cases that are alone, one case at a time on each; one where it is not named.
+    pub dedicated: BTreeMap<Target, usize>,
     /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
