@@ -69,6 +69,17 @@ pub const DEVIATIONS: &[Deviation] = &[
     empty_label_counts(Target::KUBE_POD_GANG, "v1.36.4"),
     empty_label_counts(Target::KUBE_TREE, "v1.37.1"),
     Deviation {
+        target: Target::KUBE_POD_GROUP,
+        clause: "AON-01",
+        case: "del/shared-claims",
+        shows: LATE,
+        version: "v1.36.4",
+        occurs: RACE,
+        reason: "now and then kube-scheduler 1.36 takes a ResourceClaim that pods of two PodGroups share, and that it has \
+                 allocated, for one in the process of being allocated for good: the pods that it has not bound by then wait \
+                 for ever, also those of a PodGroup that it calls scheduled",
+    },
+    Deviation {
         target: Target::KUBE_TREE,
         clause: "AON-01",
         case: "del/shared-claims",
