@@ -78,7 +78,8 @@ mod tests {
     use conformance_contract::clauses::{self, Clause};
     use conformance_contract::external_scheduler::DECLARABLE;
     use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, Target};
-    use conformance_driver::case::Isolation;
+    use conformance_driver::case::{Isolation, Need};
+    use conformance_driver::pod_health::UNSTARTED;
 
     use super::*;
 
@@ -86,6 +87,25 @@ mod tests {
     fn measured_cases_exist() {
         let lines = include_str!("usual-seconds.txt").lines().filter(|line| !line.starts_with('#'));
         assert_eq!(all().filter(|case| usual_seconds(case.id).is_some()).count(), lines.count());
+    }
+
+    /// A kubelet says itself what has become of a pod's containers, and starts what is to stay unstarted.
+    #[test]
+    fn cases_that_speak_in_a_kubelets_place_need_nodes_without() {
+        // Those of the one are not to be Ready before the others are released; that they are is no harm.
+        const ON_KUBELETS_TOO: [&str; 1] = ["aon/scaled-waits-for-base"];
+        let speaks = |case: &Case| {
+            let file = format!("{}/{}.rs", env!("CARGO_MANIFEST_DIR"), case.id.replace('-', "_"));
+            let source = std::fs::read_to_string(file).unwrap();
+            let words = ["pod_becomes(", ".clock(", "UNSTARTED"];
+            words.iter().any(|word| source.contains(word)) || case.manifest.contains(UNSTARTED)
+        };
+        let wrong: Vec<_> = all()
+            .filter(|case| speaks(case) && !ON_KUBELETS_TOO.contains(&case.id))
+            .filter(|case| !case.needs.contains(&Need::SimulatedNodes))
+            .map(|case| case.id)
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl ListedCase {
 fn named(need: Need) -> &'static str {
     match need {
         Need::Kubelets => "kubelets",
+        Need::SimulatedNodes => "simulatedNodes",
         Need::Devices => "devices",
         Need::AuditLog => "auditLog",
         Need::SeveralSchedulers => "severalSchedulers",

@@ -52,6 +52,8 @@ pub type Judge = fn(&History) -> Vec<Finding>;
 pub enum Need {
     /// Nodes with real kubelets.
     Kubelets,
+    /// Nodes without: what becomes of containers, or that they never start, is the harness's to say.
+    SimulatedNodes,
     /// Nodes whose devices are the harness's to publish, and no kubelet's to prepare.
     Devices,
     /// The API server's account of who has bound what.

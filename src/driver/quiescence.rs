@@ -34,6 +34,9 @@ impl TestContext {
                 let writes = cluster.operator_writes(&self.namespace, begin)?;
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
+        } else {
+            // What changes nothing is not seen there, nor asked about.
+            self.until_settled(|_| false).await;
         }
         self.mark(SharedMark::AtRest, Value::Null);
         Ok(())

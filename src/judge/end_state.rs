@@ -7,11 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
+use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
-use conformance_history::{History, Live, controller, list, text};
+use conformance_history::{History, Live, controller, list, name, text};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, none, violation};
@@ -42,9 +44,9 @@ type Picture<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 /// # Errors
 /// A violation per object that one has alone, has more often, or has otherwise.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
-    let own_keys = schedulers::of(history.header.target).own_keys();
+    let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
-    let (wanted, found) = (picture(&then, reference.1, own_keys), picture(&now, other.1, own_keys));
+    let (wanted, found) = (picture(&then, reference.1, target), picture(&now, other.1, target));
     let other = other.1;
     let keys: BTreeSet<_> = wanted.keys().chain(found.keys()).collect();
     none(keys.into_iter().filter_map(|key| {
@@ -71,26 +73,31 @@ pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -
 
 /// How many objects there are of a PodCliqueSet, itself counted.
 pub fn size(live: &Live, set: &str) -> usize {
-    picture(live, set, &[]).values().map(Vec::len).sum()
+    objects(live, set).count()
 }
 
-fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
+fn objects<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = &'a Value> {
+    let children = format!("{set}-");
+    live.all().filter(|object| object["kind"] != "Event").filter(move |object| {
+        let name = name(object);
+        name == set || name.starts_with(&children)
+    })
+}
+
+fn picture<'a>(live: &'a Live, set: &str, target: Target) -> Picture<'a> {
     let children = format!("{set}-");
     let renamed: Vec<_> = renamed_pods(live, &children).into_iter().chain(renamed_gangs(live, set)).collect();
     let mut picture = Picture::new();
-    for object in live.all().filter(|object| object["kind"] != "Event") {
-        let name = text(&object["metadata"]["name"]);
-        if name == set || name.starts_with(&children) {
-            let mut canonical = canonical(object, own_keys);
-            let rename = |text: &str| {
-                let pods = renamed.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-                without_numbers(&pods.replace(set, SET))
-            };
-            each_text(&mut canonical, &rename);
-            sort_references(&mut canonical);
-            let key = (text(&object["kind"]).to_owned(), rename(name));
-            picture.entry(key).or_default().push((canonical, object));
-        }
+    for object in objects(live, set) {
+        let mut canonical = canonical(object, target);
+        let rename = |text: &str| {
+            let pods = renamed.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+            without_numbers(&pods.replace(set, SET))
+        };
+        each_text(&mut canonical, &rename);
+        sort_references(&mut canonical);
+        let key = (text(&object["kind"]).to_owned(), rename(name(object)));
+        picture.entry(key).or_default().push((canonical, object));
     }
     picture
 }
@@ -134,7 +141,7 @@ fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
 }
 
 /// What of an object is the same wherever the same was done.
-fn canonical(object: &Value, own_keys: &[&str]) -> Value {
+fn canonical(object: &Value, target: Target) -> Value {
     let mut metadata = Map::new();
     for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
         if !object["metadata"][key].is_null() {
@@ -142,11 +149,11 @@ fn canonical(object: &Value, own_keys: &[&str]) -> Value {
         }
     }
     let mut canonical = json!({"metadata": metadata, "spec": object["spec"]});
-    let ours = text(&object["apiVersion"]).contains("grove.io/");
-    if ours {
+    let is_promised = object["kind"] != "PodGang" || target.declares(Feature::PodGangStatus);
+    if text(&object["apiVersion"]).contains("grove.io/") && is_promised {
         canonical["status"] = object["status"].clone();
     }
-    strip(&mut canonical, own_keys);
+    strip(&mut canonical, schedulers::of(target).own_keys());
     if let Some(metadata) = canonical["metadata"].as_object_mut() {
         // Annotations of which only the scheduler's own were there are none.
         metadata.retain(|_, value| value.as_object().is_none_or(|fields| !fields.is_empty()));

@@ -50,8 +50,9 @@ const UPDATES: &[Attempt] = &[
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("unmoved").await?;
-    test.until_bound(3).await?;
+    test.until_converged("unmoved").await?;
     test.creates(&test.manifest("unmoved")?, CREATES).await?;
+    test.caught_up().await?;
     test.mark(UPDATES_BEGIN, Value::Null);
     test.updates("unmoved", UPDATES).await?;
     test.submit("after").await?;

@@ -106,10 +106,18 @@ impl Step {
             |live: &Live| live.get("PodCliqueSet", set).filter(|pcs| !Pod(pcs).is_terminating()).cloned();
         let is_updated = test.look(there).is_some_and(|pcs| !is_asked_for(&pcs, "1"));
         match self {
-            Self::Updated if is_updated => test.until_updated(set, "UPD-17").await,
-            Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn | Self::Updated => {
+            Self::Updated if is_updated => {
+                test.until_updated(set, "UPD-17").await?;
+                // Its pods may be counted later than it is called over.
                 test.until_converged(set).await
             }
+            Self::PodLost => {
+                test.until_converged(set).await?;
+                // What is counted before the loss is noticed is what is counted after it: only silence tells the two apart.
+                test.until_settled(|_| false).await;
+                Ok(())
+            }
+            Self::Made | Self::ScaledOut | Self::ScaledIn | Self::Updated => test.until_converged(set).await,
             Self::Deleted => {
                 if is_updated {
                     let begun = Awaited::demanded_by("UPD-17", format!("the next update of {set} begun"));

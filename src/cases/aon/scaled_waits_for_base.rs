@@ -4,7 +4,8 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
@@ -21,6 +22,8 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit("grown").await?;
+    let made = Awaited::demanded_by("GANG-03", "the pods of the scaled gang");
+    test.until(made, REACTION, |live| live.pods().count() == 5).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }

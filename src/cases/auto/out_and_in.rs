@@ -4,7 +4,7 @@
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
@@ -32,7 +32,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["AUTO-03", "AUTO-07"])
-.nodes(&[nodes(4).gpus(8)]);
+.nodes(&[nodes(4).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -55,11 +56,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     let crashing = crashing.unwrap_or_default();
     test.pod_becomes(&crashing, Containers::Crashing).await?;
-    let counted = Awaited::demanded_by("STAT-01", "three of four counted as Ready");
-    test.until(counted, REACTION, |live| {
-        live.get("PodClique", CLIQUE).is_some_and(|found| found["status"]["readyReplicas"] == 3)
-    })
-    .await?;
+    test.until_ready_are_counted(CLIQUE, 3).await?;
     in_to(test, 3).await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, 4).await?;
     test.until_converged(SET).await?;

@@ -3,7 +3,7 @@
 //! 1 -> 2; then the leader crashes for the termination delay of 5 s.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
@@ -32,7 +32,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["AUTO-09"])
-.nodes(&[nodes(1), nodes(1).gpus(8).joining(1)]);
+.nodes(&[nodes(1), nodes(1).gpus(8).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;

@@ -10,7 +10,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark, Version};
+use conformance_history::{History, Live, SharedMark, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
 
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
@@ -35,7 +35,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         live.pods().count() == 8
     })
     .await?;
-    let first: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
+    let first = test.look(|live| all_of(live, "again"));
     test.delete("PodCliqueSet", "again").await?;
     test.until(Awaited::demanded_by("DEL-01", "the first one gone"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", "again").is_none()
@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.submit("again").await?;
     test.until("the second one bound", limits::SCHEDULING, |live| {
-        live.bound() == 4 && live.pods().all(|pod| !first.contains(pod.uid()))
+        live.bound() == 4 && all_of(live, "again").is_disjoint(&first)
     })
     .await
 }
@@ -56,15 +56,24 @@ fn judge(history: &History) -> Vec<Finding> {
     })]
 }
 
+/// Everything that is named after a PodCliqueSet but what tells of it.
+fn of_set<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = Version<'a>> {
+    let children = format!("{set}-");
+    live.all().map(Version::of).filter(move |version| {
+        (version.name() == set || version.name().starts_with(&children)) && version.kind() != "Event"
+    })
+}
+
+/// The same, by uid.
+pub(super) fn all_of(live: &Live, set: &str) -> BTreeSet<String> {
+    of_set(live, set).map(|version| version.uid().to_owned()).collect()
+}
+
 /// Nothing of the first PodCliqueSet of a name is taken over by the second: no object that was there at `since` is there
 /// at the end.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
-    let (before, end) = (history.before(since), history.end());
-    let first: BTreeSet<_> = before.all().map(|object| Version::of(object).uid()).collect();
-    let children = format!("{set}-");
-    let of_set = |version: &Version<'_>| version.name() == set || version.name().starts_with(&children);
-    let survivors = end.all().map(Version::of).filter(|version| of_set(version) && version.kind() != "Event");
-    none(survivors.filter(|version| first.contains(version.uid())).map(|version| {
+    let (first, end) = (all_of(&history.before(since), set), history.end());
+    none(of_set(&end, set).filter(|version| first.contains(version.uid())).map(|version| {
         violation(
             OUTLIVED_DELETION,
             format!("{} {} of the first one is still there", version.kind(), version.name()),

@@ -3,8 +3,6 @@
 //! scheduler hears of each change of the gang's resources half a second late, and so sees the second one's pods beside the
 //! first one's resources.
 
-use std::collections::BTreeSet;
-
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -16,7 +14,7 @@ use conformance_judge::{binding, finding, gang_resources};
 use conformance_proxy::Action;
 use serde_json::json;
 
-use super::same_name_again::nothing_survived;
+use super::same_name_again::{all_of, nothing_survived};
 use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed, gang_resources_watched};
 
@@ -60,7 +58,7 @@ async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     pcs["metadata"]["name"] = name.as_str().into();
     test.submit_value(pcs.clone()).await?;
     test.until_bound(before + 4).await?;
-    let old: BTreeSet<_> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
+    let old = test.look(|live| all_of(live, &name));
     test.delete("PodCliqueSet", &name).await?;
     test.until(&format!("the first {name} gone"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", &name).is_none()
@@ -68,8 +66,7 @@ async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     .await?;
     test.submit_value(pcs).await?;
     test.until(&format!("the second {name} bound"), limits::RECOVERY, |live| {
-        let kept = live.pods().filter(|pod| old.contains(pod.uid())).count();
-        live.bound() == before + 4 && kept == before
+        live.bound() == before + 4 && all_of(live, &name).is_disjoint(&old)
     })
     .await
 }

@@ -67,7 +67,8 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     let name = name.unwrap_or_default();
     test.delete(BINDING, TOPOLOGY).await?;
     let awaited = Awaited::demanded_by("DEL-09", BINDING_GONE.as_str());
-    test.until_in_cluster(awaited, CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
+    let gone = |live: &Live| live.of(kind.name).next().is_none() && live.get(BINDING, TOPOLOGY).is_none();
+    test.until_in_cluster(awaited, CLEANUP, gone).await?;
     test.mark(BINDING_GONE, Value::Null);
     let made = test.create(kind.name, &of_somebody_else(kind, &name, &test.namespace)).await?;
     test.mark(TAKEN, made["metadata"]["uid"].clone());

@@ -26,6 +26,7 @@ const SET: &str = "poked";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
+    test.comes_to_rest().await?;
     let gang = test.base_gang(SET)?;
     let poked = Timestamp::now();
     test.mark(POKED, json!({"name": gang.name}));

@@ -21,7 +21,8 @@ const SET: &str = "shape";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    test.until_converged(SET).await
+    test.until_converged(SET).await?;
+    test.until_followed(SET).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

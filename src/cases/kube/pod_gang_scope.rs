@@ -47,12 +47,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
     let is_member =
         |pod: &Pod<'_>| pod.pod_clique() == Some("scoped-0-worker") && pod.label(POD_INDEX) == Some("0");
-    let lost =
-        test.look(|live| live.pods().find(is_member).map(|pod| pod.name().to_owned())).unwrap_or_default();
+    let member = test
+        .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
+    let (lost, uid) = member.unwrap_or_default();
     test.lose_pod(&lost).await?;
-    let replaced = format!("{lost} replaced");
-    test.until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 5)
-        .await?;
+    test.until(&format!("{lost} replaced"), limits::SCHEDULING, |live| {
+        live.pods().all(|pod| pod.uid() != uid) && live.bound() == 5
+    })
+    .await?;
 
     test.submit("wide").await?;
     test.until_bound(14).await

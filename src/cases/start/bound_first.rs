@@ -3,7 +3,7 @@
 //! nothing that is waited for is Ready before the harness says so of the leader, one pod after the other, which then breaks.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{REACTION, SCHEDULING};
 use conformance_driver::pod_health::Containers;
@@ -35,7 +35,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["START-05", "START-08", "START-09"])
-.nodes(&[nodes(5).gpus(8)]);
+.nodes(&[nodes(5).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

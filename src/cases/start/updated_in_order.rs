@@ -3,7 +3,7 @@
 //! lets it be Ready.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::pod_health::{Containers, UNSTARTED};
@@ -29,7 +29,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["START-08"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CANARY] {

@@ -2,7 +2,7 @@
 //! are in the base: in order, explicit, and, with the cliques of the first, in any order.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, MarkName};
 use conformance_judge::{all, finding, startup};
@@ -23,7 +23,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["START-01", "START-02"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in SETS {

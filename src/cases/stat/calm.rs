@@ -3,7 +3,7 @@
 //! room for all 4 pods; simulated nodes leave their containers unstarted.
 
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{QUIET, REACTION, SCHEDULING};
 use conformance_driver::pod_health::Containers;
@@ -34,7 +34,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["STAT-02", "STAT-08", "STAT-09", "STAT-11"])
-.nodes(&[nodes(1).gpus(8), nodes(3).gpus(8).joining(1)]);
+.nodes(&[nodes(1).gpus(8), nodes(3).gpus(8).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("runs-out").await?;
@@ -44,6 +45,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.first_pod_becomes(RUNS, Containers::Crashing).await?;
     test.until_breach_is("True", RUNS).await?;
+    // What comes of it for the set, and why the other one waits, is told once.
+    let history = test.history();
+    let gangs = history.gangs(WAITS).unwrap_or_default();
+    test.until_settled(|live| {
+        let mut whys = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?)));
+        whys.all(|(gang, why)| reasons::is_told(live, &history, gang, &why))
+            && live.get("PodCliqueSet", "runs-out").is_some_and(|pcs| pcs["status"]["availableReplicas"] == 0)
+    })
+    .await;
     // A gang that waits is tried again and again, so there is no silence to wait for.
     test.canaries().await?;
     test.mark(WAITING, Value::Null);

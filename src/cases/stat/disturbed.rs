@@ -5,7 +5,7 @@
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::pod_health::Containers;
@@ -36,6 +36,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["STAT-05"])
 .nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes])
 .isolation(Isolation::Dedicated);
 
 /// What a status write may come to.

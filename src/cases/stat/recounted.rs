@@ -4,7 +4,7 @@
 //! back. At every rest statuses are what a recount gives.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
@@ -35,7 +35,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["STAT-01", "STAT-03", "STAT-04", "STAT-06", "STAT-07", "TERM-01"])
-.nodes(&[nodes(3).gpus(8)]);
+.nodes(&[nodes(3).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

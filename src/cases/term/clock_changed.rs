@@ -5,7 +5,7 @@
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
@@ -53,7 +53,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-15"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
@@ -161,9 +162,9 @@ fn judge(history: &History) -> Vec<Finding> {
         let others: Vec<_> = others.iter().map(String::as_str).collect();
         history.reached(BACK)?;
         let (deleted, _) = history.reached(SET_DELETED)?;
+        let gone = deleted_at(history, &first.scope(), deleted)?;
         binding::others_untouched(&history.upto(deleted), by_hand, &others)?;
         history.waited_for(OUTLASTED)?;
-        let gone = deleted_at(history, &first.scope(), deleted)?;
         none(history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added).map(
             |made| {
                 let message = format!("{} was made when the set was deleted", made.name());

@@ -3,7 +3,7 @@
 //! more.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
@@ -30,7 +30,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-09"])
-.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
+.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(CHAMPION).await?;

@@ -2,7 +2,7 @@
 //! room for the new generation. Then a node more: room for it beside the old pod, which goes last.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::pod_health::Containers;
@@ -31,7 +31,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-08"])
-.nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
+.nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

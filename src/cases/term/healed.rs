@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::{Containers, uncordoned};
 use conformance_history::{History, MarkName};
@@ -32,7 +32,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-03"])
-.nodes(&[nodes(3).gpus(8)]);
+.nodes(&[nodes(3).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in ["sturdy", "mended"] {

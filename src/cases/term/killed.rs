@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::pod_health::Containers;
@@ -45,6 +45,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["TERM-14"])
 .nodes(&[nodes(1).pods(60)])
+.needs(&[Need::SimulatedNodes])
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -1,7 +1,7 @@
 //! 1 node; a gang of 2 pods, of which one crashes as soon as both run.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName};
@@ -23,7 +23,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-02"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("hasty").await?;

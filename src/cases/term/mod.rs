@@ -3,6 +3,7 @@
 pub(crate) mod clock_changed;
 pub(crate) mod fought_for;
 pub(crate) mod group_replica;
+pub(crate) mod group_scaled_in;
 pub(crate) mod half_gangs;
 pub(crate) mod hanging;
 pub(crate) mod healed;

@@ -1,9 +1,10 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and one of 4 never finds room. A pod of the first is lost with its node:
-//! it is recycled and waits. Both wait while the termination delay runs out three times. Then the node is back: the first is
-//! bound whole, is breached again, and is recycled again. Then 4 nodes more: the second is bound with the pods that it had.
+//! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs, and one of 4 pods x 8 GPUs never finds room, nor competes for that of the
+//! first. A pod of the first is lost with its node: it is recycled and waits. Both wait while the termination delay runs out three
+//! times. Then the node is back: the first is bound whole, is breached again, and is recycled again. Then 4 nodes x 8 GPUs more:
+//! the second is bound with the pods that it had.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::{Containers, uncordoned};
 use conformance_expect::Expected;
@@ -31,7 +32,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-05", "TERM-06"])
-.nodes(&[nodes(3).gpus(8), nodes(4).gpus(8).joining(1)]);
+.nodes(&[nodes(3).gpus(4), nodes(4).gpus(8).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

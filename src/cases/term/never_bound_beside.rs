@@ -4,7 +4,7 @@
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::Containers;
 use conformance_expect::scopes::Scope;
@@ -31,7 +31,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-04"])
-.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)]);
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;

@@ -3,7 +3,7 @@
 //! Then the nodes are open again; when the update has ended, a pod of the first replica crashes.
 
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::pod_health::{Containers, uncordoned};
@@ -31,7 +31,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-13", "STAT-11"])
-.nodes(&[nodes(4).gpus(8)]);
+.nodes(&[nodes(4).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

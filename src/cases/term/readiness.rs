@@ -3,7 +3,7 @@
 //! long as two termination delays.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName};
@@ -27,7 +27,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-11"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (set, _) in FAILING {

@@ -3,7 +3,7 @@
 //! in 4 -> 2. Then the old pod goes.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
@@ -32,7 +32,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["UPD-14"])
-.nodes(&[nodes(1).gpus(4)]);
+.nodes(&[nodes(1).gpus(4)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

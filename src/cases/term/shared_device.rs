@@ -34,7 +34,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["TERM-12", "TERM-20"])
 .only(KUBE)
-.needs(&[Need::Devices])
+.needs(&[Need::SimulatedNodes, Need::Devices])
 .nodes(&[nodes(1).gpus(16), nodes(1).gpus(16).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -23,11 +23,13 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("replaced").await?;
     test.until_bound(3).await?;
-    let lost = test.look(|live| live.pods().next().map(|pod| pod.name().to_owned())).unwrap_or_default();
+    let first = test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
+    let (lost, uid) = first.unwrap_or_default();
     test.lose_pod(&lost).await?;
-    let replaced = format!("{lost} replaced");
-    test.until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 3)
-        .await
+    test.until(&format!("{lost} replaced"), limits::SCHEDULING, |live| {
+        live.pods().all(|pod| pod.uid() != uid) && live.bound() == 3
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 //! changes, and a node with a GPU joins.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
@@ -25,7 +25,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["UPD-03"])
-.nodes(&[nodes(1).gpus(2), nodes(1).gpus(1).joining(1)]);
+.nodes(&[nodes(1).gpus(2), nodes(1).gpus(1).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(SET).await? {
@@ -33,7 +34,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let started = Awaited::demanded_by("AON-01", "two of three replicas bound, and Ready");
     test.until(started, limits::SCHEDULING, |live| ready(live).count() == 2).await?;
-    let crashing = test.look(|live| ready(live).last()).unwrap_or_default();
+    let both: Vec<_> = test.look(|live| ready(live).collect());
+    // Each is told to be below its minimum until it is known to run.
+    for clique in &both {
+        test.until_breach_is("False", clique).await?;
+    }
+    let crashing = both.last().copied().unwrap_or_default();
     test.first_pod_becomes(crashing, Containers::Crashing).await?;
     test.until_breach_is("True", crashing).await?;
     if !test.revise(SET, "2").await? {

@@ -3,7 +3,7 @@
 //! is through, they change back.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::UNSTARTED;
@@ -31,7 +31,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["UPD-12"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CANARY] {

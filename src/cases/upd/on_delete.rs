@@ -4,7 +4,7 @@
 //! is recycled.
 
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
@@ -41,7 +41,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["UPD-21", "UPD-22", "UPD-23", "UPD-24"])
-.nodes(&[nodes(1).gpus(8)]);
+.nodes(&[nodes(1).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CANARY] {
@@ -63,6 +64,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     lose(test, Loss::Evicted, pods.next().map_or("", String::as_str)).await?;
     test.scale("PodClique", CLIQUE, 4).await?;
     until_ready(test, 4, "UPD-21").await?;
+    test.until_ready_are_counted(CLIQUE, 4).await?;
     test.mark(GROWN, Value::Null);
 
     test.scale("PodClique", CLIQUE, 3).await?;

@@ -3,7 +3,7 @@
 //! crashes. Then every template changes once.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
@@ -25,7 +25,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18"])
-.nodes(&[nodes(2).gpus(8)]);
+.nodes(&[nodes(2).gpus(8)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -37,10 +38,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(recovered) = front.first() {
         test.pod_becomes(recovered, Containers::Recovered).await?;
     }
+    // The third one runs on, and one that has recovered.
+    test.until_ready_are_counted(CLIQUE, 2).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, "UPD-02").await?;
         let named = Awaited::demanded_by("UPD-07", "PodGangs that refer to the pods that there are");
         test.until(named, limits::REACTION, |live| updates::misnamed(live, SET).is_none()).await?;
+        test.caught_up().await?;
         test.mark(UPDATED, Value::Null);
     }
     Ok(())

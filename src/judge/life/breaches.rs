@@ -121,6 +121,9 @@ impl<'a, 'r> Walk<'a, 'r> {
                 self.held.remove(version.name());
                 self.missing.insert(version.name().to_owned());
             }
+            if version.kind() == "PodClique" && version.change == Change::Added {
+                self.missing.remove(version.name());
+            }
             self.look(version, &mut found);
         }
         found

@@ -16,8 +16,9 @@ const WRITTEN_AGAIN: Code = Code::new("written-again-and-again");
 
 /// Kinds whose conditions and writes are the operator's.
 const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
-/// How often something may be written while nothing happens.
-const ONCE_IN: SignedDuration = SignedDuration::from_secs(5);
+/// How often something may be written while nothing happens: once in 5 s, less what the recorder may have been told late of the
+/// first time.
+const ONCE_IN: SignedDuration = SignedDuration::from_secs(4);
 
 fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
     let is_its = |version: &Version<'_>| KINDS.contains(&version.kind()) && !is_of_canary(version.object);

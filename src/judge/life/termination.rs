@@ -258,12 +258,10 @@ pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = recycles(history, scope).first().map(|recycle| recycle.begun.revision()) else {
         return Ok(());
     };
-    let mut versions: Vec<Version<'_>> = history.versions().collect();
-    versions.sort_by_cached_key(Version::revision);
     let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let (mut made, mut released) = (BTreeMap::new(), BTreeSet::new());
     let mut violations = Vec::new();
-    for version in versions {
+    for version in in_order(history) {
         if version.kind() == "PodGang" {
             let podgroups = list(&version.object["spec"]["podgroups"]).iter();
             let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
@@ -312,7 +310,7 @@ pub fn told(history: &History, replica: &SetReplica) -> Ruling {
                 Scope::GroupReplica { group: name, .. } => group.name == *name,
             };
             for group in replica.groups.iter().filter(of_scope) {
-                violations.extend(termination_said(history, group, recycle.begun));
+                violations.extend(termination_said(history, group, &recycle));
             }
             if scope == replica.scope() {
                 violations.extend(unavailable_said(history, replica, recycle.begun));
@@ -377,8 +375,10 @@ fn is_shared_claim(object: &Value) -> bool {
     object["kind"] == "ResourceClaim" && owner.is_some_and(|owner| owner != "PodClique" && owner != "Pod")
 }
 
-fn termination_said(history: &History, group: &ScalingGroup, begun: Version<'_>) -> Option<Violation> {
+/// What a group says of a recycle. If it was healthy again before statuses have to tell, nothing.
+fn termination_said(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> Option<Violation> {
     const TYPE: &str = "GangTerminationInProgress";
+    let begun = recycle.begun;
     let says = |version: &Version<'_>| {
         condition(version.object, TYPE).is_some_and(|found| found["status"] == "True")
     };
@@ -389,6 +389,9 @@ fn termination_said(history: &History, group: &ScalingGroup, begun: Version<'_>)
     };
     let near = begun.at.saturating_sub(ROUNDED).unwrap_or(begun.at);
     let Some(on) = versions().find(|version| version.at >= near && says(version)) else {
+        if healed_soon(history, group, recycle) {
+            return None;
+        }
         let message = format!("{TYPE} of {} was not True after a recycle", group.name);
         return Some(violation(NOT_TOLD, message).shown_by("recycled", begun));
     };
@@ -397,17 +400,41 @@ fn termination_said(history: &History, group: &ScalingGroup, begun: Version<'_>)
         return Some(violation(NOT_TOLD, message).shown_by("True", on));
     };
     let mut census = Census::default();
-    let mut earlier: Vec<Version<'_>> =
-        history.versions().filter(|version| version.revision() < off.revision()).collect();
-    earlier.sort_by_cached_key(Version::revision);
-    for version in earlier {
+    for version in in_order(history).into_iter().filter(|version| version.revision() < off.revision()) {
         census.take(version);
     }
+    let short = short_member(&census, group)?;
+    let message = format!("{TYPE} of {} ended while {short} was below its minimum", group.name);
+    Some(violation(TOLD_EARLY, message).shown_by("ended", off))
+}
+
+/// In the order in which all was written.
+fn in_order(history: &History) -> Vec<Version<'_>> {
+    let mut versions: Vec<Version<'_>> = history.versions().collect();
+    versions.sort_by_cached_key(Version::revision);
+    versions
+}
+
+/// A clique of the group that has fewer healthy pods than its minimum.
+fn short_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
     let size = census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
     let mut members = (0..size).flat_map(|index| group.replica(index).collect::<Vec<_>>());
-    let short = members.find(|member| census.healthy(&member.name) < member.min)?;
-    let message = format!("{TYPE} of {} ended while {} was below its minimum", group.name, short.name);
-    Some(violation(TOLD_EARLY, message).shown_by("ended", off))
+    members.find(|member| census.healthy(&member.name) < member.min).map(|member| member.name)
+}
+
+/// Whether all of a group is healthy again before a status has to tell that it was not.
+fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> bool {
+    let (mut census, soon) = (Census::default(), crate::patience(history));
+    for version in in_order(history) {
+        if version.at.duration_since(recycle.ended.at) > soon {
+            return false;
+        }
+        census.take(version);
+        if version.revision() > recycle.ended.revision() && short_member(&census, group).is_none() {
+            return true;
+        }
+    }
+    false
 }
 
 /// What the PodCliqueSet said when the recycle began, or some later version of it, is that a replica less is available.

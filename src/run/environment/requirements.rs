@@ -69,6 +69,15 @@ impl Environment {
                 matches!(origin, Origin::Kind(_)),
                 "the nodes have no kubelets, they are simulated: run it with --provider kind",
             ),
+            Need::SimulatedNodes => (
+                match origin {
+                    Origin::Local | Origin::Up(_) => true,
+                    Origin::Kind(_) => false,
+                    Origin::Existing { connection, .. } => connection.lent.is_none(),
+                },
+                "it says in a kubelet's place what becomes of containers, and these nodes have kubelets of their own: run \
+                 it with --provider local",
+            ),
             Need::Devices if !target.declares(Feature::Claims) => (false, "its pods share ResourceClaims"),
             Need::Devices => (
                 matches!(origin, Origin::Local | Origin::Up(_)),
