@@ -81,6 +81,8 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`], [`Stop::Cluster`]; [`Stop::Wait`] if something keeps them.
     pub(crate) async fn canaries_leave(&self) -> Result<(), Stop> {
+        // A pod may be seen bound before its gang resource is seen at all.
+        self.caught_up().await?;
         let scheduler = schedulers::of(self.target);
         let kinds: Vec<_> = match scheduler.canary_set() {
             // What holds a gang resource goes first.

@@ -56,7 +56,7 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
     let mut page = String::from(
         "# Kill ratio\n\nWritten by `grove-conformance mutants --write`: the last run of each [mutant](running.md#mutants). A \
          mutant is of the\ngroups of the clauses that it must turn red. What the judges' own unit tests see is on [another \
-         page](unit-mutants.md).\n\n| group | killed | run |\n|---|---|---|\n",
+         page](unit-mutants.md);\nmutants of kubelets are [run on kind](kind.md#mutants) and not counted here.\n\n| group | killed | run |\n|---|---|---|\n",
     );
     for (group, (killed, run)) in ratios(mutants, kept) {
         let _ = writeln!(page, "| {group} | {killed} | {run} |");

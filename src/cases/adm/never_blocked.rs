@@ -28,6 +28,9 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1).rack("r")])
 .only(&[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::KOORDINATOR, Target::KAI]);
 
+/// Shows that admission has seen the topology come.
+const KNOWN: &[Attempt] = &[admitted("one in the topology that is there", |_| {})];
+
 /// Shows that admission has seen the topology go.
 const NEW: &[Attempt] =
     &[refused("a new one in the topology that is gone", &["ClusterTopologyBinding"], |_| {})];
@@ -80,6 +83,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
     let mut held = test.manifest("held")?;
     template(&mut held)["topologyConstraint"]["topologyName"] = topology.clone().into();
+    test.creates_until(&held, KNOWN, limits::REACTION).await?;
     submit_two(test, held.clone()).await?;
     test.delete(BINDING, &topology).await?;
     test.creates_until(&held, NEW, limits::REACTION).await?;
