@@ -650,6 +650,10 @@ pub(crate) struct MutantsArgs {
     /// What chooses the sample: the same mutants for the same word.
     #[arg(long, value_name = "WORD", default_value = "", requires = "sample")]
     pub seed: String,
+    /// Run every case of a mutant's column that needs no control plane of its own, not those of its clauses alone: hours. What
+    /// turns red beside what has to is listed, and not judged.
+    #[arg(long, conflicts_with = "write")]
+    pub every_case: bool,
     /// How many run at a time, each on a control plane of its own; on kind always one.
     #[arg(long, value_name = "N", default_value = "2")]
     pub side_by_side: std::num::NonZeroUsize,

@@ -11,9 +11,10 @@ use conformance_cases as cases;
 use conformance_cluster::schedulers::kai;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict as Judged;
+use conformance_driver::case::Case;
 use conformance_driver::test_cluster::Thorough;
 use conformance_generated as generated;
-use conformance_mutants::{Found, Given, Kept, Mutant, Place, TableError, Verdict};
+use conformance_mutants::{Found, Given, Kept, Mutant, Outcome, Place, TableError, Verdict};
 use conformance_report as report;
 use conformance_report::{Exit, Report};
 use conformance_run::environment::{Environment, Origin, Settings};
@@ -177,6 +178,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         }
     };
     let folder = args.report_dir.join(&mutant.id);
+    let every_case = if args.every_case { " --every-case" } else { "" };
     let rules: Vec<_> = spec.rules.values().flatten().cloned().collect();
     let settings = Settings {
         run: run_id(),
@@ -194,10 +196,11 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,
-        reproduce: format!("grove-conformance mutants --provider {} {}", place.name(), mutant.id),
+        reproduce: format!("grove-conformance mutants{every_case} --provider {} {}", place.name(), mutant.id),
     };
     let generated = mutant.cases.iter().filter_map(|id| generated::case(id));
-    let (chosen, left_out) = cases::all().chain(generated).partition(|case| mutant.runs(case));
+    let is_run = |case: &&Case| if args.every_case { mutant.runs_with_all(case) } else { mutant.runs(case) };
+    let (chosen, left_out) = cases::all().chain(generated).partition(is_run);
     let clauses = CLAUSES.to_vec();
     let plan = Plan { targets: vec![mutant.target], chosen, left_out, share: None, clauses };
     let clock = Clock { begin, building: Duration::ZERO };
@@ -208,7 +211,11 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
     let unwritten = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     report::write_all(&folder, &report).map_err(|error| unwritten(&error))?;
     let idle = rules.into_iter().filter(|rule| rule.applied.times() == 0).map(|rule| rule.name);
-    let outcome = mutant.judge(&Found { idle_rules: idle.collect(), ..found(&report) });
+    let all_found = Found { idle_rules: idle.collect(), ..found(&report) };
+    let mut judged = all_found.clone();
+    // Among all cases there are some that what is broken concerns from afar.
+    judged.red.retain(|id| !args.every_case || mutant.equivalent.is_some() || mutant.allows(id));
+    let outcome = Outcome { red: all_found.red, ..mutant.judge(&judged) };
     let kept = Kept { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };
     let text = serde_json::to_string_pretty(&kept).map_err(|error| unwritten(&error))?;
     std::fs::write(folder.join(KEPT), text).map_err(|error| unwritten(&error))?;

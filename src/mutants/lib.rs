@@ -173,16 +173,25 @@ pub struct Unproven {
     pub because: String,
 }
 
+fn is_alone(case: &Case) -> bool {
+    matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade)
+}
+
 impl Mutant {
     /// Whether a case is run. Cases that are alone configure the controller themselves and could mend what is broken: they
     /// are run only where they are named.
     pub fn runs(&self, case: &Case) -> bool {
-        let is_alone = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
+        let is_alone = is_alone(case);
         let is_meant = match self.cases.as_slice() {
             [] => !is_alone && self.musts().any(|id| case.clauses.contains(&id)),
             words => words.iter().any(|word| case.id == *word || (!is_alone && case.is_called(word))),
         };
         is_meant && case.is_for(self.target)
+    }
+
+    /// Whether a case is run where all are that can be: those that are alone again only where they are named.
+    pub fn runs_with_all(&self, case: &Case) -> bool {
+        self.runs(case) || (!is_alone(case) && case.is_for(self.target))
     }
 
     /// The clauses that have to turn red, or one of a set of which has to.
