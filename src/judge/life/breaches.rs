@@ -251,6 +251,15 @@ mod tests {
         (lost.iter().fold(story, taken), replicas(&pcs).remove(0))
     }
 
+    #[test]
+    fn a_pod_clique_that_is_made_again_is_missing_no_longer() {
+        let clique = || object("PodClique", "w-0-sg-1-b");
+        let (story, replica) = group(3, 2, &[1]);
+        let again = story.added(clique()).later(2).deleted(clique()).later(3).added(clique());
+        let scope = Scope::GroupReplica { group: "w-0-sg".into(), index: 1 };
+        assert_eq!(times(again, &replica, &scope), [(5, Some(10))]);
+    }
+
     #[rstest::rstest]
     #[case::one_to_spare(3, 2, &[1], &[(5, None)], &[])]
     #[case::none_to_spare(3, 2, &[1, 2], &[(5, Some(5))], &[(5, None)])]

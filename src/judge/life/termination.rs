@@ -454,6 +454,7 @@ fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>)
 
 #[cfg(test)]
 mod tests {
+    use conformance_expect::scopes::replicas;
     use conformance_history::testing::{Story, object, owned};
     use jiff::Timestamp;
     use serde_json::json;
@@ -596,6 +597,32 @@ mod tests {
             breached.modified(pcs(0)).later(20).added(event_of("PodCliqueSet", "replica 0 recycled"));
         let gone = recycled.modified(going("a")).modified(going("b")).added(pod("c", None)).modified(pcs(1));
         assert_eq!(told(&gone.end(), &pair()), Ok(()), "it said so since the breach");
+    }
+
+    #[test]
+    fn a_recycle_that_is_over_at_once_need_not_be_told() {
+        let group = json!({"name": "sg", "replicas": 1, "minAvailable": 1, "cliqueNames": ["b"]});
+        let template = json!({"cliques": [{"name": "b", "spec": {}}], "podCliqueScalingGroups": [group]});
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": template}});
+        let group = replicas(&pcs).remove(0).groups.remove(0);
+        let member = |mut pod: Value| {
+            let labels = &mut pod["metadata"]["labels"];
+            labels[names::POD_CLIQUE] = json!("w-0-sg-0-b");
+            labels[names::SCALING_GROUP] = json!("w-0-sg");
+            labels[names::SCALING_GROUP_REPLICA_INDEX] = json!("0");
+            pod
+        };
+        let untold = |seconds: i64| {
+            let story =
+                Story::flat().added(member(pod("a", Some("n")))).later(3).modified(member(going("a")));
+            let back =
+                story.added(member(pod("c", None))).later(seconds).modified(member(pod("c", Some("n"))));
+            let history = back.later(20).added(object("Event", "e")).end();
+            let scope = Scope::GroupReplica { group: "w-0-sg".into(), index: 0 };
+            let recycle = recycles(&history, &scope).remove(0);
+            termination_said(&history, &group, &recycle).is_some()
+        };
+        assert!(!untold(1) && untold(7));
     }
 
     #[test]
