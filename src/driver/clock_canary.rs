@@ -124,6 +124,15 @@ impl TestContext {
         .await
     }
 
+    /// Gives a PodCliqueSet another termination delay.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn delay_termination(&self, set: &str, delay: &str) -> Result<(), Stop> {
+        let change = json!({"spec": {"template": {"terminationDelay": delay}}});
+        self.patch("PodCliqueSet", set, change).await.map(drop)
+    }
+
     /// Waits until a PodClique says that so many of its pods are Ready.
     ///
     /// # Errors

@@ -157,6 +157,13 @@ pub fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
 }
 
 impl History {
+    /// All versions in the order in which they were written: watches of several kinds deliver in any order.
+    pub fn as_written(&self) -> Vec<Version<'_>> {
+        let mut versions: Vec<_> = self.versions().collect();
+        versions.sort_by_cached_key(Version::revision);
+        versions
+    }
+
     /// All versions of all objects.
     pub fn versions(&self) -> impl Iterator<Item = Version<'_>> {
         self.entries.iter().enumerate().filter_map(|(index, Entry { at, what })| match what {

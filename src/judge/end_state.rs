@@ -76,7 +76,8 @@ pub fn size(live: &Live, set: &str) -> usize {
     objects(live, set).count()
 }
 
-fn objects<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = &'a Value> {
+/// A PodCliqueSet and everything that is named after it, but what only tells of it.
+pub fn objects<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = &'a Value> {
     let children = format!("{set}-");
     live.all().filter(|object| object["kind"] != "Event").filter(move |object| {
         let name = name(object);

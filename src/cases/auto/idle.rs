@@ -11,7 +11,7 @@ use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, MarkName, Pod, SharedMark};
 use conformance_judge::life::idle;
 use conformance_judge::{binding, finding};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Mark: the back has been idle for a termination delay and a pass of the scheduler.
 const IDLE: MarkName = MarkName::of_case("idle for a termination delay");
@@ -59,13 +59,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     test.mark(IDLE, Value::Null);
     // On a slow machine what is lost would be recycled else before it is replaced.
-    termination_delay(test, "1h").await?;
+    test.delay_termination(SET, "1h").await?;
     if let Some(lost) = test.pods_of(FRONT).first() {
         test.lose_pod(lost).await?;
     }
     until_ready(test, FRONT, 2).await?;
     test.until_converged(SET).await?;
-    termination_delay(test, DELAY).await?;
+    test.delay_termination(SET, DELAY).await?;
     test.mark(REPLACED, Value::Null);
     test.submit(GUEST).await?;
     test.until_converged(GUEST).await?;
@@ -93,12 +93,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.mark(GROUP_WHOLE, Value::Null);
     Ok(())
-}
-
-async fn termination_delay(test: &TestContext, delay: &str) -> Result<(), Stop> {
-    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": delay}}}))
-        .await
-        .map(drop)
 }
 
 /// Waits until these PodCliques have left the gang.

@@ -11,7 +11,7 @@ use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, Live, SharedMark, Version};
-use conformance_judge::{Shown, binding, finding, none, violation};
+use conformance_judge::{Shown, binding, end_state, finding, none, violation};
 
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
@@ -56,28 +56,22 @@ fn judge(history: &History) -> Vec<Finding> {
     })]
 }
 
-/// Everything that is named after a PodCliqueSet but what tells of it.
-fn of_set<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = Version<'a>> {
-    let children = format!("{set}-");
-    live.all().map(Version::of).filter(move |version| {
-        (version.name() == set || version.name().starts_with(&children)) && version.kind() != "Event"
-    })
-}
-
-/// The same, by uid.
+/// The uids of all that a PodCliqueSet of that name is and has.
 pub(super) fn all_of(live: &Live, set: &str) -> BTreeSet<String> {
-    of_set(live, set).map(|version| version.uid().to_owned()).collect()
+    end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
 
 /// Nothing of the first PodCliqueSet of a name is taken over by the second: no object that was there at `since` is there
 /// at the end.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (first, end) = (all_of(&history.before(since), set), history.end());
-    none(of_set(&end, set).filter(|version| first.contains(version.uid())).map(|version| {
-        violation(
-            OUTLIVED_DELETION,
-            format!("{} {} of the first one is still there", version.kind(), version.name()),
-        )
-        .shown_by_object("at the end", version.object)
-    }))
+    none(end_state::objects(&end, set).map(Version::of).filter(|version| first.contains(version.uid())).map(
+        |version| {
+            violation(
+                OUTLIVED_DELETION,
+                format!("{} {} of the first one is still there", version.kind(), version.name()),
+            )
+            .shown_by_object("at the end", version.object)
+        },
+    ))
 }

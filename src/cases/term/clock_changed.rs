@@ -14,7 +14,7 @@ use conformance_history::{Change, History, MarkName, Version, count};
 use conformance_judge::life::{generations, termination};
 use conformance_judge::{Shown, binding, cleanup, ensure, finding, none, violation};
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::replica;
 
@@ -66,11 +66,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.first_pod_becomes(SIDE, Containers::Crashing).await?;
     test.until_breach_is("True", SIDE).await?;
     test.mark(CUT, Value::Null);
-    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "2s"}}})).await?;
+    test.delay_termination(SET, "2s").await?;
     test.until_recycled("replica 0 of revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
     test.until_converged(SET).await?;
     // Long enough to scale in before it runs out.
-    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "20s"}}})).await?;
+    test.delay_termination(SET, "20s").await?;
     test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
     test.until_breach_is("True", "revised-1-side").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
@@ -86,7 +86,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.mark(BACK, Value::Null);
-    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": LONG}}})).await?;
+    test.delay_termination(SET, LONG).await?;
     let clock = test.clock(LONG).await?;
     let hanging = test.pods_of(WORKER).into_iter().next().unwrap_or_default();
     test.hold_pod(&hanging).await?;

@@ -14,7 +14,7 @@ use conformance_expect::scopes::{Scope, SetReplica};
 use conformance_history::{History, MarkName};
 use conformance_judge::life::{generations, termination};
 use conformance_judge::{binding, finding};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::replica;
 
@@ -60,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, false).await?;
     // On a slow machine what is bound in part would be given back else (TERM-17).
-    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "1h"}}})).await?;
+    test.delay_termination(SET, "1h").await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }

@@ -16,9 +16,7 @@ pub(super) struct Course<'a> {
 
 impl<'a> Course<'a> {
     pub(super) fn of(history: &'a History) -> Self {
-        let mut versions: Vec<_> = history.versions().collect();
-        versions.sort_by_cached_key(Version::revision);
-        Self { history, versions }
+        Self { history, versions: history.as_written() }
     }
 
     /// The PodCliqueSet replicas that are recycled, by the place of the version that begins it: the names of their cliques

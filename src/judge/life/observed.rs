@@ -20,14 +20,12 @@ const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
 /// # Errors
 /// A violation per object and generation.
 pub fn never_ahead(history: &History, set: &str) -> Ruling {
-    let mut versions: Vec<Version<'_>> = history.versions().collect();
-    versions.sort_by_cached_key(Version::revision);
     let mut census = Census::default();
     let mut indexes = Indexes::default();
     let mut said: BTreeSet<(&str, u64)> = BTreeSet::new();
     let mut done: BTreeMap<&str, Option<usize>> = BTreeMap::new();
     let mut violations = Vec::new();
-    for version in versions {
+    for version in history.as_written() {
         census.take(version);
         indexes.take(version);
         let observed = version.object["status"]["observedGeneration"].as_u64();

@@ -261,7 +261,7 @@ pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let (mut made, mut released) = (BTreeMap::new(), BTreeSet::new());
     let mut violations = Vec::new();
-    for version in in_order(history) {
+    for version in history.as_written() {
         if version.kind() == "PodGang" {
             let podgroups = list(&version.object["spec"]["podgroups"]).iter();
             let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
@@ -400,19 +400,12 @@ fn termination_said(history: &History, group: &ScalingGroup, recycle: &Recycle<'
         return Some(violation(NOT_TOLD, message).shown_by("True", on));
     };
     let mut census = Census::default();
-    for version in in_order(history).into_iter().filter(|version| version.revision() < off.revision()) {
+    for version in history.as_written().into_iter().filter(|version| version.revision() < off.revision()) {
         census.take(version);
     }
     let short = short_member(&census, group)?;
     let message = format!("{TYPE} of {} ended while {short} was below its minimum", group.name);
     Some(violation(TOLD_EARLY, message).shown_by("ended", off))
-}
-
-/// In the order in which all was written.
-fn in_order(history: &History) -> Vec<Version<'_>> {
-    let mut versions: Vec<Version<'_>> = history.versions().collect();
-    versions.sort_by_cached_key(Version::revision);
-    versions
 }
 
 /// A clique of the group that has fewer healthy pods than its minimum.
@@ -425,7 +418,7 @@ fn short_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
 /// Whether all of a group is healthy again before a status has to tell that it was not.
 fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> bool {
     let (mut census, soon) = (Census::default(), crate::patience(history));
-    for version in in_order(history) {
+    for version in history.as_written() {
         if version.at.duration_since(recycle.ended.at) > soon {
             return false;
         }
