@@ -80,6 +80,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         // Containers really start, on two cores.
         scale: 2.0,
         concurrency: 4,
+        grows: false,
         dedicated: BTreeMap::new(),
         retries: lane::retries(),
         probe_undeclared: false,

@@ -188,6 +188,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         implementation: None,
         scale: args.timeout_scale.unwrap_or(usual_scale),
         concurrency,
+        grows: false,
         dedicated: BTreeMap::new(),
         retries: 0,
         probe_undeclared: false,

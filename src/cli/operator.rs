@@ -38,11 +38,16 @@ pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
 }
 
 /// The targets whose backends it has, as it declares them. One that was asked for by name and that it does not have is refused; of `all`
-/// those that it does not have are left out, which is said.
+/// those that it does not have are left out, which is said. So are gang scopes, unless one was asked for.
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> Result<Vec<Target>, Failure> {
+pub(crate) fn targets(
+    opened: &Opened,
+    targets: Vec<Target>,
+    are_all: bool,
+    scope: Option<&str>,
+) -> Result<Vec<Target>, Failure> {
     let (there, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| opened.has(target.backend()));
     if let Some(target) = missing.first().filter(|_| !are_all || there.is_empty()) {
@@ -50,6 +55,10 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> R
     }
     for target in missing {
         output::say(&format!("{} does not have backend {}: not run", opened.name(), target.name()));
+    }
+    let (there, other_scopes) = if scope.is_some() { (there, Vec::new()) } else { opened.by_scope(there) };
+    for scope in other_scopes.iter().filter_map(|target| target.scope()) {
+        output::say(&format!("{} does not have gang scope {scope}: not run", opened.name()));
     }
     Ok(there.into_iter().map(|target| opened.declared(target)).collect())
 }

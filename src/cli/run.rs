@@ -194,7 +194,7 @@ async fn run_on(
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
         operator_can_be_started(opened, &args.provider)?;
-        plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
+        plan.targets = operator::targets(opened, plan.targets, args.backend == "all", args.scope.as_deref())?;
     }
     let replaced = match &args.upgrade_from {
         Some(word) => {
@@ -204,7 +204,8 @@ async fn run_on(
         None => None,
     };
     if let Some(Some(replaced)) = &replaced {
-        plan.targets = operator::targets(replaced, plan.targets, args.backend == "all")?;
+        plan.targets =
+            operator::targets(replaced, plan.targets, args.backend == "all", args.scope.as_deref())?;
     }
     let (targets, declared) = operator::existing(args, plan.targets)?;
     plan.targets = targets;
@@ -281,6 +282,7 @@ async fn run_on(
         programs,
         scale: args.timeout_scale,
         concurrency: concurrency(args),
+        grows: grows(args),
         dedicated: plan.control_planes(later_life_on),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
@@ -404,6 +406,12 @@ fn scope(args: &RunArgs) -> Option<String> {
 fn concurrency(args: &RunArgs) -> usize {
     let usual = if args.provider.provider == ProviderName::Kind { 4 } else { 10 };
     args.concurrency.unwrap_or(usual).max(1)
+}
+
+/// Whether more run while processors are idle: not where somebody says how many, and not in others' clusters.
+fn grows(args: &RunArgs) -> bool {
+    let is_ours = args.provider.provider == ProviderName::Local && args.cluster.is_none();
+    is_ours && args.concurrency.is_none()
 }
 
 fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {

@@ -46,6 +46,7 @@ mod polling;
 pub mod preflight;
 pub mod process;
 pub mod processor_time;
+pub mod processors;
 pub mod provider;
 mod real_nodes;
 pub mod schedulers;

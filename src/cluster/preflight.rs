@@ -116,7 +116,7 @@ fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, 
 }
 
 /// Memory that is available to new programs, MiB; `None` if the kernel does not report it.
-pub(crate) fn available_memory_mib() -> Option<u64> {
+pub fn available_memory_mib() -> Option<u64> {
     available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 

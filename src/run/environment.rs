@@ -8,6 +8,7 @@
 mod execute;
 mod renewable;
 mod requirements;
+mod seats;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -15,10 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-
 use self::renewable::Renewable;
 pub use self::requirements::{is_anothers_turn, scope_of_later_life};
+use self::seats::Seats;
 pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
 use conformance_cluster::access::Access;
@@ -26,8 +26,11 @@ use conformance_cluster::existing::{Connection, ExistingCluster};
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::{ClusterSpec, LocalCluster};
 use conformance_cluster::node_pools::CANARY_NODE;
+use conformance_cluster::preflight::available_memory_mib;
+use conformance_cluster::processors::Processors;
 use conformance_cluster::provider::Provider;
 use conformance_contract::names;
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{self, Target};
 use conformance_driver::case::Isolation;
 use conformance_driver::rights;
@@ -35,13 +38,25 @@ use conformance_driver::test_cluster::TestCluster;
 
 use crate::interruption::Interruption;
 
+/// How many times as many cases as at first may run at once on the shared cluster.
+const MOST_SEATS: u32 = 3;
+/// How many control planes there may be for cases that are alone.
+const MOST_CONTROL_PLANES: u32 = 6;
+/// The memory that is free when another control plane begins, which may take half of it.
+const SPARE_MIB: u64 = 4096;
+/// Between two looks at the processors.
+const PACE: Duration = Duration::from_millis(500);
+/// The share of the processors that is idle when more may run, and when less may.
+const IDLE: f64 = 0.4;
+const BUSY: f64 = 0.1;
+
 /// The clusters of a run.
 #[derive(Debug)]
 pub struct Environment {
     /// How cases are run.
     pub settings: Settings,
     shared: ClusterSlot,
-    alone: BTreeMap<Target, Vec<ClusterSlot>>,
+    alone: BTreeMap<Scheduler, Vec<ClusterSlot>>,
     alone_made: AtomicU32,
     /// The turns of cases that have a control plane of their own; it keeps none.
     upgrades: ClusterSlot,
@@ -53,13 +68,12 @@ pub struct Environment {
 #[derive(Debug)]
 struct ClusterSlot {
     test_cluster: Renewable<Result<Arc<TestCluster>, Arc<ClusterError>>>,
-    seats: Semaphore,
-    all: u32,
+    seats: Seats,
 }
 
 impl ClusterSlot {
     fn new(seats: u32) -> Self {
-        Self { test_cluster: Renewable::new(), seats: Semaphore::new(seats as usize), all: seats }
+        Self { test_cluster: Renewable::new(), seats: Seats::new(seats) }
     }
 }
 
@@ -67,9 +81,13 @@ impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
-        let count = |target| settings.dedicated.get(&target).copied().unwrap_or(1).max(1);
-        let slots = |target| std::iter::repeat_with(|| ClusterSlot::new(1)).take(count(target)).collect();
-        let alone = target::every().map(|target| (target, slots(target))).collect();
+        let slots = |scheduler| {
+            let open = settings.dedicated.get(&scheduler).copied().unwrap_or(1).max(1);
+            let all = if settings.grows { open.max(MOST_CONTROL_PLANES) } else { open };
+            (0..all).map(|place| ClusterSlot::new(u32::from(place < open))).collect()
+        };
+        let schedulers = target::every().map(Target::scheduler);
+        let alone = schedulers.map(|scheduler| (scheduler, slots(scheduler))).collect();
         let upgrades = ClusterSlot::new(1);
         Self {
             settings,
@@ -93,12 +111,45 @@ impl Environment {
         &self.interruption
     }
 
-    /// Where a case may run on a target: with all others, or on one of the target's own clusters for cases that are alone.
+    /// Lets one more case run whenever processors are idle, and one less when they are not: the cases that run wait, as on an
+    /// operator that breaks many clauses, or there are more processors than two. Never returns.
+    pub async fn grow(&self) {
+        let at_first = u32::try_from(self.settings.concurrency).unwrap_or(u32::MAX);
+        let most = at_first.saturating_mul(MOST_SEATS);
+        let mut processors = Processors::default();
+        loop {
+            match processors.idle().filter(|_| self.settings.grows) {
+                Some(idle) if idle > IDLE => {
+                    let _ = self.shared.seats.add(most) || self.open_control_plane();
+                }
+                Some(idle) if idle < BUSY => self.shared.seats.remove(at_first),
+                _ => {}
+            }
+            tokio::time::sleep(PACE).await;
+        }
+    }
+
+    /// Opens another control plane for cases that are alone, if one waits and there is memory for it.
+    fn open_control_plane(&self) -> bool {
+        let is_closed = |slot: &&ClusterSlot| slot.seats.count() == 0;
+        let mut closed = self.alone.values().filter_map(|slots| slots.iter().find(is_closed));
+        let judged = self.settings.dedicated.keys().filter_map(|scheduler| self.alone.get(scheduler));
+        let open: u32 = judged.flatten().map(|slot| slot.seats.count()).sum();
+        let has_room = available_memory_mib().is_none_or(|free| free > SPARE_MIB);
+        open < MOST_CONTROL_PLANES && has_room && closed.any(|slot| slot.seats.add(1))
+    }
+
+    /// How many cases might run at a time on the shared cluster so far, at most.
+    pub fn at_once(&self) -> u32 {
+        self.shared.seats.most()
+    }
+
+    /// Where a case may run on a target: with all others, or on one of its scheduler's own clusters for cases that are alone.
     fn places(&self, lane: Isolation, target: Target) -> &[ClusterSlot] {
         let shared = std::slice::from_ref(&self.shared);
         match lane {
             Isolation::Shared | Isolation::Exclusive => shared,
-            Isolation::Dedicated => self.alone.get(&target).map_or(shared, Vec::as_slice),
+            Isolation::Dedicated => self.alone.get(&target.scheduler()).map_or(shared, Vec::as_slice),
             Isolation::Upgrade => std::slice::from_ref(&self.upgrades),
         }
     }
@@ -131,7 +182,8 @@ impl Environment {
                     Isolation::Dedicated => {
                         // A folder is of one cluster; those before it may be kept.
                         let number = self.alone_made.fetch_add(1, Ordering::Relaxed) + 1;
-                        self.bring_up_local(&alone_name(target, number), self.alone_spec(target)).await
+                        let name = alone_name(target.scheduler(), number);
+                        self.bring_up_local(&name, self.alone_spec(target)).await
                     }
                     Isolation::Upgrade => {
                         let no_upgrade = ClusterError::OtherProvider { needed: "one with an upgrade" };
@@ -268,8 +320,8 @@ impl Environment {
 }
 
 /// With a run's id before it, a name of a cluster, which has 40 characters at most.
-fn alone_name(target: Target, number: u32) -> String {
-    format!("{}-{number}", target.slug())
+fn alone_name(scheduler: Scheduler, number: u32) -> String {
+    format!("{}-{number}", scheduler.name())
 }
 
 #[cfg(test)]
@@ -279,7 +331,7 @@ mod tests {
     #[test]
     fn every_cluster_for_cases_that_are_alone_has_a_name_that_serves() {
         for target in target::every() {
-            let name = format!("0123456-{}", alone_name(target, 99));
+            let name = format!("0123456-{}", alone_name(target.scheduler(), 99));
             assert!(name.len() <= 40, "{name}");
         }
     }

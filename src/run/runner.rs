@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use conformance_cases as cases;
@@ -21,6 +22,8 @@ use conformance_report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, ProfileReport,
     Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, Timings, UnsupportedFeature,
 };
+use futures::future::{self, FutureExt};
+use futures::poll;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tracing::Instrument;
@@ -71,25 +74,28 @@ impl Plan {
         Self { chosen, share: Some(Share { shard, elsewhere }), ..self }
     }
 
-    /// How many control planes each target has for cases that are alone: such cases are one behind the other on each, and wait
-    /// more than they work. Each target has one; up to three of all targets together, a further one is that target's whose
-    /// cases keep each of its own busy for longest, and has at least five cases to run, which its start is worth.
-    pub fn control_planes(&self, later_life_on: Option<Target>) -> BTreeMap<Target, usize> {
-        let lengths = |target: Target| -> Vec<Duration> {
+    /// How many control planes each scheduler has at first for cases that are alone: such cases are one behind the other on
+    /// each, and wait more than they work. Each scheduler has one. Up to three in all, or one more than schedulers, a further
+    /// one is that scheduler's whose cases keep each of its own busy for longest, and has at least five cases to run, which its
+    /// start is worth.
+    pub fn control_planes(&self, later_life_on: Option<Target>) -> BTreeMap<Scheduler, u32> {
+        let of_target = |target: Target| {
             let is_its_turn =
-                |case: &Case| later_life_on.is_none_or(|on| !is_anothers_turn(case, target, on));
+                move |case: &Case| later_life_on.is_none_or(|on| !is_anothers_turn(case, target, on));
             let alone = self.chosen.iter().filter(|case| case.isolation == Isolation::Dedicated);
-            let its = alone.filter(|case| case.is_for(target) && is_its_turn(case));
-            its.map(|case| cases::usual_length(case.id)).collect()
+            let its = alone.filter(move |case| case.is_for(target) && is_its_turn(case));
+            its.map(|case| cases::usual_length(case.id))
         };
-        let mut planes: BTreeMap<Target, usize> = self.targets.iter().map(|target| (*target, 1)).collect();
-        for _ in planes.len()..3 {
-            let all = planes.iter_mut().map(|(target, planes)| (lengths(*target), planes));
-            let worth_it = all.filter(|(lengths, planes)| lengths.len() / 5 > **planes);
-            let busy = |lengths: &[Duration], planes: usize| {
-                lengths.iter().sum::<Duration>() / u32::try_from(planes).unwrap_or(u32::MAX)
-            };
-            match worth_it.max_by_key(|(lengths, planes)| busy(lengths, **planes)) {
+        let lengths = |scheduler: Scheduler| -> Vec<Duration> {
+            let its = self.targets.iter().filter(|target| target.scheduler() == scheduler);
+            its.flat_map(|target| of_target(*target)).collect()
+        };
+        let mut planes: BTreeMap<Scheduler, u32> =
+            self.targets.iter().map(|target| (target.scheduler(), 1)).collect();
+        for _ in planes.len()..(planes.len() + 1).max(3) {
+            let all = planes.iter_mut().map(|(scheduler, planes)| (lengths(*scheduler), planes));
+            let worth_it = all.filter(|(lengths, planes)| lengths.len() / 5 > **planes as usize);
+            match worth_it.max_by_key(|(lengths, planes)| lengths.iter().sum::<Duration>() / **planes) {
                 Some((_, planes)) => *planes += 1,
                 None => break,
             }
@@ -126,6 +132,10 @@ pub async fn hold_all(
     observer: &Arc<dyn Observer>,
     mut results_file: Results<'_>,
 ) -> BTreeMap<Target, Vec<CaseResult>> {
+    // It ends with this function.
+    let mut growing = JoinSet::new();
+    let grown = environment.clone();
+    growing.spawn(async move { grown.grow().await });
     let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
     in_order.sort_by_cached_key(|case| {
@@ -144,7 +154,12 @@ pub async fn hold_all(
                 }
                 (target, result)
             };
-            cases.spawn(running.instrument(span));
+            let mut running = running.instrument(span).boxed();
+            // It gets in line for its turn here: threads take what is spawned in any order.
+            if let Poll::Ready(ended) = poll!(&mut running) {
+                running = future::ready(ended).boxed();
+            }
+            cases.spawn(running);
         }
     }
     let mut results: BTreeMap<Target, Vec<CaseResult>> =
@@ -330,7 +345,7 @@ pub async fn report(
         provider,
         other_providers: Vec::new(),
         components,
-        settings: Settings { timeout_scale: settings.scale, concurrency: settings.concurrency },
+        settings: Settings { timeout_scale: settings.scale, concurrency: environment.at_once() as usize },
         profiles,
         timings: Timings {
             build_seconds: Seconds::from(clock.building),
@@ -498,20 +513,22 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
 mod tests {
     use super::*;
 
-    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> Vec<usize> {
+    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> Vec<u32> {
         let chosen = cases::all().collect();
         let plan =
             Plan { targets: targets.into(), chosen, left_out: Vec::new(), share: None, clauses: Vec::new() };
         let planes = plan.control_planes(later_life_on);
-        targets.iter().map(|target| planes[target]).collect()
+        planes.into_values().collect()
     }
 
     #[test]
     fn who_has_most_to_run_alone_has_the_further_control_planes() {
         let scopes = [Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
         assert_eq!(control_planes(&scopes[..1], None), [3]);
-        assert_eq!(control_planes(&scopes, Some(scopes[0])), [2, 1]);
-        assert_eq!(control_planes(&scopes, Some(scopes[1])), [1, 2]);
-        assert_eq!(control_planes(&[scopes[0], Target::VOLCANO, Target::KAI], None), [1, 1, 1]);
+        assert_eq!(control_planes(&scopes, Some(scopes[0])), [3]);
+        let both = control_planes(&[scopes[0], scopes[1], Target::KAI], None);
+        assert_eq!(both.iter().sum::<u32>(), 3, "{both:?}");
+        let three = control_planes(&[scopes[0], Target::VOLCANO, Target::KAI], None);
+        assert_eq!(three.iter().sum::<u32>(), 4, "{three:?}");
     }
 }

@@ -38,6 +38,7 @@ pub(crate) fn environment(
         programs: Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance"))),
         scale: 1.0,
         concurrency: 10,
+        grows: false,
         dedicated: BTreeMap::new(),
         retries: retries(),
         probe_undeclared: false,

@@ -164,6 +164,9 @@ impl Configuration {
 pub struct Backend {
     /// Its profile in the configuration; `{"name": …}` by default.
     pub profile: Option<Map<String, Value>>,
+    /// The gang scopes that it has, of a scheduler that is judged on several; the first alone if it names none.
+    #[serde(default)]
+    pub gang_scopes: Vec<String>,
 }
 
 /// How an operator says that it is ready.

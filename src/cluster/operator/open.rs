@@ -1,6 +1,7 @@
 //! From a word to an operator: its files are read and its source is looked at first, so that everything that is wrong
 //! with them is known before anything is built or started.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use conformance_contract::target::Target;
@@ -110,6 +111,20 @@ impl Opened {
     pub fn declared(&self, target: Target) -> Target {
         let Some(declaration) = &self.declaration else { return target };
         declaration.declared(format!("{} {}", self.description.name, self.tree.revision.version), target)
+    }
+
+    /// These targets in the gang scopes that it has, and those in others.
+    #[must_use]
+    pub fn by_scope(&self, targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
+        let mut begun = BTreeSet::new();
+        targets.into_iter().partition(|target| {
+            let its = self.description.backends.get(target.backend()).map(|backend| &backend.gang_scopes);
+            match (target.scope(), its.filter(|its| !its.is_empty())) {
+                (Some(scope), Some(its)) => its.iter().any(|its| its == scope),
+                (Some(_), None) => begun.insert(target.scheduler()),
+                (None, _) => true,
+            }
+        })
     }
 
     /// Refuses a backend that it does not have.

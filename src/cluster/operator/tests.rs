@@ -271,6 +271,25 @@ async fn a_variant_is_merged_over_the_rest() {
 }
 
 #[tokio::test]
+async fn who_names_no_gang_scopes_is_judged_on_one() {
+    let scopes = |more: &str| {
+        let (folder, path) = described("");
+        let backends = SMALL.replace("default-scheduler: {}", &format!("default-scheduler: {{{more}}}"));
+        put(folder.path(), "mine.yaml", &backends);
+        async move {
+            let _folder = folder;
+            let opened = open(&format!("exec:{}", path.display()), None).await.unwrap();
+            opened.by_scope(vec![Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::VOLCANO])
+        }
+    };
+    let (one, other) = (vec![Target::KUBE_POD_GROUP, Target::VOLCANO], vec![Target::KUBE_POD_GANG]);
+    assert_eq!(scopes("").await, (one, other));
+    assert_eq!(scopes("gangScopes: [PodGroup, PodGang]").await.0.len(), 3);
+    let (its, others) = scopes("gangScopes: [PodGang]").await;
+    assert_eq!((its, others), (vec![Target::KUBE_POD_GANG, Target::VOLCANO], vec![Target::KUBE_POD_GROUP]));
+}
+
+#[tokio::test]
 async fn a_declaration_tells_features_and_configuration() {
     let (folder, path) = described("declares: declared.yaml\n");
     let declared = |backend: &str| {

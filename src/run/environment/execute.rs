@@ -21,8 +21,8 @@ use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
 use futures::future::select_all;
 use serde_json::{Map, Value};
-use tokio::sync::{AcquireError, SemaphorePermit};
 
+use super::seats::Seat;
 use super::{ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
@@ -56,7 +56,7 @@ impl Environment {
             let failed_before =
                 attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
             let waiting = self.seats(case, target, failed_before);
-            let Some((place, _seats)) = self.interruption.unless_requested(waiting).await else {
+            let Some((place, _seat)) = self.interruption.unless_requested(waiting).await else {
                 break if attempts.is_empty() {
                     interrupted()
                 } else {
@@ -93,12 +93,16 @@ impl Environment {
         case: &Case,
         target: Target,
         failed_before: bool,
-    ) -> (&ClusterSlot, Result<SemaphorePermit<'_>, AcquireError>) {
-        let is_alone = failed_before || case.isolation == Isolation::Exclusive;
+    ) -> (&ClusterSlot, Option<Seat<'_>>) {
+        // A control plane of its own has one seat.
+        let is_beside = matches!(case.isolation, Isolation::Shared);
+        let is_alone = is_beside && failed_before || case.isolation == Isolation::Exclusive;
         let turns = self.places(case.isolation, target).iter().map(|place| {
-            // The semaphore is never closed.
-            let seats = place.seats.acquire_many(if is_alone { place.all } else { 1 });
-            Box::pin(seats.map(move |seats| (place, seats)))
+            let seat = async move {
+                let seat = if is_alone { place.seats.all().await } else { place.seats.one().await };
+                (place, seat)
+            };
+            Box::pin(seat)
         });
         select_all(turns).await.0
     }

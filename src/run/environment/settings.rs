@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use conformance_cluster::existing::Connection;
 use conformance_cluster::kind::KindSpec;
 use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::test_cluster::Thorough;
 use conformance_report::Implementation;
@@ -27,8 +28,10 @@ pub struct Settings {
     pub scale: f64,
     /// Cases at a time on the shared cluster.
     pub concurrency: usize,
-    /// Control planes of a target for cases that are alone, one case at a time on each; one where it is not named.
-    pub dedicated: BTreeMap<Target, usize>,
+    /// Whether more run while processors are idle, there and alone.
+    pub grows: bool,
+    /// Control planes of a scheduler for cases that are alone, one case at a time on each; one where it is not named.
+    pub dedicated: BTreeMap<Scheduler, u32>,
     /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.

@@ -1,0 +1,51 @@
+//! How busy the machine's processors are, with whatever it is.
+
+use std::time::{Duration, Instant};
+
+use rustix::param::clock_ticks_per_second;
+
+/// Which fields of the first line of `/proc/stat` are time at work: user, nice, system, interrupts, and what a hypervisor took.
+const AT_WORK: [usize; 6] = [0, 1, 2, 5, 6, 7];
+
+/// Looks at them now and then.
+#[derive(Debug, Default)]
+pub struct Processors {
+    before: Option<(Instant, Duration)>,
+}
+
+impl Processors {
+    /// The share, of the processors that this process may use, that was idle since the last look: 0 to 1. `None` at the first
+    /// look, and where `/proc` does not tell.
+    pub fn idle(&mut self) -> Option<f64> {
+        let now = (Instant::now(), at_work(&std::fs::read_to_string("/proc/stat").ok()?)?);
+        let (since, before) = self.before.replace(now)?;
+        let processors = std::thread::available_parallelism().ok()?.get() as f64;
+        let busy = now.1.saturating_sub(before).as_secs_f64() / now.0.duration_since(since).as_secs_f64();
+        Some((1.0 - busy / processors).clamp(0.0, 1.0))
+    }
+}
+
+/// What all processors have worked since the machine's start.
+fn at_work(stat: &str) -> Option<Duration> {
+    let all = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = all.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let at_work = AT_WORK.into_iter().map(|field| ticks.get(field).copied()).sum::<Option<u64>>()?;
+    Some(Duration::from_secs(at_work) / u32::try_from(clock_ticks_per_second()).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_is_not_work() {
+        let ticks = clock_ticks_per_second();
+        let stat = format!("cpu  {ticks} 0 {ticks} 900 800 0 0 {ticks} 0 0\ncpu0 1 2 3\n");
+        assert_eq!(at_work(&stat), Some(Duration::from_secs(3)));
+        assert_eq!(at_work("cpu  1 2\n"), None);
+        let mut processors = Processors::default();
+        assert_eq!(processors.idle(), None);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(processors.idle().is_some_and(|idle| (0.0..=1.0).contains(&idle)));
+    }
+}

@@ -1,0 +1,179 @@
+//! How many cases run on a cluster at a time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// The seats of a cluster, given in the order in which they were asked for.
+#[derive(Debug)]
+pub(super) struct Seats {
+    free: Semaphore,
+    /// It is held for moments only.
+    counted: Mutex<Counted>,
+}
+
+#[derive(Debug)]
+struct Counted {
+    all: u32,
+    /// How many there were at most.
+    most: u32,
+    /// How many cases wait for one.
+    waiting: u32,
+    /// How many cases want or have all of them.
+    alone: u32,
+    /// How many go when who has them is done.
+    leaving: u32,
+}
+
+/// A case's seat, or all of them.
+#[derive(Debug)]
+pub(super) struct Seat<'a> {
+    of: &'a Seats,
+    permit: Option<SemaphorePermit<'a>>,
+    alone: Option<Alone<'a>>,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut counted = self.of.counted();
+        if self.alone.is_none() && counted.leaving > 0 {
+            counted.leaving -= 1;
+            counted.all -= 1;
+            self.permit.take().into_iter().for_each(SemaphorePermit::forget);
+        }
+    }
+}
+
+/// While there is one, no seat is added.
+#[derive(Debug)]
+struct Alone<'a>(&'a Seats);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.counted().alone -= 1;
+    }
+}
+
+/// A case that waits.
+struct Waiting<'a>(&'a Seats);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.counted().waiting -= 1;
+    }
+}
+
+impl Seats {
+    pub(super) fn new(all: u32) -> Self {
+        Self {
+            free: Semaphore::new(all as usize),
+            counted: Mutex::new(Counted { all, most: all, waiting: 0, alone: 0, leaving: 0 }),
+        }
+    }
+
+    /// Waits for one.
+    pub(super) async fn one(&self) -> Option<Seat<'_>> {
+        self.take(1, None).await
+    }
+
+    /// Waits until nobody else has one.
+    pub(super) async fn all(&self) -> Option<Seat<'_>> {
+        let all = {
+            let mut counted = self.counted();
+            counted.alone += 1;
+            counted.all - counted.leaving
+        };
+        self.take(all, Some(Alone(self))).await
+    }
+
+    /// `None` would mean that the semaphore was closed, which it never is.
+    async fn take<'a>(&'a self, seats: u32, alone: Option<Alone<'a>>) -> Option<Seat<'a>> {
+        self.counted().waiting += 1;
+        let waiting = Waiting(self);
+        let permit = self.free.acquire_many(seats).await.ok()?;
+        drop(waiting);
+        Some(Seat { of: self, permit: Some(permit), alone })
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u32 {
+        self.counted().all
+    }
+
+    /// How many there were at most.
+    pub(super) fn most(&self) -> u32 {
+        self.counted().most
+    }
+
+    /// Adds one if a case waits, up to `most`, and if none has or wants all of them. Says whether it did.
+    pub(super) fn add(&self, most: u32) -> bool {
+        let mut counted = self.counted();
+        let is_added = counted.waiting > 0 && counted.alone == 0 && counted.all - counted.leaving < most;
+        match (is_added, counted.leaving) {
+            (true, 0) => {
+                counted.all += 1;
+                counted.most = counted.most.max(counted.all);
+                self.free.add_permits(1);
+            }
+            (true, _) => counted.leaving -= 1,
+            (false, _) => {}
+        }
+        is_added
+    }
+
+    /// Takes one away, down to `least`, when a case is done, unless one wants all of them.
+    pub(super) fn remove(&self, least: u32) {
+        let mut counted = self.counted();
+        if counted.alone == 0 && counted.all - counted.leaving > least {
+            counted.leaving += 1;
+        }
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn seats_are_added_up_to_a_number_and_to_nobody_who_is_alone() {
+        let seats = Seats::new(1);
+        let first = seats.one().await.unwrap();
+        assert!(!seats.add(2), "nobody waits");
+        let mut second = Box::pin(seats.one());
+        assert!(poll!(&mut second).is_pending());
+        assert!(seats.add(2) && !seats.add(2));
+        let second = second.await.unwrap();
+        assert_eq!(seats.count(), 2);
+        let mut alone = Box::pin(seats.all());
+        assert!(poll!(&mut alone).is_pending());
+        assert!(!seats.add(3));
+        drop(first);
+        assert!(poll!(&mut alone).is_pending(), "the second is still there");
+        drop(second);
+        let all = alone.await.unwrap();
+        let mut third = Box::pin(seats.one());
+        assert!(poll!(&mut third).is_pending() && !seats.add(3));
+        drop(all);
+        assert!(poll!(&mut third).is_ready());
+        drop(third);
+        let mut fourth = Box::pin(seats.all());
+        assert!(poll!(&mut fourth).is_ready(), "who gives up is not alone any more");
+        drop(fourth);
+        seats.remove(1);
+        seats.remove(1);
+        let (first, mut second) = (seats.one().await.unwrap(), Box::pin(seats.one()));
+        assert!(poll!(&mut second).is_ready(), "it goes when somebody is done");
+        drop(second);
+        assert_eq!(seats.count(), 1);
+        let mut third = Box::pin(seats.one());
+        assert!(poll!(&mut third).is_pending());
+        drop(first);
+        assert!(poll!(&mut third).is_ready());
+    }
+}
