@@ -1,9 +1,10 @@
 //! Waits for what no watch tells of: asks again and again, and gives up in the end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::api::ObjectList;
+use tokio::time::{Instant, sleep};
 
 use crate::ClusterError;
 
@@ -24,7 +25,7 @@ pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, Clu
         if begin.elapsed() > limit {
             return Err(ClusterError::NotReady { what: what.into(), seconds: limit.as_secs(), last });
         }
-        tokio::time::sleep(PAUSE).await;
+        sleep(PAUSE).await;
     }
     Ok(())
 }

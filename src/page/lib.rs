@@ -36,6 +36,8 @@ pub const PAGE: &str = "report.html";
 
 /// Of a history that is longer, in bytes, there is no timeline: nobody could read it, and to make it takes gigabytes.
 const LONGEST: u64 = 64 << 20;
+/// A page stays below 5 MB.
+const LONGEST_PAGE: usize = 4_990_000;
 
 /// A page that could not be made of its template.
 #[derive(Debug)]
@@ -61,8 +63,13 @@ pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
         .flat_map(|(number, profile)| profile.cases.iter().map(move |case| (number, profile, case)))
         .collect();
     let packed = in_parallel(&cases, |(_, profile, case)| packed(profile, case, folder));
-    let packed = pack::within_limit(packed, |place| sheet::without_timeline(cases[place].1, cases[place].2));
-    view::render(report, &cases, packed).map_err(Unrendered)
+    let whole = view::render(report, &cases, packed.clone()).map_err(Unrendered)?;
+    if whole.len() <= LONGEST_PAGE {
+        return Ok(whole);
+    }
+    let limit = LONGEST_PAGE.saturating_sub(whole.len() - pack::length(&packed));
+    let without = |place: usize| sheet::without_timeline(cases[place].1, cases[place].2);
+    view::render(report, &cases, pack::limited(packed, limit, without)).map_err(Unrendered)
 }
 
 /// A case's sheet, with its timeline where there is a history.

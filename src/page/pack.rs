@@ -11,9 +11,6 @@ use serde::Serialize;
 
 use super::sheet::Sheet;
 
-/// How much text the sheets of a page may be, so that the page stays below 5 MB.
-const LIMIT: usize = 4_000_000;
-
 /// A sheet in the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Packed {
@@ -42,13 +39,18 @@ fn packed(sheet: &impl Serialize) -> String {
     STANDARD.encode(compressed().unwrap_or_default())
 }
 
-/// The sheets, as many as are too much without their timelines: the largest of cases that are not red first.
-pub(crate) fn within_limit<'a>(sheets: Vec<Packed>, without: impl Fn(usize) -> Sheet<'a>) -> Vec<Packed> {
-    limited(sheets, LIMIT, without)
+/// The bytes of all sheets.
+pub(crate) fn length(sheets: &[Packed]) -> usize {
+    sheets.iter().map(|sheet| sheet.text.len()).sum()
 }
 
-fn limited<'a>(mut sheets: Vec<Packed>, limit: usize, without: impl Fn(usize) -> Sheet<'a>) -> Vec<Packed> {
-    let mut total: usize = sheets.iter().map(|sheet| sheet.text.len()).sum();
+/// The sheets, as many without their timelines as are more than `limit` bytes: the largest of cases that are not red first.
+pub(crate) fn limited<'a>(
+    mut sheets: Vec<Packed>,
+    limit: usize,
+    without: impl Fn(usize) -> Sheet<'a>,
+) -> Vec<Packed> {
+    let mut total = length(&sheets);
     let mut places: Vec<usize> = (0..sheets.len()).collect();
     places.sort_by_key(|place| (sheets[*place].is_red, std::cmp::Reverse(sheets[*place].text.len())));
     for place in places {
@@ -90,7 +92,7 @@ mod tests {
         let sheets = vec![sheet(3_000, false), sheet(9_000, true), sheet(5_000, false)];
         let kept = |limit: usize| {
             let limited = limited(sheets.clone(), limit, |_| without_timeline(&profile, &case));
-            assert!(limited.iter().map(|sheet| sheet.text.len()).sum::<usize>() <= limit.max(3 * own));
+            assert!(length(&limited) <= limit.max(3 * own));
             limited.iter().map(|sheet| sheet.text.starts_with("xx")).collect::<Vec<_>>()
         };
         assert_eq!(kept(17_000), [true, true, true]);

@@ -52,7 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    until_ended(test).await?;
+    until_ended(test, "UPD-21").await?;
     outlasted(test, "2").await?;
     test.mark(OUTLASTED, Value::Null);
 
@@ -80,7 +80,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let begun = Awaited::demanded_by("UPD-24", "the third revision begun");
     test.until(begun, limits::SCHEDULING, |live| live.pods().any(|pod| is_third(&pod))).await?;
     strategy(test, "OnDelete").await?;
-    until_ended(test).await?;
+    until_ended(test, "UPD-24").await?;
     outlasted(test, "3").await?;
     test.mark(HALTED, Value::Null);
     let halted = test.pods_of(CLIQUE);
@@ -120,8 +120,8 @@ async fn strategy(test: &TestContext, strategy: &str) -> Result<(), Stop> {
 }
 
 /// Waits until it is said that nothing is left to do.
-async fn until_ended(test: &TestContext) -> Result<(), Stop> {
-    let ended = Awaited::demanded_by("UPD-21", "updateEndedAt of hand");
+async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Stop> {
+    let ended = Awaited::demanded_by(clause, "updateEndedAt of hand");
     test.until(ended, limits::REACTION, |live| {
         let pcs = live.get("PodCliqueSet", SET);
         pcs.is_some_and(|pcs| !pcs["status"]["updateProgress"]["updateEndedAt"].is_null())
