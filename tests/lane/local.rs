@@ -1,12 +1,12 @@
 //! The environment of a test program whose cases run on local processes.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::catalogue::components_for;
 use conformance_cluster::components::{Overrides, Toolbox};
 use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_contract::scheduler::Scheduler;
 use conformance_driver::test_cluster::Thorough;
 use conformance_run::environment::{Environment, Origin, Settings};
 use tokio::runtime::Runtime;
@@ -39,7 +39,8 @@ pub(crate) fn environment(
         scale: 1.0,
         concurrency: 10,
         grows: false,
-        dedicated: BTreeMap::new(),
+        // It has two columns.
+        dedicated: [(Scheduler::KUBE, 2)].into(),
         retries: retries(),
         probe_undeclared: false,
         short_limits_count: false,
