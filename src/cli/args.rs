@@ -377,7 +377,7 @@ pub(crate) struct RunArgs {
     /// Run on a cluster started by `up` (cases that stop components still get their own cluster).
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Maximum number of cases running at once on the shared cluster [default: 10; 4 on kind].
+    /// Maximum number of cases running at once on the shared cluster [default: 10, and more while processors are idle; 4 on kind].
     #[arg(long, value_name = "N")]
     pub concurrency: Option<usize>,
     /// Multiply every time limit by this factor, for slow machines.

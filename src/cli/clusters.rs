@@ -157,7 +157,7 @@ async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
-        targets = operator::targets(opened, targets, args.backend == "all", None)?;
+        targets = operator::targets(opened, targets, args.backend == "all")?;
     }
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers, talk).await?;

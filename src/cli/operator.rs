@@ -38,16 +38,11 @@ pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
 }
 
 /// The targets whose backends it has, as it declares them. One that was asked for by name and that it does not have is refused; of `all`
-/// those that it does not have are left out, which is said. So are gang scopes, unless one was asked for.
+/// those that it does not have are left out, which is said.
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn targets(
-    opened: &Opened,
-    targets: Vec<Target>,
-    are_all: bool,
-    scope: Option<&str>,
-) -> Result<Vec<Target>, Failure> {
+pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> Result<Vec<Target>, Failure> {
     let (there, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| opened.has(target.backend()));
     if let Some(target) = missing.first().filter(|_| !are_all || there.is_empty()) {
@@ -56,11 +51,27 @@ pub(crate) fn targets(
     for target in missing {
         output::say(&format!("{} does not have backend {}: not run", opened.name(), target.name()));
     }
-    let (there, other_scopes) = if scope.is_some() { (there, Vec::new()) } else { opened.by_scope(there) };
-    for scope in other_scopes.iter().filter_map(|target| target.scope()) {
-        output::say(&format!("{} does not have gang scope {scope}: not run", opened.name()));
-    }
     Ok(there.into_iter().map(|target| opened.declared(target)).collect())
+}
+
+/// The targets in the gang scopes that its description names; of others, which are left out, is said that it does not.
+///
+/// # Errors
+/// [`Failure::Usage`] if none is left.
+pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec<Target>, Failure> {
+    let (there, others) = opened.by_scope(targets);
+    for scope in others.iter().filter_map(|target| target.scope()) {
+        output::say(&format!(
+            "the description of {} does not name gang scope {scope}: not run",
+            opened.name()
+        ));
+    }
+    if there.is_empty() {
+        let no_scope =
+            format!("the description of {} names no gang scope of these; pass --scope", opened.name());
+        return Err(Failure::Usage(no_scope));
+    }
+    Ok(there)
 }
 
 /// The targets as the operator declares them that runs in somebody's cluster, and the declaration.

@@ -194,7 +194,10 @@ async fn run_on(
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
         operator_can_be_started(opened, &args.provider)?;
-        plan.targets = operator::targets(opened, plan.targets, args.backend == "all", args.scope.as_deref())?;
+        plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
+        if scope(args).is_none() {
+            plan.targets = operator::in_its_scopes(opened, plan.targets)?;
+        }
     }
     let replaced = match &args.upgrade_from {
         Some(word) => {
@@ -204,8 +207,7 @@ async fn run_on(
         None => None,
     };
     if let Some(Some(replaced)) = &replaced {
-        plan.targets =
-            operator::targets(replaced, plan.targets, args.backend == "all", args.scope.as_deref())?;
+        plan.targets = operator::targets(replaced, plan.targets, args.backend == "all")?;
     }
     let (targets, declared) = operator::existing(args, plan.targets)?;
     plan.targets = targets;

@@ -8,7 +8,7 @@ use crate::components::{Component, PROXY_ANSWER, Toolchain, folder_of_go, to_dow
 use crate::{ClusterError, home, local};
 
 /// Memory that the largest build takes at its peak (linking kube-apiserver, with two compilers beside), and as much as a
-/// run of all schedulers does: three control planes at once, MiB.
+/// run of all schedulers does, MiB.
 const MEMORY_MIB: u64 = 3072;
 /// Disk that a cold build of everything takes, MiB: Go's own caches are on it too, as a rule.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;

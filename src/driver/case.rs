@@ -79,8 +79,8 @@ pub enum Need {
 pub enum Isolation {
     /// Everybody: the case keeps to its own namespace and nodes.
     Shared,
-    /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a second cluster,
-    /// one case at a time, and only where the harness makes clusters of local processes.
+    /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a cluster for such
+    /// cases, one at a time, and only where the harness makes clusters of local processes.
     Dedicated,
     /// Nobody: the case runs exclusively on the shared cluster, without the load of others.
     Exclusive,

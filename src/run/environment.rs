@@ -118,10 +118,8 @@ impl Environment {
         let most = at_first.saturating_mul(MOST_SEATS);
         let mut processors = Processors::default();
         loop {
-            match processors.idle().filter(|_| self.settings.grows) {
-                Some(idle) if idle > IDLE => {
-                    let _ = self.shared.seats.add(most) || self.open_control_plane();
-                }
+            match processors.idle() {
+                Some(idle) if idle > IDLE && !self.shared.seats.add(most) => self.open_control_plane().await,
                 Some(idle) if idle < BUSY => self.shared.seats.remove(at_first),
                 _ => {}
             }
@@ -129,14 +127,27 @@ impl Environment {
         }
     }
 
-    /// Opens another control plane for cases that are alone, if one waits and there is memory for it.
-    fn open_control_plane(&self) -> bool {
-        let is_closed = |slot: &&ClusterSlot| slot.seats.count() == 0;
-        let mut closed = self.alone.values().filter_map(|slots| slots.iter().find(is_closed));
+    /// Brings up another control plane for cases that are alone, if one waits and there is memory for it. One that does not come
+    /// up is not tried again, and no case has to do with it.
+    async fn open_control_plane(&self) {
         let judged = self.settings.dedicated.keys().filter_map(|scheduler| self.alone.get(scheduler));
         let open: u32 = judged.flatten().map(|slot| slot.seats.count()).sum();
         let has_room = available_memory_mib().is_none_or(|free| free > SPARE_MIB);
-        open < MOST_CONTROL_PLANES && has_room && closed.any(|slot| slot.seats.add(1))
+        if open >= MOST_CONTROL_PLANES || !has_room {
+            return;
+        }
+        let is_closed = |slot: &&ClusterSlot| slot.seats.count() == 0;
+        let is_untried = |slot: &&ClusterSlot| slot.test_cluster.get().is_none();
+        let wanted = target::every().find_map(|target| {
+            let mut slots = self.alone.get(&target.scheduler())?.iter();
+            let slot = slots.find(is_closed).filter(is_untried).filter(|slot| slot.seats.is_wanted())?;
+            Some((slot, target))
+        });
+        let Some((slot, target)) = wanted else { return };
+        match self.test_cluster_at(slot, Isolation::Dedicated, target).await {
+            Ok(_) => drop(slot.seats.add(1)),
+            Err(error) => tracing::warn!(%error, "no further control plane came up"),
+        }
     }
 
     /// How many cases might run at a time on the shared cluster so far, at most.
@@ -214,7 +225,7 @@ impl Environment {
         ClusterSpec { watch_cache: false, ..spec }
     }
 
-    /// Ends a cluster of a target's dedicated cases if a part of it died in one of them: the next one gets a fresh
+    /// Ends a cluster of a scheduler's dedicated cases if a part of it died in one of them: the next one gets a fresh
     /// cluster. One that never was whole is not tried again.
     async fn end_if_spent(&self, place: &ClusterSlot, lane: Isolation, target: Target) {
         if lane != Isolation::Dedicated {

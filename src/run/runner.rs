@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -132,10 +133,11 @@ pub async fn hold_all(
     observer: &Arc<dyn Observer>,
     mut results_file: Results<'_>,
 ) -> BTreeMap<Target, Vec<CaseResult>> {
-    // It ends with this function.
     let mut growing = JoinSet::new();
-    let grown = environment.clone();
-    growing.spawn(async move { grown.grow().await });
+    if environment.settings.grows {
+        let environment = environment.clone();
+        growing.spawn(async move { environment.grow().await });
+    }
     let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
     in_order.sort_by_cached_key(|case| {
@@ -154,7 +156,7 @@ pub async fn hold_all(
                 }
                 (target, result)
             };
-            let mut running = running.instrument(span).boxed();
+            let mut running = AssertUnwindSafe(running.instrument(span)).catch_unwind().boxed();
             // It gets in line for its turn here: threads take what is spawned in any order.
             if let Poll::Ready(ended) = poll!(&mut running) {
                 running = future::ready(ended).boxed();
@@ -167,15 +169,18 @@ pub async fn hold_all(
     while let Some(ended) = cases.join_next().await {
         // A judge that panics is a defect of the suite; it must not look like a case that was never there.
         match ended {
-            Ok((target, result)) => {
+            Ok(Ok((target, result))) => {
                 if !never_began(&result) {
                     results_file.case(target, &result).await;
                 }
                 results.entry(target).or_default().push(result);
             }
+            Ok(Err(_)) => tracing::error!("a case broke off: it panicked"),
             Err(error) => tracing::error!(%error, "a case broke off"),
         }
     }
+    // What it has of the environment is given back.
+    growing.shutdown().await;
     plan.fill(&mut results, &Outcome::error("the case broke off; the log says why"));
     results
 }
@@ -513,22 +518,23 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
 mod tests {
     use super::*;
 
-    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> Vec<u32> {
+    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> BTreeMap<Scheduler, u32> {
         let chosen = cases::all().collect();
         let plan =
             Plan { targets: targets.into(), chosen, left_out: Vec::new(), share: None, clauses: Vec::new() };
-        let planes = plan.control_planes(later_life_on);
-        planes.into_values().collect()
+        plan.control_planes(later_life_on)
     }
 
     #[test]
     fn who_has_most_to_run_alone_has_the_further_control_planes() {
         let scopes = [Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
-        assert_eq!(control_planes(&scopes[..1], None), [3]);
-        assert_eq!(control_planes(&scopes, Some(scopes[0])), [3]);
+        let kube = |count| (Scheduler::KUBE, count);
+        assert_eq!(control_planes(&scopes[..1], None), [kube(3)].into());
+        assert_eq!(control_planes(&scopes, Some(scopes[0])), [kube(3)].into());
+        let (volcano, kai) = (Target::VOLCANO.scheduler(), Target::KAI.scheduler());
         let both = control_planes(&[scopes[0], scopes[1], Target::KAI], None);
-        assert_eq!(both.iter().sum::<u32>(), 3, "{both:?}");
-        let three = control_planes(&[scopes[0], Target::VOLCANO, Target::KAI], None);
-        assert_eq!(three.iter().sum::<u32>(), 4, "{three:?}");
+        assert_eq!(both, [kube(2), (kai, 1)].into());
+        let three = control_planes(&[scopes[0], scopes[1], Target::VOLCANO, Target::KAI], Some(scopes[0]));
+        assert_eq!(three, [kube(2), (volcano, 1), (kai, 1)].into());
     }
 }

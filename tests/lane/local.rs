@@ -39,7 +39,7 @@ pub(crate) fn environment(
         scale: 1.0,
         concurrency: 10,
         grows: false,
-        // It has two columns.
+        // Of it there are two columns.
         dedicated: [(Scheduler::KUBE, 2)].into(),
         retries: retries(),
         probe_undeclared: false,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use conformance_contract::metrics::MetricNames;
+use conformance_contract::target::TARGETS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -242,6 +243,14 @@ impl Description {
         }
         if !self.backends.contains_key("default-scheduler") {
             return Err("backends: default-scheduler is missing; every cluster has it".into());
+        }
+        let has_scope = |backend: &str, scope: &str| {
+            TARGETS.iter().any(|target| target.backend() == backend && target.scope() == Some(scope))
+        };
+        for (name, backend) in &self.backends {
+            if let Some(scope) = backend.gang_scopes.iter().find(|scope| !has_scope(name, scope)) {
+                return Err(format!("backends: {name}: there is no gang scope {scope:?}"));
+            }
         }
         if self.cluster_admin && !self.roles.is_empty() {
             return Err("give either roles or clusterAdmin".into());

@@ -287,6 +287,11 @@ async fn who_names_no_gang_scopes_is_judged_on_one() {
     assert_eq!(scopes("gangScopes: [PodGroup, PodGang]").await.0.len(), 3);
     let (its, others) = scopes("gangScopes: [PodGang]").await;
     assert_eq!((its, others), (vec![Target::KUBE_POD_GANG, Target::VOLCANO], vec![Target::KUBE_POD_GROUP]));
+    let (folder, path) = described("");
+    let misspelt = SMALL.replace("default-scheduler: {}", "default-scheduler: {gangScopes: [PodGong]}");
+    put(folder.path(), "mine.yaml", &misspelt);
+    let error = open(&format!("exec:{}", path.display()), None).await.unwrap_err().to_string();
+    assert!(error.ends_with("backends: default-scheduler: there is no gang scope \"PodGong\""), "{error}");
 }
 
 #[tokio::test]

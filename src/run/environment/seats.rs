@@ -19,7 +19,7 @@ struct Counted {
     most: u32,
     /// How many cases wait for one.
     waiting: u32,
-    /// How many cases want or have all of them.
+    /// How many cases want or have all of them: until they are done, however long they wait, none is added or taken away.
     alone: u32,
     /// How many go when who has them is done.
     leaving: u32,
@@ -81,7 +81,8 @@ impl Seats {
         let all = {
             let mut counted = self.counted();
             counted.alone += 1;
-            counted.all - counted.leaving
+            counted.leaving = 0;
+            counted.all
         };
         self.take(all, Some(Alone(self))).await
     }
@@ -103,6 +104,11 @@ impl Seats {
     /// How many there were at most.
     pub(super) fn most(&self) -> u32 {
         self.counted().most
+    }
+
+    /// Whether a case waits for one.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.counted().waiting > 0
     }
 
     /// Adds one if a case waits, up to `most`, and if none has or wants all of them. Says whether it did.
@@ -161,19 +167,40 @@ mod tests {
         assert!(poll!(&mut third).is_pending() && !seats.add(3));
         drop(all);
         assert!(poll!(&mut third).is_ready());
-        drop(third);
-        let mut fourth = Box::pin(seats.all());
-        assert!(poll!(&mut fourth).is_ready(), "who gives up is not alone any more");
-        drop(fourth);
-        seats.remove(1);
-        seats.remove(1);
-        let (first, mut second) = (seats.one().await.unwrap(), Box::pin(seats.one()));
-        assert!(poll!(&mut second).is_ready(), "it goes when somebody is done");
-        drop(second);
-        assert_eq!(seats.count(), 1);
-        let mut third = Box::pin(seats.one());
-        assert!(poll!(&mut third).is_pending());
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_is_not_alone_any_more() {
+        let seats = Seats::new(1);
+        let first = seats.one().await.unwrap();
+        let mut alone = Box::pin(seats.all());
+        assert!(poll!(&mut alone).is_pending());
+        drop(alone);
+        assert!(!seats.is_wanted());
+        let mut second = Box::pin(seats.one());
+        assert!(poll!(&mut second).is_pending() && seats.add(2));
+        assert!(poll!(&mut second).is_ready());
         drop(first);
-        assert!(poll!(&mut third).is_ready());
+    }
+
+    #[tokio::test]
+    async fn seats_go_when_who_has_them_is_done() {
+        let seats = Seats::new(3);
+        let (first, second) = (seats.one().await.unwrap(), seats.one().await.unwrap());
+        let third = seats.one().await.unwrap();
+        (0..3).for_each(|_| seats.remove(1));
+        let mut fourth = Box::pin(seats.one());
+        assert!(poll!(&mut fourth).is_pending());
+        drop(first);
+        assert!((seats.count(), poll!(&mut fourth).is_pending()) == (2, true));
+        assert!(seats.add(3), "the one that was to go next stays");
+        assert_eq!(seats.count(), 2);
+        drop(second);
+        assert!(poll!(&mut fourth).is_ready());
+        seats.remove(1);
+        let mut alone = Box::pin(seats.all());
+        assert!(poll!(&mut alone).is_pending(), "the third is still there");
+        drop(third);
+        assert!(poll!(&mut alone).is_ready());
     }
 }
