@@ -60,7 +60,11 @@ fn of(process: &str) -> Option<Duration> {
 fn in_stat(stat: &str) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(11).map(str::parse::<u64>);
-    let ticks = times.next()?.ok()? + times.next()?.ok()?;
+    in_ticks(times.next()?.ok()? + times.next()?.ok()?)
+}
+
+/// The kernel's ticks, in which `/proc` counts time at work.
+pub(crate) fn in_ticks(ticks: u64) -> Option<Duration> {
     Some(Duration::from_secs(ticks) / u32::try_from(clock_ticks_per_second()).ok()?)
 }
 

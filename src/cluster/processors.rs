@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::param::clock_ticks_per_second;
+use crate::processor_time::in_ticks;
 
 /// Which fields of the first line of `/proc/stat` are time at work: user, nice, system, interrupts, and what a hypervisor took.
 const AT_WORK: [usize; 6] = [0, 1, 2, 5, 6, 7];
@@ -33,12 +33,13 @@ fn idle(at_work: Duration, passed: Duration, processors: usize) -> f64 {
 fn at_work(stat: &str) -> Option<Duration> {
     let all = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = all.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    let at_work = AT_WORK.into_iter().map(|field| ticks.get(field).copied()).sum::<Option<u64>>()?;
-    Some(Duration::from_secs(at_work) / u32::try_from(clock_ticks_per_second()).ok()?)
+    in_ticks(AT_WORK.into_iter().map(|field| ticks.get(field).copied()).sum::<Option<u64>>()?)
 }
 
 #[cfg(test)]
 mod tests {
+    use rustix::param::clock_ticks_per_second;
+
     use super::*;
 
     #[test]
