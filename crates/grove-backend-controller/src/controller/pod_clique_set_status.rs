@@ -164,7 +164,7 @@ fn progress(
     let status = pcs.status.clone().unwrap_or_default();
     let (known, before) = (status.current_generation_hash, status.update_progress);
     let has_changed = known.is_some_and(|known| known != hash);
-    let is_left = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old());
+    let is_left = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old_template());
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
     // What is old while no update is under way begins one: its template changed before the first status was written, or under a
     // strategy that leaves pods alone.
@@ -258,14 +258,15 @@ mod tests {
     use crate::controller::pod_clique_object::template_hash;
     use crate::controller::test_api::World;
 
-    /// The progress in the first status of a PodCliqueSet, whose one pod has the template of that hash.
-    async fn first_progress(set: &PodCliqueSet, hash: &str) -> Value {
+    /// The progress in the first status of a PodCliqueSet, whose one pod has the template of that hash, when its gang is of that
+    /// generation.
+    async fn first_progress(set: &PodCliqueSet, hash: &str, generation: u64) -> Value {
         let mut world = World::new();
         let owned = |name: &str, kind: &str, owner: &str| {
             json!({
                 "metadata": {
                     "name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": {
-                        names::LABEL_PART_OF: "wl", names::LABEL_POD_CLIQUE: "wl-0-a",
+                        names::LABEL_PART_OF: "wl", names::LABEL_POD_CLIQUE: "wl-0-a", names::LABEL_POD_GANG: "wl-0",
                         LABEL_PCS_REPLICA_INDEX: "0", names::LABEL_POD_TEMPLATE_HASH: hash,
                     },
                     "ownerReferences": [{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": owner,
@@ -278,6 +279,10 @@ mod tests {
         world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
         let pod = owned("p", "PodClique", "wl-0-a");
         world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+        let mut gang = owned("wl-0", "PodCliqueSet", "wl");
+        gang["spec"] = json!({"podgroups": []});
+        gang["metadata"]["annotations"] = json!({names::ANNOTATION_GENERATION: generation.to_string()});
+        world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
         reconcile(Arc::new(set.clone()), Arc::clone(&world.context)).await.unwrap();
         let written = world.written();
         let (_, patch) = written.iter().find(|(request, _)| request.ends_with("/wl/status")).unwrap();
@@ -292,12 +297,13 @@ mod tests {
         });
         let mut set: PodCliqueSet = serde_json::from_value(set).unwrap();
         let hash = template_hash(&set, &set.spec.template.cliques[0]);
-        assert_eq!(first_progress(&set, &hash).await, Value::Null, "nothing is old");
-        let progress = first_progress(&set, "of-the-first-template").await;
+        assert_eq!(first_progress(&set, &hash, 0).await, Value::Null, "nothing is old");
+        assert_eq!(first_progress(&set, &hash, 1).await, Value::Null, "a recycle is no update");
+        let progress = first_progress(&set, "of-the-first-template", 0).await;
         assert!(progress["updateStartedAt"].is_string(), "{progress}");
         assert_eq!(progress["currentlyUpdating"][0]["replicaIndex"], 0, "{progress}");
         set.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
-        assert_eq!(first_progress(&set, "of-the-first-template").await, Value::Null, "pods are left alone");
+        assert_eq!(first_progress(&set, "of-the-first-template", 0).await, Value::Null, "pods are left alone");
     }
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {

@@ -123,7 +123,12 @@ impl CliqueView {
     }
 
     pub(super) fn has_old(&self) -> bool {
-        self.has_former || self.pods.iter().any(|pod| self.is_old_pod(pod))
+        self.has_former || self.has_old_template()
+    }
+
+    /// Whether a pod of another template is there that stays unless an update takes it down: one of a former generation goes.
+    fn has_old_template(&self) -> bool {
+        self.pods.iter().any(|pod| self.is_old_pod(pod))
     }
 
     /// Whether it has all its pods, and none of them is old.
@@ -244,7 +249,7 @@ impl GroupView {
     pub(super) fn units(&self) -> Units<i32> {
         let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
             key: i32::try_from(j).unwrap_or(i32::MAX),
-            old: members.iter().any(|member| member.pods.iter().any(|pod| member.is_old_pod(pod))),
+            old: members.iter().any(CliqueView::has_old_template),
             up: *are_all && members.iter().all(CliqueView::is_available),
         };
         Units {
@@ -329,6 +334,11 @@ impl ReplicaView {
     /// Whether some of it is old.
     pub(super) fn has_old(&self) -> bool {
         self.all().any(CliqueView::has_old)
+    }
+
+    /// Whether an update is needed for some of it: a recycle is none.
+    pub(super) fn has_old_template(&self) -> bool {
+        self.all().any(CliqueView::has_old_template)
     }
 
     pub(super) fn standing(&self, pcs: &PodCliqueSet) -> Standing {
