@@ -17,7 +17,7 @@ mod local;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
@@ -88,8 +88,6 @@ fn main() -> std::process::ExitCode {
     trials.sort_by_key(|(length, _)| Reverse(*length));
     let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
-        let _ = runtime.block_on(environment.close());
-    }
+    shared.close(&runtime);
     conclusion.exit_code()
 }

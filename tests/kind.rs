@@ -8,7 +8,7 @@ mod lane;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
@@ -117,8 +117,6 @@ fn main() -> std::process::ExitCode {
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
-        let _ = runtime.block_on(environment.close());
-    }
+    shared.close(&runtime);
     conclusion.exit_code()
 }

@@ -1,7 +1,7 @@
 //! Test programs that hold a selection of cases.
 
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
@@ -53,9 +53,7 @@ pub(crate) fn run(all: Vec<Held>) -> ExitCode {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     for shared in environments {
-        if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
-            let _ = runtime.block_on(environment.close());
-        }
+        shared.close(&runtime);
     }
     conclusion.exit_code()
 }

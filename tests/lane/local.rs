@@ -28,6 +28,9 @@ pub(crate) fn environment(
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
+    // Of kube-scheduler there are two columns.
+    let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { 2 } else { 1 };
+    let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());
     let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
     Ok(Environment::new(Settings {
@@ -38,9 +41,8 @@ pub(crate) fn environment(
         programs: Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance"))),
         scale: 1.0,
         concurrency: 10,
-        grows: false,
-        // Of it there are two columns.
-        dedicated: [(Scheduler::KUBE, 2)].into(),
+        grows: true,
+        dedicated,
         retries: retries(),
         probe_undeclared: false,
         short_limits_count: false,

@@ -2,8 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
@@ -16,6 +16,7 @@ use conformance_run::shrink;
 use conformance_run::verdict::judged_clauses;
 use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 /// Builds are slow enough to be worth a line each.
 pub(crate) struct Lines;
@@ -44,7 +45,45 @@ pub(crate) fn retries() -> u32 {
 }
 
 /// The environment of all cases, created by the first.
-pub(crate) type Shared = OnceLock<Result<Environment, String>>;
+#[derive(Default)]
+pub(crate) struct Shared(OnceLock<Result<Begun, String>>);
+
+struct Begun {
+    environment: Arc<Environment>,
+    growing: Option<JoinHandle<()>>,
+}
+
+impl Shared {
+    fn get(
+        &self,
+        make: impl FnOnce() -> Result<Environment, String>,
+        runtime: &Runtime,
+    ) -> Result<&Environment, String> {
+        let begin = || {
+            let environment = Arc::new(make()?);
+            let grow = |environment: Arc<Environment>| runtime.spawn(async move { environment.grow().await });
+            let growing = environment.settings.grows.then(|| grow(environment.clone()));
+            Ok(Begun { environment, growing })
+        };
+        let begun = self.0.get_or_init(begin).as_ref();
+        begun.map(|begun| &*begun.environment).map_err(String::clone)
+    }
+
+    /// Ends its clusters, once every test has ended.
+    pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
+        let begun = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
+        let Some(Ok(Begun { environment, growing })) = begun else { return };
+        runtime.block_on(async {
+            if let Some(growing) = growing {
+                growing.abort();
+                let _ = growing.await;
+            }
+            if let Some(environment) = Arc::into_inner(environment) {
+                let _ = environment.close().await;
+            }
+        });
+    }
+}
 
 /// Runs a case as a test.
 ///
@@ -60,8 +99,7 @@ pub(crate) fn execute(
     if judged_clauses(case, target).is_empty() {
         return Err(format!("{} judges nothing on {target}", case.id).into());
     }
-    let environment = shared.get_or_init(make);
-    let environment = environment.as_ref().map_err(Failed::from)?;
+    let environment = shared.get(make, runtime)?;
     let result = runtime.block_on(environment.execute(case, target));
     // What was announced as not judged is another test's matter, where there is a KAI.
     let judged: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();

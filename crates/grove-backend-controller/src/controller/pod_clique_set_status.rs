@@ -303,7 +303,8 @@ mod tests {
         assert!(progress["updateStartedAt"].is_string(), "{progress}");
         assert_eq!(progress["currentlyUpdating"][0]["replicaIndex"], 0, "{progress}");
         set.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
-        assert_eq!(first_progress(&set, "of-the-first-template", 0).await, Value::Null, "pods are left alone");
+        let left_alone = first_progress(&set, "of-the-first-template", 0).await;
+        assert_eq!(left_alone, Value::Null);
     }
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {
