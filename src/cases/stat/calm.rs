@@ -1,6 +1,7 @@
 //! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs waits for room, and a scaled gang of 1 for that, while of a gang of 2 that runs
-//! one pod crashes whose termination delay of an hour has just begun: then 10 s in which nothing happens. Then 3 nodes more,
-//! room for all 4 pods; simulated nodes leave their containers unstarted.
+//! one pod crashes whose termination delay of an hour has just begun, and the update of another 2 is stuck, since none of its
+//! new pods fits: then 10 s in which nothing happens. Then 3 nodes more, room for the 4 pods that wait; simulated nodes leave
+//! their containers unstarted.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Need, nodes};
@@ -9,11 +10,15 @@ use conformance_driver::limits::{QUIET, REACTION, SCHEDULING};
 use conformance_driver::pod_health::Containers;
 use conformance_expect::scopes::replicas;
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, MarkName, SharedMark, count};
+use conformance_history::{History, Live, MarkName, Pod, SharedMark, count};
+use conformance_judge::life::health::waits_for_room;
 use conformance_judge::life::reasons::{self, Why};
+use conformance_judge::life::updates::is_of_revision;
 use conformance_judge::life::{conditions, counts, metrics};
 use conformance_judge::{all, finding};
 use serde_json::Value;
+
+use crate::upd::broken_then_repaired::made_to;
 
 /// Mark: from here on there is nothing to do but to wait.
 const WAITING: MarkName = MarkName::of_case("everything waits");
@@ -26,6 +31,7 @@ const TOLD: MarkName = MarkName::of_case("statuses say what is bound");
 
 const WAITS: &str = "waits";
 const RUNS: &str = "runs-out-0-worker";
+const STUCK: &str = "stuck";
 
 /// STAT-02, STAT-08, STAT-09, STAT-11.
 pub(crate) const CASE: Case = Case::new(
@@ -38,13 +44,17 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("runs-out").await?;
-    test.until_converged("runs-out").await?;
+    for set in ["runs-out", STUCK] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
     for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
     test.first_pod_becomes(RUNS, Containers::Crashing).await?;
     test.until_breach_is("True", RUNS).await?;
+    // An operator without updates is not asked about one that is stuck.
+    let is_updated = test.change_templates(STUCK, |clique| made_to("2", 64, clique)).await?;
     // What comes of it for the set, and why the other one waits, is told once.
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
@@ -52,6 +62,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let mut whys = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?)));
         whys.all(|(gang, why)| reasons::is_told(live, &history, gang, &why))
             && live.get("PodCliqueSet", "runs-out").is_some_and(|pcs| pcs["status"]["availableReplicas"] == 0)
+            && (!is_updated || live.pods().any(|pod| waits_for_room(pod) && is_of_revision(pod, "2")))
     })
     .await;
     // A gang that waits is tried again and again, so there is no silence to wait for.
@@ -61,7 +72,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.read_metrics().await?;
     test.nodes_join(1).await?;
     // Not Ready, as nothing starts it.
-    test.until(Awaited::demanded_by("AON-01", "all bound"), SCHEDULING, |live| live.bound() == 6).await?;
+    let waited = ["waits-0-worker", "waits-0-pool-0-helper", "waits-0-pool-1-helper"];
+    let bound = |live: &Live| {
+        let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| waited.contains(&clique));
+        live.pods().filter(its).filter(|pod| pod.node().is_some()).count() == 4
+    };
+    test.until(Awaited::demanded_by("AON-01", "all bound"), SCHEDULING, bound).await?;
     test.mark(BOUND, Value::Null);
     test.caught_up().await?;
     let history = test.history();

@@ -65,6 +65,8 @@ pub struct Faults {
     pub update_shelters: bool,
     /// Every second the conditions of PodCliques are told in other words (STAT-08).
     pub restless_conditions: bool,
+    /// Every second the turn of an update is told to have just begun (STAT-08).
+    pub restless_turns: bool,
     /// A PodGang that was scheduled once is so for good (STAT-07).
     pub scheduled_for_good: bool,
     /// What failed is tried again after the same short pause every time (STAT-10).
@@ -202,6 +204,8 @@ pub enum Fault {
     UpdateShelters,
     /// See [`Faults::restless_conditions`].
     RestlessConditions,
+    /// See [`Faults::restless_turns`].
+    RestlessTurns,
     /// See [`Faults::scheduled_for_good`].
     ScheduledForGood,
     /// See [`Faults::retries_at_once`].
@@ -293,6 +297,7 @@ impl FromStr for Fault {
             "former-pods-hold" => Ok(Self::FormerPodsHold),
             "update-shelters" => Ok(Self::UpdateShelters),
             "restless-conditions" => Ok(Self::RestlessConditions),
+            "restless-turns" => Ok(Self::RestlessTurns),
             "scheduled-for-good" => Ok(Self::ScheduledForGood),
             "retries-at-once" => Ok(Self::RetriesAtOnce),
             "failed-statuses-forgotten" => Ok(Self::FailedStatusesForgotten),
@@ -358,6 +363,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::FormerPodsHold => on.former_pods_hold = true,
                 Fault::UpdateShelters => on.update_shelters = true,
                 Fault::RestlessConditions => on.restless_conditions = true,
+                Fault::RestlessTurns => on.restless_turns = true,
                 Fault::ScheduledForGood => on.scheduled_for_good = true,
                 Fault::RetriesAtOnce => on.retries_at_once = true,
                 Fault::FailedStatusesForgotten => on.failed_statuses_forgotten = true,

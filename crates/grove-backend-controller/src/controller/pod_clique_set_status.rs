@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_REPLICA_INDEX};
 use grove_api::{
@@ -74,6 +75,9 @@ pub(super) async fn reconcile(
         if ended(&status).is_some_and(|update| ended(&before) != Some(update)) {
             context.metrics.updated(&pcs.namespace().unwrap_or_default());
         }
+    }
+    if context.faults.restless_turns {
+        return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(Action::await_change())
 }
@@ -197,6 +201,9 @@ fn progress(
                 update_ended_at: None,
             };
             progress.currently_updating = next.map(begun).into_iter().collect();
+        }
+        if faults.restless_turns {
+            progress.currently_updating.iter_mut().for_each(|turn| turn.update_started_at = Some(Time(now)));
         }
         if standings.iter().all(|standing| *standing == Standing::Settled) {
             progress.update_ended_at = Some(Time(now));
