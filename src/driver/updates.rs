@@ -63,3 +63,9 @@ pub fn set_revision(clique: &mut Value, revision: &str) {
         container["env"] = json!([{"name": REVISION, "value": revision}]);
     }
 }
+
+/// The same, and gives each pod so many GPUs.
+pub fn resize(clique: &mut Value, revision: &str, gpus: u32) {
+    set_revision(clique, revision);
+    clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);
+}

@@ -8,6 +8,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{QUIET, REACTION, SCHEDULING};
 use conformance_driver::pod_health::Containers;
+use conformance_driver::updates::resize;
 use conformance_expect::scopes::replicas;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live, MarkName, Pod, SharedMark, count};
@@ -17,8 +18,6 @@ use conformance_judge::life::updates::is_of_revision;
 use conformance_judge::life::{conditions, counts, metrics};
 use conformance_judge::{all, finding};
 use serde_json::Value;
-
-use crate::upd::broken_then_repaired::made_to;
 
 /// Mark: from here on there is nothing to do but to wait.
 const WAITING: MarkName = MarkName::of_case("everything waits");
@@ -54,7 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.first_pod_becomes(RUNS, Containers::Crashing).await?;
     test.until_breach_is("True", RUNS).await?;
     // An operator without updates is not asked about one that is stuck.
-    let is_updated = test.change_templates(STUCK, |clique| made_to("2", 64, clique)).await?;
+    let is_updated = test.change_templates(STUCK, |clique| resize(clique, "2", 64)).await?;
     // What comes of it for the set, and why the other one waits, is told once.
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();

@@ -8,6 +8,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
+use conformance_driver::updates::resize;
 use conformance_expect::scaling;
 use conformance_history::History;
 use conformance_judge::finding;
@@ -17,7 +18,6 @@ use conformance_judge::life::{counts, observed};
 use serde_json::Value;
 
 use super::rests::{self, at_every_rest};
-use crate::upd::broken_then_repaired::made_to;
 
 const SET: &str = "census";
 const ROUTER: &str = "census-0-router";
@@ -99,7 +99,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let router_is = |revision, gpus| {
         move |clique: &mut Value| {
             if clique["name"] == "router" {
-                made_to(revision, gpus, clique);
+                resize(clique, revision, gpus);
             }
         }
     };

@@ -7,13 +7,13 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
-use conformance_driver::updates::set_revision;
+use conformance_driver::updates::resize;
 use conformance_expect::scaling;
 use conformance_history::{History, Live, MarkName, Pod, SharedMark};
 use conformance_judge::life::health::waits_for_room;
 use conformance_judge::life::{scaled, updates};
 use conformance_judge::{all, cleanup, finding};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Mark: an update that began later is over.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
-    if !test.change_templates(SET, |clique| made_to("2", 64, clique)).await? {
+    if !test.change_templates(SET, |clique| resize(clique, "2", 64)).await? {
         return Ok(());
     }
     let waits = |live: &Live, clique: &str| {
@@ -57,16 +57,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gone = scaling::lost(&test.history(), SET);
     test.until_gone(&gone).await.map_err(|stop| stop.owed_by("UPD-14"))?;
     test.mark(SCALED_IN, Value::Null);
-    test.change_templates(SET, |clique| made_to("1", 1, clique)).await?;
+    test.change_templates(SET, |clique| resize(clique, "1", 1)).await?;
     test.until_updated(SET, "UPD-12").await?;
     test.mark(REPAIRED, Value::Null);
     Ok(())
-}
-
-/// Another template: of that revision, its pods of so many GPUs.
-pub(crate) fn made_to(revision: &str, gpus: u32, clique: &mut Value) {
-    set_revision(clique, revision);
-    clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);
 }
 
 fn judge(history: &History) -> Vec<Finding> {

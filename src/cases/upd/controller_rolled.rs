@@ -7,13 +7,12 @@ use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::limits;
+use conformance_driver::updates::resize;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::health::waits_for_room;
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding, kubelets, leadership};
 use serde_json::Value;
-
-use super::broken_then_repaired::made_to;
 
 const ROLL: MarkName = MarkName::of_case("controller rolled");
 const JOIN: MarkName = MarkName::of_case("node joins");
@@ -42,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
-    if !test.change_templates(SET, |clique| made_to("2", 1, clique)).await? {
+    if !test.change_templates(SET, |clique| resize(clique, "2", 1)).await? {
         return Ok(());
     }
     let waiting = Awaited::demanded_by("UPD-02", "the second replica in its turn");

@@ -7,13 +7,12 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
+use conformance_driver::updates::resize;
 use conformance_history::{History, MarkName, Pod};
 use conformance_judge::life::health::{is_bound, waits_for_room};
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
-
-use super::broken_then_repaired::made_to;
 
 /// Mark: what was lost is bound again, after the first change and after the second.
 const RESTORED: [MarkName; 2] = [
@@ -42,14 +41,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     for (revision, restored) in ["2", "3"].into_iter().zip(RESTORED) {
-        if !test.change_templates(SET, |clique| made_to(revision, 64, clique)).await? {
+        if !test.change_templates(SET, |clique| resize(clique, revision, 64)).await? {
             return Ok(());
         }
         until_stuck(test, revision).await?;
         lose_and_restore(test).await?;
         test.mark(restored, Value::Null);
     }
-    test.change_templates(SET, |clique| made_to("4", 1, clique)).await?;
+    test.change_templates(SET, |clique| resize(clique, "4", 1)).await?;
     test.until_updated(SET, "UPD-12").await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
