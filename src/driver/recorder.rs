@@ -11,6 +11,7 @@ mod tests;
 mod watching;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use conformance_cluster::ClusterError;
@@ -19,8 +20,9 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_history::{Entry, Header, History, KINDS, Kind, Live, Mark, MarkName, revision};
 use kube::Client;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use self::health::Health;
 pub use self::health::RecorderError;
@@ -35,6 +37,8 @@ const LIST_AGAIN: usize = 3;
 pub struct Recorder {
     client: Client,
     kinds: Vec<Kind>,
+    /// Of each kind: tells its watch that it is silent.
+    silent: Vec<Arc<Notify>>,
     logs: Logs,
     health: Health,
     _tasks: JoinSet<()>,
@@ -110,11 +114,12 @@ impl Recorder {
         let (logs, health) = (Logs::new(), Health::new(&kinds));
         let mut tasks = JoinSet::new();
         let watching = Watching { client: client.clone(), logs: logs.clone(), health: health.clone() };
-        for kind in kinds.iter().copied() {
-            tasks.spawn(watching.clone().follow(kind));
+        let silent: Vec<Arc<Notify>> = kinds.iter().map(|_| Arc::default()).collect();
+        for (kind, silent) in kinds.iter().zip(&silent) {
+            tasks.spawn(watching.clone().follow(*kind, silent.clone()));
         }
         health.begun(limit).await?;
-        Ok(Self { client, kinds, logs, health, _tasks: tasks })
+        Ok(Self { client, kinds, silent, logs, health, _tasks: tasks })
     }
 
     /// The client that watches.
@@ -189,19 +194,25 @@ impl Recorder {
 
     /// Waits until everything that has happened in the namespace by now has been recorded: lists each kind, and waits
     /// until its watch is as far as the list is, or has told of all that the list shows and of the end of all that it
-    /// does not show.
+    /// does not show. A watch that is behind for a quarter of the limit begins again where it was.
     ///
     /// # Errors
     /// [`Unsettled`].
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "anything: the lists were not answered".to_owned();
-        let settled = tokio::time::timeout(limit, self.settled(namespace, &mut what)).await;
+        let settled = tokio::time::timeout(limit, self.settled(namespace, limit / 4, &mut what)).await;
         settled.unwrap_or_else(|_| {
             Err(Unsettled::Behind { what, seconds: limit.as_secs(), trouble: self.failure() })
         })
     }
 
-    async fn settled(&self, namespace: &str, lacks: &mut String) -> Result<(), Unsettled> {
+    async fn settled(
+        &self,
+        namespace: &str,
+        patience: Duration,
+        lacks: &mut String,
+    ) -> Result<(), Unsettled> {
+        let mut patience = Some(Instant::now() + patience);
         let mut moved = self.logs.moved();
         let kinds = self.kinds.iter().filter(|kind| kind.namespaced && kind.name != "Event");
         let lists = kinds.map(|kind| async {
@@ -239,7 +250,16 @@ impl Recorder {
                 return Ok(());
             }
             // The recorder, which holds the other end, is still there.
-            let _ = moved.changed().await;
+            let Some(until) = patience else {
+                let _ = moved.changed().await;
+                continue;
+            };
+            if tokio::time::timeout_at(until, moved.changed()).await.is_err() {
+                patience = None;
+                let is_behind = |kind: &Kind| listed.iter().any(|list| list.kind == kind.name);
+                let behind = self.kinds.iter().zip(&self.silent).filter(|(kind, _)| is_behind(kind));
+                behind.for_each(|(_, silent)| silent.notify_one());
+            }
         }
     }
 }

@@ -8,9 +8,9 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pod_health::{Containers, uncordoned};
-use conformance_history::{History, MarkName};
-use conformance_judge::finding;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::life::termination;
+use conformance_judge::{finding, premise};
 use serde_json::Value;
 
 use super::{DELAY, replica};
@@ -59,6 +59,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TERM-03", || {
         let (sturdy, mended) = (replica(history, "sturdy", 0)?, replica(history, "mended", 0)?);
+        let held = history.upto(history.waited_for(SharedMark::Converged)?);
+        for replica in [&sturdy, &mended] {
+            premise("TERM-05", termination::times(&held, replica, &replica.scope(), 0))?;
+        }
         let for_good = history.waited_for(FOR_GOOD)?;
         termination::times(&history.upto(for_good), &mended, &mended.scope(), 0)?;
         let waited = history.waited_for(WAITED)?;

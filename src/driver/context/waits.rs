@@ -65,7 +65,8 @@ impl TestContext {
                 }
             }
         };
-        if self.within(limit, wait).await.is_some() {
+        let is_in_time = self.within(limit, wait).await.is_some();
+        if is_in_time || self.holds_after_all(namespace, &holds).await {
             tracing::debug!(
                 case = self.case.id,
                 condition = &*awaited.condition,
@@ -75,6 +76,15 @@ impl TestContext {
             return Ok(());
         }
         Err(self.ran_out(awaited, limit, begin).await)
+    }
+
+    /// Whether it holds once all that the API server shows has been recorded: a watch may have been silent.
+    async fn holds_after_all(&self, namespace: &str, holds: impl Fn(&Live) -> bool) -> bool {
+        let recorder = &self.test_cluster.recorder;
+        let is_followed = !namespace.is_empty();
+        is_followed
+            && recorder.settle(namespace, self.length(limits::SETTLE)).await.is_ok()
+            && recorder.look(namespace, holds)
     }
 
     /// Lets controllers finish what they have left to do: until `done`, or until nothing has been written for a while. One

@@ -14,8 +14,10 @@ use conformance_history::What;
 
 use super::*;
 
-/// One answer: its code and body. A watch that has no answer left stays open.
+/// One answer: its code and body. A watch that has no answer left stays open, and so does one whose answer is [`SILENCE`].
 type Answer = (u16, String);
+
+const SILENCE: u16 = 0;
 
 /// Answers by plural, to lists and to watches, one after the other; the last list stays.
 #[derive(Default)]
@@ -57,7 +59,7 @@ impl Server {
         }
         // The first one of each kind is taken, as a real one is, and ends.
         let plural = self.watches.entry(KINDS.iter().find(|kind| kind.plural == plural)?.plural);
-        next(Some(plural.or_insert_with(|| vec![told(&[])])), false)
+        next(Some(plural.or_insert_with(|| vec![told(&[])])), false).filter(|(code, _)| *code != SILENCE)
     }
 
     fn start(self) -> (Client, Arc<Mutex<Self>>) {
@@ -223,6 +225,15 @@ async fn why_a_log_is_not_whole(#[case] lists: Vec<Answer>, #[case] reason: Opti
             assert!(settled.as_ref().is_err_and(|error| error.starts_with(reason)), "{settled:?}")
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_silent_about_what_a_list_shows_begins_again() {
+    let watches = vec![told(&[]), (SILENCE, String::new()), told(&[("ADDED", pod("p", 7))])];
+    let lists = vec![listed(1, &[]), listed(9, &[pod("p", 7)])];
+    let (recorder, _tracked) = recorder(Server::default().list("pods", lists).watch("pods", watches)).await;
+    recorder.settle("ns", LIMIT).await.unwrap();
+    assert_eq!(lines(&recorder), ["Added p"], "and no gap, as it goes on where it was");
 }
 
 #[tokio::test(start_paused = true)]

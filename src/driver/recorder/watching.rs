@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use conformance_history::{Change, Kind};
@@ -11,6 +12,7 @@ use futures::TryStreamExt;
 use kube::Client;
 use kube::core::WatchEvent;
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::health::Health;
@@ -35,21 +37,22 @@ pub(super) struct Watching {
 
 /// How to go on after a watch has ended.
 enum Resume {
-    /// From here.
-    At(String),
-    /// From here, after a pause: the API server did not answer, this many times in a row.
-    Retry(String, u32),
+    /// From where it was.
+    AtOnce,
+    /// From there, after a pause: the API server did not answer, this many times in a row.
+    Retry(u32),
     /// By listing again: what lies between is lost.
     Relist(String),
 }
 
 impl Watching {
-    /// Lists and watches a kind for ever.
-    pub(super) async fn follow(self, kind: Kind) {
+    /// Lists and watches a kind for ever. The watch begins again where it was when `silent` tells: a connection may stay open
+    /// on which nothing is told any more, as was seen of PodCliques on a control plane that had just started.
+    pub(super) async fn follow(self, kind: Kind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
         loop {
-            let version = match from.take() {
+            let mut version = match from.take() {
                 Some(version) => version,
                 None => match timeout(LIST, list(&self.client, &kind, None)).await {
                     Ok(Ok((version, items))) => {
@@ -73,9 +76,16 @@ impl Watching {
                     }
                 },
             };
-            match self.watch_from(&kind, version).await {
-                Resume::At(version) => from = Some(version),
-                Resume::Retry(version, failures) => {
+            let resume = tokio::select! {
+                resume = self.watch_from(&kind, &mut version) => resume,
+                () = silent.notified() => {
+                    tracing::warn!(kind = kind.name, "the watch is silent about what a list shows, and begins again");
+                    Resume::AtOnce
+                }
+            };
+            match resume {
+                Resume::AtOnce => from = Some(version),
+                Resume::Retry(failures) => {
                     from = Some(version);
                     pause(failures).await;
                 }
@@ -87,7 +97,8 @@ impl Watching {
         }
     }
 
-    async fn watch_from(&self, kind: &Kind, mut version: String) -> Resume {
+    /// Watches from a version on, which is then the last one that was told of.
+    async fn watch_from(&self, kind: &Kind, version: &mut String) -> Resume {
         let path = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}",
             kind.path(None)
@@ -104,9 +115,9 @@ impl Watching {
             // The kind is not served any more; its objects went before it did.
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.health.is_well(kind, true);
-                return Resume::Retry(version, 0);
+                return Resume::Retry(0);
             }
-            Err(error) => return Resume::Retry(version, self.health.failed(kind, "watch", &error)),
+            Err(error) => return Resume::Retry(self.health.failed(kind, "watch", &error)),
         };
         self.health.is_well(kind, true);
         loop {
@@ -115,24 +126,21 @@ impl Watching {
                 Ok(Some(WatchEvent::Modified(object))) => (Change::Modified, object),
                 Ok(Some(WatchEvent::Deleted(object))) => (Change::Deleted, object),
                 Ok(Some(WatchEvent::Bookmark(bookmark))) => {
-                    version = bookmark.metadata.resource_version;
-                    self.logs.reached(kind.name, &version);
+                    *version = bookmark.metadata.resource_version;
+                    self.logs.reached(kind.name, version);
                     continue;
                 }
                 Ok(Some(WatchEvent::Error(status))) if status.code == 410 => {
                     return Resume::Relist(status.message.clone());
                 }
                 Ok(Some(WatchEvent::Error(status))) => {
-                    return Resume::Retry(
-                        version,
-                        self.health.failed(kind, "watch", &kube::Error::Api(status)),
-                    );
+                    return Resume::Retry(self.health.failed(kind, "watch", &kube::Error::Api(status)));
                 }
-                Err(error) => return Resume::Retry(version, self.health.failed(kind, "watch", &error)),
-                Ok(None) => return Resume::At(version),
+                Err(error) => return Resume::Retry(self.health.failed(kind, "watch", &error)),
+                Ok(None) => return Resume::AtOnce,
             };
             if let Some(at) = object["metadata"]["resourceVersion"].as_str() {
-                version = at.to_owned();
+                *version = at.to_owned();
             }
             self.logs.record(kind.name, change, named(object, kind));
         }

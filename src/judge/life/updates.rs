@@ -573,8 +573,11 @@ pub fn pods_through(live: &Live, set: &str) -> Ruling {
 /// The update is over, and the statuses say so: hashes too, which are others than before (UPD-02).
 ///
 /// # Errors
-/// What it lacks.
+/// What it lacks; [`Broken::NotReached`] if templates never changed, as where the case stopped before.
 pub fn ended(history: &History, set: &str) -> Ruling {
+    if first_change(history, set).is_none() {
+        return Err(Broken::NotReached(format!("the templates of {set} never changed")));
+    }
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
     let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].as_str().map(str::to_owned);

@@ -202,6 +202,8 @@ fn an_end_that_is_one() {
     let mut same = over(1);
     same["currentGenerationHash"] = json!("1");
     assert!(message(ended(&all_replaced().modified(pcs(1, "2", same)).end(), "w")).contains("is as it was"));
+    let crashed = Story::flat().added(pcs(1, "1", over(1))).added(pod("0a0", "1", false)).end();
+    assert!(matches!(ended(&crashed, "w"), Err(Broken::NotReached(_))), "no update began");
 }
 
 #[test]
