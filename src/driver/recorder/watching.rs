@@ -79,7 +79,7 @@ impl Watching {
             let resume = tokio::select! {
                 resume = self.watch_from(&kind, &mut version) => resume,
                 () = silent.notified() => {
-                    tracing::warn!(kind = kind.name, "the watch is silent about what a list shows, and begins again");
+                    tracing::info!(kind = kind.name, "the watch is silent about what a list shows, and begins again");
                     Resume::AtOnce
                 }
             };
