@@ -35,6 +35,7 @@ use conformance_contract::target::{self, Target};
 use conformance_driver::case::Isolation;
 use conformance_driver::rights;
 use conformance_driver::test_cluster::TestCluster;
+use tokio::task::JoinSet;
 
 use crate::interruption::Interruption;
 
@@ -111,9 +112,20 @@ impl Environment {
         &self.interruption
     }
 
+    /// Lets more cases run while processors are idle, where the settings say so, until what is returned is shut down or gone.
+    /// To be called within a runtime.
+    pub fn growing(self: &Arc<Self>) -> JoinSet<()> {
+        let mut growing = JoinSet::new();
+        if self.settings.grows {
+            let environment = self.clone();
+            growing.spawn(async move { environment.grow().await });
+        }
+        growing
+    }
+
     /// Lets one more case run whenever processors are idle, and one less when they are not: the cases that run wait, as on an
     /// operator that breaks many clauses, or there are more processors than two. Never returns.
-    pub async fn grow(&self) {
+    async fn grow(&self) {
         let at_first = u32::try_from(self.settings.concurrency).unwrap_or(u32::MAX);
         let most = at_first.saturating_mul(MOST_SEATS);
         let mut processors = Processors::default();

@@ -133,11 +133,7 @@ pub async fn hold_all(
     observer: &Arc<dyn Observer>,
     mut results_file: Results<'_>,
 ) -> BTreeMap<Target, Vec<CaseResult>> {
-    let mut growing = JoinSet::new();
-    if environment.settings.grows {
-        let environment = environment.clone();
-        growing.spawn(async move { environment.grow().await });
-    }
+    let mut growing = environment.growing();
     let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
     in_order.sort_by_cached_key(|case| {

@@ -16,7 +16,7 @@ use conformance_run::shrink;
 use conformance_run::verdict::judged_clauses;
 use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// Builds are slow enough to be worth a line each.
 pub(crate) struct Lines;
@@ -50,7 +50,7 @@ pub(crate) struct Shared(OnceLock<Result<Begun, String>>);
 
 struct Begun {
     environment: Arc<Environment>,
-    growing: Option<JoinHandle<()>>,
+    growing: JoinSet<()>,
 }
 
 impl Shared {
@@ -61,9 +61,8 @@ impl Shared {
     ) -> Result<&Environment, String> {
         let begin = || {
             let environment = Arc::new(make()?);
-            let grow = |environment: Arc<Environment>| runtime.spawn(async move { environment.grow().await });
-            let growing = environment.settings.grows.then(|| grow(environment.clone()));
-            Ok(Begun { environment, growing })
+            let _within = runtime.enter();
+            Ok(Begun { growing: environment.growing(), environment })
         };
         let begun = self.0.get_or_init(begin).as_ref();
         begun.map(|begun| &*begun.environment).map_err(String::clone)
@@ -72,12 +71,9 @@ impl Shared {
     /// Ends its clusters, once every test has ended.
     pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
         let begun = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
-        let Some(Ok(Begun { environment, growing })) = begun else { return };
+        let Some(Ok(Begun { environment, mut growing })) = begun else { return };
         runtime.block_on(async {
-            if let Some(growing) = growing {
-                growing.abort();
-                let _ = growing.await;
-            }
+            growing.shutdown().await;
             if let Some(environment) = Arc::into_inner(environment) {
                 let _ = environment.close().await;
             }

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::{Awaited, Stop, TestContext, Waited};
 use crate::diagnostics;
 use crate::limits::{self, Limit};
+use crate::recorder::Unsettled;
 
 impl TestContext {
     /// Waits until a condition holds of the namespace, by watching.
@@ -80,11 +81,10 @@ impl TestContext {
 
     /// Whether it holds once all that the API server shows has been recorded: a watch may have been silent.
     async fn holds_after_all(&self, namespace: &str, holds: impl Fn(&Live) -> bool) -> bool {
-        let recorder = &self.test_cluster.recorder;
         let is_followed = !namespace.is_empty();
         is_followed
-            && recorder.settle(namespace, self.length(limits::SETTLE)).await.is_ok()
-            && recorder.look(namespace, holds)
+            && self.settled_in(namespace).await.is_ok()
+            && self.test_cluster.recorder.look(namespace, holds)
     }
 
     /// Lets controllers finish what they have left to do: until `done`, or until nothing has been written for a while. One
@@ -103,8 +103,12 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Cluster`] if a watch does not get there.
     pub async fn caught_up(&self) -> Result<(), Stop> {
-        let settled = self.test_cluster.recorder.settle(&self.namespace, self.length(limits::SETTLE)).await;
+        let settled = self.settled_in(&self.namespace).await;
         Ok(settled.map_err(conformance_cluster::ClusterError::from)?)
+    }
+
+    async fn settled_in(&self, namespace: &str) -> Result<(), Unsettled> {
+        self.test_cluster.recorder.settle(namespace, self.length(limits::SETTLE)).await
     }
 
     /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.

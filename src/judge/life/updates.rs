@@ -575,22 +575,21 @@ pub fn pods_through(live: &Live, set: &str) -> Ruling {
 /// # Errors
 /// What it lacks; [`Broken::NotReached`] if templates never changed, as where the case stopped before.
 pub fn ended(history: &History, set: &str) -> Ruling {
-    if first_change(history, set).is_none() {
-        return Err(Broken::NotReached(format!("the templates of {set} never changed")));
-    }
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
     let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].as_str().map(str::to_owned);
+    let mut before: Option<Version<'_>> = None;
+    let mut before_change = None;
+    for version in history.named("PodCliqueSet", set) {
+        let is_changed = |before: &Version<'_>| templates(before.object) != templates(version.object);
+        before_change = before.filter(is_changed).or(before_change);
+        before = Some(version);
+    }
+    let Some(before_change) = before_change else {
+        return Err(Broken::NotReached(format!("the templates of {set} never changed")));
+    };
     let lack = lacks(&live, set).or_else(|| {
-        let mut before: Option<Version<'_>> = None;
-        let mut hashes = Vec::new();
-        for version in history.named("PodCliqueSet", set) {
-            let is_changed =
-                before.is_some_and(|before| templates(before.object) != templates(version.object));
-            hashes.extend(before.filter(|_| is_changed).map(|before| hash(before.object)));
-            before = Some(version);
-        }
-        let stale = hash(end).is_none() || hashes.last() == Some(&hash(end));
+        let stale = hash(end).is_none() || hash(before_change.object) == hash(end);
         stale.then(|| "currentGenerationHash is as it was".to_owned())
     });
     let of_cliques = live.of("PodClique").filter(|found| found["metadata"]["labels"][names::PART_OF] == set);

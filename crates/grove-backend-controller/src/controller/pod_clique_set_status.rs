@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(progress["currentlyUpdating"][0]["replicaIndex"], 0, "{progress}");
         set.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
         let left_alone = first_progress(&set, "of-the-first-template", 0).await;
-        assert_eq!(left_alone, Value::Null);
+        assert_eq!(left_alone, Value::Null, "pods are left alone");
     }
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {
