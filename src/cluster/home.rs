@@ -214,6 +214,38 @@ pub fn clusters() -> Result<Vec<Found>, ClusterError> {
     Ok(found)
 }
 
+/// The folder of a cluster that is being made. It goes when this is dropped, as with a future that nobody waits for any longer;
+/// whoever drops it has dropped the cluster's processes before.
+#[derive(Debug)]
+pub struct HalfMade(Option<PathBuf>);
+
+impl HalfMade {
+    /// The folder of the cluster of that name, made or not yet.
+    pub fn new(name: &str) -> Self {
+        Self(Some(cluster(name)))
+    }
+
+    /// The cluster has come up and is somebody's, or has failed and its logs are of use: the folder stays.
+    pub fn stays(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for HalfMade {
+    fn drop(&mut self) {
+        /// Processes that were killed a moment ago may still be writing.
+        const ATTEMPTS: usize = 20;
+        let Some(path) = &self.0 else { return };
+        for _ in 0..ATTEMPTS {
+            if std::fs::remove_dir_all(path).is_ok() || !path.exists() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        tracing::warn!(path = %path.display(), "the folder of a cluster that was not finished is left");
+    }
+}
+
 /// Removes the folders of clusters that no process holds any more; their names.
 ///
 /// # Errors
@@ -230,4 +262,25 @@ pub fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
         }
     }
     Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_the_cluster_that_nobody_waits_for() {
+        let state = tempfile::tempdir().unwrap();
+        let making = |name: &str| {
+            let path = state.path().join(name);
+            write(&path.join("logs/etcd.log"), "begun").unwrap();
+            (HalfMade(Some(path.clone())), path)
+        };
+        let (dropped, path) = making("dropped");
+        drop(dropped);
+        assert!(!path.exists());
+        let (finished, path) = making("finished");
+        finished.stays();
+        assert!(path.join("logs/etcd.log").exists());
+    }
 }

@@ -23,6 +23,7 @@ pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
 use conformance_cluster::access::Access;
 use conformance_cluster::existing::{Connection, ExistingCluster};
+use conformance_cluster::home::HalfMade;
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::{ClusterSpec, LocalCluster};
 use conformance_cluster::node_pools::CANARY_NODE;
@@ -262,8 +263,15 @@ impl Environment {
         // An operator's profiles are those of its description.
         let configured_by_others = spec.operator.is_some();
         let programs = self.settings.programs.clone();
-        let cluster = LocalCluster::start(&format!("{run}-{name}"), spec, programs).await?;
-        let test_cluster = TestCluster::prepare(Arc::new(cluster), &schedulers, run).await?;
+        let name = format!("{run}-{name}");
+        let half_made = HalfMade::new(&name);
+        let making = async {
+            let cluster = LocalCluster::start(&name, spec, programs).await?;
+            TestCluster::prepare(Arc::new(cluster), &schedulers, run).await
+        };
+        let made = making.await;
+        half_made.stays();
+        let test_cluster = made?;
         Ok(TestCluster {
             configured_by_others,
             short_limits_count: self.settings.short_limits_count,
