@@ -1,6 +1,6 @@
 //! What pods looked like when they were created.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
@@ -8,7 +8,7 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
-use conformance_history::{History, Pod, Version};
+use conformance_history::{Change, History, Pod, Version, controller};
 
 use super::{Shown, none, violation};
 
@@ -126,21 +126,36 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
         .then(|| format!("label {} {} instead of {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
+/// The pods that were created when their PodClique was gone already: whoever created them could not know, the garbage collector
+/// takes them, and they are no pods of a PodClique that has the name since.
+fn created_too_late(history: &History) -> BTreeSet<&str> {
+    let gone: BTreeMap<_, _> = history
+        .of("PodClique")
+        .filter(|version| version.change == Change::Deleted)
+        .map(|version| (version.uid(), version.revision()))
+        .collect();
+    let came_late = |version: &Version<'_>| {
+        let clique = controller(version.object).and_then(|owner| owner["uid"].as_str());
+        clique.and_then(|clique| gone.get(clique)).is_some_and(|gone| *gone < version.revision())
+    };
+    created(history).filter(came_late).map(|version| version.uid()).collect()
+}
+
 /// No two pods of a PodClique that are there at the same time have the same index (GANG-05: hostnames come from it). One that
 /// is going or has ended has given its index up.
 ///
 /// # Errors
 /// A violation per pair.
 pub fn indexes_are_unique(history: &History) -> Ruling {
-    let mut held: std::collections::BTreeMap<(&str, &str), Version<'_>> = std::collections::BTreeMap::new();
+    let too_late = created_too_late(history);
+    let mut held: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut blamed = BTreeSet::new();
     let mut violations = Vec::new();
-    for version in history.pods() {
+    for version in history.pods().filter(|version| !too_late.contains(version.uid())) {
         let pod = version.pod();
         let (Some(clique), Some(index)) = (pod.pod_clique(), pod.label(names::POD_INDEX)) else { continue };
         let has_ended = ["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase);
-        let leaves =
-            version.change == conformance_history::Change::Deleted || pod.is_terminating() || has_ended;
+        let leaves = version.change == Change::Deleted || pod.is_terminating() || has_ended;
         match held.get(&(clique, index)) {
             Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
             Some(holder)
@@ -293,5 +308,23 @@ mod tests {
         assert!(indexes_are_unique(&replaced.end()).is_ok());
         let doubled = Story::flat().added(named("x")).added(named("y"));
         assert!(indexes_are_unique(&doubled.end()).is_err());
+    }
+
+    #[test]
+    fn a_pod_that_was_created_for_a_gone_clique_is_in_nobodys_way() {
+        let clique = json!({"kind": "PodClique", "metadata": {"name": "w-0-a", "uid": "before"}});
+        let of = |name: &str, clique: &str| {
+            let mut pod = standalone("0", None);
+            pod["metadata"]["name"] = json!(name);
+            pod["metadata"]["ownerReferences"] = json!([{"uid": clique, "controller": true}]);
+            pod
+        };
+        let (old, new) = (of("x", "before"), of("y", "since"));
+        let begun = Story::flat().added(clique.clone());
+        let gone = |story: Story| story.deleted(clique.clone());
+        let unique = |story: Story| indexes_are_unique(&story.end()).is_ok();
+        assert!(unique(gone(begun.clone()).added(old.clone()).added(new.clone())));
+        assert!(unique(gone(begun.clone()).added(new.clone()).added(old.clone())));
+        assert!(!unique(gone(begun.added(old)).added(new)), "one that was there has to go first");
     }
 }

@@ -19,6 +19,7 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{ReportedVersion, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_driver::case::{Case, Isolation};
+use conformance_driver::limits;
 use conformance_report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, ProfileReport,
     Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, Timings, UnsupportedFeature,
@@ -29,6 +30,7 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::deviations;
 use super::verdict::not_held;
 use crate::environment::{Environment, Origin, is_anothers_turn};
 
@@ -85,7 +87,7 @@ impl Plan {
                 move |case: &Case| later_life_on.is_none_or(|on| !is_anothers_turn(case, target, on));
             let alone = self.chosen.iter().filter(|case| case.isolation == Isolation::Dedicated);
             let its = alone.filter(move |case| case.is_for(target) && is_its_turn(case));
-            its.map(|case| cases::usual_length(case.id))
+            its.map(move |case| usual_length(case, target))
         };
         let lengths = |scheduler: Scheduler| -> Vec<Duration> {
             let its = self.targets.iter().filter(|target| target.scheduler() == scheduler);
@@ -104,6 +106,22 @@ impl Plan {
         planes
     }
 
+    /// Every case on every target, in the order in which they begin. Cases that are alone are first: they are one behind the
+    /// other, and the rest fills the time beside them. Of both the longest are, so that a run does not end with one of them and
+    /// idle processors.
+    fn in_order(&self) -> Vec<(&'static Case, Target)> {
+        let held_on = |case: &&'static Case| {
+            let (case, targets) = (*case, self.targets.iter().copied());
+            targets.filter(|target| case.is_for(*target)).map(|target| (case, target)).collect::<Vec<_>>()
+        };
+        let mut in_order: Vec<_> = self.chosen.iter().flat_map(held_on).collect();
+        in_order.sort_by_cached_key(|(case, target)| {
+            let is_alone = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
+            (!is_alone, Reverse(usual_length(case, *target)))
+        });
+        in_order
+    }
+
     /// Every case that is not run, with the reason.
     fn not_held(&self) -> impl Iterator<Item = (&'static Case, Outcome)> {
         let left_out = self.left_out.iter().map(|case| (*case, conformance_report::not_selected()));
@@ -113,6 +131,13 @@ impl Plan {
         });
         left_out.chain(elsewhere)
     }
+}
+
+/// How long a case usually takes on a target. One that a known deviation shows in waits in vain for what does not come.
+fn usual_length(case: &Case, target: Target) -> Duration {
+    let in_vain =
+        if deviations::may_show(case.id, target) { limits::SCHEDULING.length } else { Duration::ZERO };
+    cases::usual_length(case.id) + in_vain
 }
 
 /// Told how a run goes on.
@@ -125,8 +150,7 @@ pub trait Observer: Send + Sync {
 
 /// Runs the plan; per target the results in the order of the plan.
 ///
-/// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them. Of both the
-/// longest begin first, so that a run does not end with one of them and idle processors. Each result is written when it is there ([`ResultsFile`]).
+/// Each result is written when it is there ([`ResultsFile`]).
 pub async fn hold_all(
     environment: &Arc<Environment>,
     plan: &Plan,
@@ -135,30 +159,23 @@ pub async fn hold_all(
 ) -> BTreeMap<Target, Vec<CaseResult>> {
     let mut growing = environment.growing();
     let mut cases = JoinSet::new();
-    let mut in_order = plan.chosen.clone();
-    in_order.sort_by_cached_key(|case| {
-        let is_alone = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
-        (!is_alone, Reverse(cases::usual_length(case.id)))
-    });
-    for case in in_order {
-        for target in plan.targets.iter().copied().filter(|target| case.is_for(*target)) {
-            let (environment, observer) = (environment.clone(), observer.clone());
-            // A span of the level that is logged by default: lines of cases that run side by side are told apart by it.
-            let span = tracing::warn_span!("case", case = case.id, %target);
-            let running = async move {
-                let result = environment.execute(case, target).await;
-                if !never_began(&result) {
-                    observer.ended(target, &result);
-                }
-                (target, result)
-            };
-            let mut running = AssertUnwindSafe(running.instrument(span)).catch_unwind().boxed();
-            // It gets in line for its turn here: threads take what is spawned in any order.
-            if let Poll::Ready(ended) = poll!(&mut running) {
-                running = future::ready(ended).boxed();
+    for (case, target) in plan.in_order() {
+        let (environment, observer) = (environment.clone(), observer.clone());
+        // A span of the level that is logged by default: lines of cases that run side by side are told apart by it.
+        let span = tracing::warn_span!("case", case = case.id, %target);
+        let running = async move {
+            let result = environment.execute(case, target).await;
+            if !never_began(&result) {
+                observer.ended(target, &result);
             }
-            cases.spawn(running);
+            (target, result)
+        };
+        let mut running = AssertUnwindSafe(running.instrument(span)).catch_unwind().boxed();
+        // It gets in line for its turn here: threads take what is spawned in any order.
+        if let Poll::Ready(ended) = poll!(&mut running) {
+            running = future::ready(ended).boxed();
         }
+        cases.spawn(running);
     }
     let mut results: BTreeMap<Target, Vec<CaseResult>> =
         plan.targets.iter().map(|target| (*target, Vec::new())).collect();
@@ -514,11 +531,29 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
 mod tests {
     use super::*;
 
-    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> BTreeMap<Scheduler, u32> {
+    fn plan(targets: &[Target]) -> Plan {
         let chosen = cases::all().collect();
-        let plan =
-            Plan { targets: targets.into(), chosen, left_out: Vec::new(), share: None, clauses: Vec::new() };
-        plan.control_planes(later_life_on)
+        Plan { targets: targets.into(), chosen, left_out: Vec::new(), share: None, clauses: Vec::new() }
+    }
+
+    fn control_planes(targets: &[Target], later_life_on: Option<Target>) -> BTreeMap<Scheduler, u32> {
+        plan(targets).control_planes(later_life_on)
+    }
+
+    #[test]
+    fn what_may_wait_in_vain_begins_early() {
+        let in_order = plan(&[Target::KUBE_POD_GANG, Target::KOORDINATOR]).in_order();
+        let place = |id: &str, target: Target| {
+            let wanted = |(case, on): &(&Case, Target)| case.id == id && *on == target;
+            in_order.iter().position(wanted).unwrap()
+        };
+        let (kube, koordinator) = (Target::KUBE_POD_GANG, Target::KOORDINATOR);
+        // A small gang that comes later may never be bound by koord-scheduler.
+        assert!(place("aon/room-for-one", koordinator) < place("aon/across-cliques", kube));
+        assert!(place("aon/room-for-one", koordinator) < place("aon/room-for-one", kube));
+        let is_alone = |case: &Case| matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
+        let alone = in_order.iter().take_while(|(case, _)| is_alone(case)).count();
+        assert_eq!(alone, in_order.iter().filter(|(case, _)| is_alone(case)).count());
     }
 
     #[test]
