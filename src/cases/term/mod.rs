@@ -12,6 +12,7 @@ pub(crate) mod lost_early;
 pub(crate) mod never_again;
 pub(crate) mod never_bound_beside;
 pub(crate) mod no_shelter;
+pub(crate) mod other_block;
 pub(crate) mod other_rack;
 pub(crate) mod readiness;
 pub(crate) mod recycled;

@@ -16,16 +16,15 @@ use serde_json::Value;
 use super::replica;
 
 /// Mark: the new generation is bound.
-const BOUND: MarkName = MarkName::of_case("bound in another rack");
+const BOUND: MarkName = MarkName::of_case("bound in another domain");
 
 const SET: &str = "nomad";
-const CLIQUE: &str = "nomad-0-worker";
 
 /// TERM-18.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that must be in one rack goes to another one where its old rack no longer holds it",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
-    judge,
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |history| judge(history, SET, RACK),
 )
 .clauses(&["TERM-18"])
 .nodes(&[
@@ -34,30 +33,31 @@ pub(crate) const CASE: Case = Case::new(
     nodes(3).gpus(8).rack("new").joining(1),
 ]);
 
-async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+    let clique = format!("{set}-0-worker");
+    test.submit(set).await?;
+    test.until_started(set).await?;
     test.nodes_join(1).await?;
-    let old = test.pods_of(CLIQUE);
+    let old = test.pods_of(&clique);
     let alone = test.look(|live| {
-        let pods: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).collect();
+        let pods: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(&clique)).collect();
         let beside = |pod: &Pod<'_>| pods.iter().filter(|other| other.node() == pod.node()).count();
         pods.iter().find(|pod| beside(pod) == 1).map(|pod| pod.name().to_owned()).unwrap_or_default()
     });
     test.lose_pod_and_room(&alone).await?;
-    test.until_recycled("the gang in rack old", "TERM-18", &[CLIQUE], &old, true).await?;
+    test.until_recycled("the gang in its old domain", "TERM-18", &[&clique], &old, true).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+pub(super) fn judge(history: &History, set: &str, level: &str) -> Vec<Finding> {
     vec![finding("TERM-18", || {
-        let nomad = replica(history, SET, 0)?;
+        let nomad = replica(history, set, 0)?;
         let bound = history.waited_for(BOUND)?;
         termination::times(history, &nomad, &nomad.scope(), 1)?;
         let again = generations::only(history, &nomad.scope(), 1);
-        let placed = placement::gang_in_one_domain(&again, &history.base(SET)?.name, RACK);
-        all([placed, binding::whole(&history.before(bound), &history.units(SET)?)])?;
+        let placed = placement::gang_in_one_domain(&again, &history.base(set)?.name, level);
+        all([placed, binding::whole(&history.before(bound), &history.units(set)?)])?;
         history.reached(BOUND).map(drop)
     })]
 }

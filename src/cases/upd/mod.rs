@@ -6,6 +6,7 @@ pub(crate) mod changed_early;
 pub(crate) mod controller_rolled;
 pub(crate) mod down_first;
 pub(crate) mod in_place_full;
+pub(crate) mod kept_in_block;
 pub(crate) mod kept_in_rack;
 pub(crate) mod lost_meanwhile;
 pub(crate) mod never_ready;

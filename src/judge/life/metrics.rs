@@ -41,13 +41,16 @@ pub struct Numbers {
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
+    /// Of how many the time was at most so many seconds, by that number as it is written. Empty where no histogram is kept.
+    pub at_most: BTreeMap<String, f64>,
 }
 
 impl Numbers {
     /// The numbers of a namespace, in a page of Prometheus' text format. What has not happened yet may be missing there.
     pub fn read(page: &str, namespace: &str, names: &MetricNames) -> Self {
         let mut numbers = Self::default();
-        let (times, sum) = (format!("{}_count", names.time_to_bound), format!("{}_sum", names.time_to_bound));
+        let of_times = |what: &str| format!("{}_{what}", names.time_to_bound);
+        let (times, sum, bucket) = (of_times("count"), of_times("sum"), of_times("bucket"));
         for sample in page.lines().filter_map(Sample::read) {
             if sample.label("namespace") != Some(namespace) {
                 continue;
@@ -61,6 +64,10 @@ impl Numbers {
                 name if name == names.updates => numbers.updates += sample.value,
                 name if name == times => numbers.bound += sample.value,
                 name if name == sum => numbers.seconds += sample.value,
+                name if name == bucket => {
+                    let end = sample.label("le").unwrap_or_default().to_owned();
+                    *numbers.at_most.entry(end).or_default() += sample.value;
+                }
                 _ => {}
             }
         }
@@ -246,7 +253,29 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
             "PodGangs waited between {least} s and {most} s in all to be bound, and the metrics say {said} s"
         ));
     }
+    found.extend(wrong_bucket(&bound, numbers, read));
     found
+}
+
+/// The first bucket of the times with another number of PodGangs than came to be bound within it; the last one has all.
+fn wrong_bucket(bound: &[Bound], numbers: &Numbers, read: Timestamp) -> Option<String> {
+    let end = |(end, said): (&String, &f64)| Some((end.parse::<f64>().ok()?, *said));
+    let mut buckets: Vec<_> = numbers.at_most.iter().filter_map(end).collect();
+    buckets.sort_by(|(end, _), (other, _)| end.total_cmp(other));
+    let is_wrong = |(end, said): &(f64, f64)| {
+        if end.is_infinite() {
+            return *said != numbers.bound;
+        }
+        let within = |time: SignedDuration| time.as_secs_f64() <= *end;
+        let surely = |gang: &&Bound| gang.lasts && within(read.duration_since(gang.made) + CUT);
+        let maybe = |gang: &&Bound| within(gang.since.duration_since(gang.made) - CUT);
+        let (least, most) = (bound.iter().filter(surely).count(), bound.iter().filter(maybe).count());
+        !(least as f64..=most as f64).contains(said)
+    };
+    let (end, said) = buckets.into_iter().find(is_wrong)?;
+    Some(format!(
+        "{said} PodGangs are said to have waited at most {end} s to be bound, which is not how long they waited"
+    ))
 }
 
 /// The operator's metrics agree with the history, whenever they were read: so many times.
@@ -308,7 +337,11 @@ go_goroutines 17
     fn a_page_is_read() {
         let numbers = Numbers::read(PAGE, "ns", &MetricNames::default());
         let gangs = [("Pending".to_owned(), 2.0), ("Running".to_owned(), 3.0)].into();
-        assert_eq!(numbers, Numbers { gangs, recycles: 3.0, updates: 4.0, bound: 5.0, seconds: 12.5 });
+        let at_most = [("+Inf".to_owned(), 5.0)].into();
+        assert_eq!(
+            numbers,
+            Numbers { gangs, recycles: 3.0, updates: 4.0, bound: 5.0, seconds: 12.5, at_most }
+        );
         assert_eq!(Numbers::read("", "ns", &MetricNames::default()), Numbers::default());
         let others = MetricNames { recycles: "mine".into(), ..MetricNames::default() };
         assert_eq!(Numbers::read(PAGE, "ns", &others).recycles, 0.0);
@@ -344,6 +377,9 @@ go_goroutines 17
             gangs: [("Running".to_owned(), 1.0)].into(),
             bound: 1.0,
             seconds: 20.2,
+            at_most: [("1.0", 0.0), ("10.0", 0.0), ("25.0", 1.0), ("100.0", 1.0), ("+Inf", 1.0)]
+                .map(|(end, count)| (end.to_owned(), count))
+                .into(),
             ..Numbers::default()
         }
     }
@@ -368,7 +404,16 @@ go_goroutines 17
     #[case::none(|numbers: &mut Numbers| numbers.gangs.clear(), "by phase")]
     #[case::a_recycle(|numbers: &mut Numbers| numbers.recycles = 1.0, "0 recycles")]
     #[case::an_update(|numbers: &mut Numbers| numbers.updates = 1.0, "0 updates")]
-    #[case::twice(|numbers: &mut Numbers| numbers.bound = 2.0, "took the time of 2")]
+    #[case::twice(
+        |numbers: &mut Numbers| {
+            numbers.bound = 2.0;
+            numbers.at_most.insert("+Inf".to_owned(), 2.0);
+        },
+        "took the time of 2"
+    )]
+    #[case::sooner(|numbers: &mut Numbers| drop(numbers.at_most.insert("10.0".to_owned(), 1.0)), "1 PodGangs are said")]
+    #[case::later(|numbers: &mut Numbers| drop(numbers.at_most.insert("100.0".to_owned(), 0.0)), "at most 100 s")]
+    #[case::never(|numbers: &mut Numbers| drop(numbers.at_most.insert("+Inf".to_owned(), 0.0)), "at most inf s")]
     #[case::too_short(|numbers: &mut Numbers| numbers.seconds = 18.5, "18.5 s")]
     #[case::too_long(|numbers: &mut Numbers| numbers.seconds = 20_200.0, "20200 s")]
     fn a_wrong_number_is_seen(#[case] change: fn(&mut Numbers), #[case] words: &str) {
@@ -384,7 +429,8 @@ go_goroutines 17
         let numbers = Numbers { gangs: BTreeMap::new(), ..right() };
         assert_eq!(read(gone(), &numbers), Ok(()));
         assert_eq!(read(gone(), &Numbers::default()), Ok(()));
-        assert_eq!(messages(read(gone(), &Numbers { bound: 2.0, ..numbers })).len(), 1);
+        let twice = Numbers { bound: 2.0, at_most: BTreeMap::new(), ..numbers };
+        assert_eq!(messages(read(gone(), &twice)).len(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use conformance_history::{
 use jiff::SignedDuration;
 use serde_json::Value;
 
+use super::autoscalers;
 use super::breaches::{Breach, Breaches};
 use super::census::Census;
 use super::generations::{Recycle, recycles};
@@ -203,8 +204,8 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// What a recycle keeps: PodGangs, scaling groups and Services of the replica, the claims that it or a group shares, the live
-/// replicas of its cliques, and everything of the other replicas, to the resourceVersion (TERM-12).
+/// What a recycle keeps: PodGangs, scaling groups, Services and autoscalers of the replica, the claims that it or a group shares,
+/// the live replicas of its cliques, and everything of the other replicas, to the resourceVersion (TERM-12).
 ///
 /// # Errors
 /// A violation per object that is gone, was made anew, or was touched.
@@ -219,7 +220,7 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
     let is_of_set = |object: &&Value| label(object, names::PART_OF).as_ref() == Some(set);
     let of_replica =
         |object: &Value| label(object, names::REPLICA_INDEX).and_then(|found| found.parse().ok());
-    let stays = ["PodGang", "PodCliqueScalingGroup", "Service"];
+    let stays = ["PodGang", "PodCliqueScalingGroup", "Service", autoscalers::KIND];
     let is_same = |object: &Value, field: &str| {
         let now = after.get(text(&object["kind"]), name(object));
         now.is_some_and(|now| now["metadata"][field] == object["metadata"][field])
@@ -235,7 +236,9 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
     none(gone.chain(before.all().filter(is_of_set).filter_map(|object| {
         let (kind, name) = (text(&object["kind"]), name(object));
         let now = after.get(kind, name);
-        let is_of_another = of_replica(object).is_some_and(|other: usize| other != *index);
+        // Of an autoscaler the status is others' to write.
+        let is_of_another =
+            of_replica(object).is_some_and(|other: usize| other != *index) && kind != autoscalers::KIND;
         let fault = if is_of_another && !is_same(object, "resourceVersion") {
             format!("{kind} {name} of another replica was touched")
         } else if kind == "PodClique"

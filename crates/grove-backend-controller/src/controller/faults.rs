@@ -6,11 +6,14 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use super::pod_gang_names::PodGangNames;
 
-/// The faults that are on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The faults that are on. Each is named as its field is, in kebab case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Faults {
     /// PodGangs get no owner reference.
     pub no_owner_references: bool,
@@ -90,6 +93,7 @@ pub struct Faults {
     /// What is old when the first status is written is taken for new (UPD-02).
     pub first_status_is_no_update: bool,
     /// Updates that began before this are not gone on with; it is when the controller was started (UPD-17).
+    #[serde(deserialize_with = "now_if_on")]
     pub forgets_updates: Option<Timestamp>,
     /// PodCliqueSet replicas have their turns by their indexes alone, whatever of them is down (UPD-03).
     pub update_by_index: bool,
@@ -123,6 +127,10 @@ pub struct Faults {
     pub woken_stay_gated: bool,
     /// A recycle deletes the ResourceClaims that its PodCliqueSet shares (TERM-12).
     pub recycle_takes_claims: bool,
+    /// A recycle deletes the HorizontalPodAutoscalers of its PodCliqueSet (TERM-12).
+    pub recycle_takes_autoscalers: bool,
+    /// Every time that it took a PodGang to be bound counts as longer than any bucket of the histogram (STAT-11).
+    pub buckets_stay_empty: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -149,254 +157,34 @@ impl Faults {
     }
 }
 
+fn now_if_on<'de, D: Deserializer<'de>>(is_on: D) -> Result<Option<Timestamp>, D::Error> {
+    Ok(bool::deserialize(is_on)?.then(Timestamp::now))
+}
+
 /// One fault by name, as on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// See [`Faults::no_owner_references`].
-    NoOwnerReferences,
-    /// See [`Faults::early_ungate`].
-    EarlyUngate,
-    /// See [`Faults::drop_podgroup`].
-    DropPodgroup,
-    /// See [`Faults::write_on_reconcile`].
-    WriteOnReconcile,
-    /// See [`Faults::touch_gang_resources`].
-    TouchGangResources,
-    /// See [`Faults::recreate_gang_resources`].
-    RecreateGangResources,
-    /// See [`Faults::foreign_resource`].
-    ForeignResource,
-    /// See [`Faults::forget_member`].
-    ForgetMember,
-    /// See [`Faults::wrong_queue`].
-    WrongQueue,
-    /// See [`Faults::omit_subgroups`].
-    OmitSubgroups,
-    /// See [`Faults::key_one_level_down`].
-    KeyOneLevelDown,
-    /// See [`Faults::low_group_count`].
-    LowGroupCount,
-    /// See [`Faults::ready_counts_scheduled`].
-    ReadyCountsScheduled,
-    /// See [`Faults::lease_always_taken`].
-    LeaseAlwaysTaken,
-    /// See [`Faults::terminating_counts`].
-    TerminatingCounts,
-    /// See [`Faults::termination_at_once`].
-    TerminationAtOnce,
-    /// See [`Faults::all_replicas_needed`].
-    AllReplicasNeeded,
-    /// See [`Faults::group_takes_all`].
-    GroupTakesAll,
-    /// See [`Faults::held_from_the_start`].
-    HeldFromTheStart,
-    /// See [`Faults::recycle_takes_gang`].
-    RecycleTakesGang,
-    /// See [`Faults::starting_is_unhealthy`].
-    StartingIsUnhealthy,
-    /// See [`Faults::former_base_counts`].
-    FormerBaseCounts,
-    /// See [`Faults::half_gangs_stay`].
-    HalfGangsStay,
-    /// See [`Faults::former_pods_hold`].
-    FormerPodsHold,
-    /// See [`Faults::update_shelters`].
-    UpdateShelters,
-    /// See [`Faults::restless_conditions`].
-    RestlessConditions,
-    /// See [`Faults::restless_turns`].
-    RestlessTurns,
-    /// See [`Faults::scheduled_for_good`].
-    ScheduledForGood,
-    /// See [`Faults::retries_at_once`].
-    RetriesAtOnce,
-    /// See [`Faults::failed_statuses_forgotten`].
-    FailedStatusesForgotten,
-    /// See [`Faults::terminating_is_counted`].
-    TerminatingIsCounted,
-    /// See [`Faults::recycles_uncounted`].
-    RecyclesUncounted,
-    /// See [`Faults::rebound_counts`].
-    ReboundCounts,
-    /// See [`Faults::former_gangs_counted`].
-    FormerGangsCounted,
-    /// See [`Faults::all_replicas_in_turn`].
-    AllReplicasInTurn,
-    /// See [`Faults::update_takes_all`].
-    UpdateTakesAll,
-    /// See [`Faults::update_takes_new`].
-    UpdateTakesNew,
-    /// See [`Faults::first_status_is_no_update`].
-    FirstStatusIsNoUpdate,
-    /// See [`Faults::forgets_updates`].
-    ForgetsUpdates,
-    /// See [`Faults::update_by_index`].
-    UpdateByIndex,
-    /// See [`Faults::update_takes_gang`].
-    UpdateTakesGang,
-    /// See [`Faults::oldest_go_first`].
-    OldestGoFirst,
-    /// See [`Faults::new_go_first`].
-    NewGoFirst,
-    /// See [`Faults::order_holds_scheduling`].
-    OrderHoldsScheduling,
-    /// See [`Faults::order_after_one`].
-    OrderAfterOne,
-    /// See [`Faults::order_after_neighbours`].
-    OrderAfterNeighbours,
-    /// See [`Faults::order_only_at_first`].
-    OrderOnlyAtFirst,
-    /// See [`Faults::order_untold`].
-    OrderUntold,
-    /// See [`Faults::order_told_for_good`].
-    OrderToldForGood,
-    /// See [`Faults::update_ignores_order`].
-    UpdateIgnoresOrder,
-    /// See [`Faults::idle_stays`].
-    IdleStays,
-    /// See [`Faults::idle_is_breached`].
-    IdleIsBreached,
-    /// See [`Faults::idle_uncounted`].
-    IdleUncounted,
-    /// See [`Faults::woken_stay_gated`].
-    WokenStayGated,
-    /// See [`Faults::recycle_takes_claims`].
-    RecycleTakesClaims,
-    /// See [`Faults::epoch_names`].
-    EpochNames,
-}
+pub struct Fault(String);
 
 impl FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "no-owner-references" => Ok(Self::NoOwnerReferences),
-            "early-ungate" => Ok(Self::EarlyUngate),
-            "drop-podgroup" => Ok(Self::DropPodgroup),
-            "write-on-reconcile" => Ok(Self::WriteOnReconcile),
-            "touch-gang-resources" => Ok(Self::TouchGangResources),
-            "recreate-gang-resources" => Ok(Self::RecreateGangResources),
-            "foreign-resource" => Ok(Self::ForeignResource),
-            "forget-member" => Ok(Self::ForgetMember),
-            "wrong-queue" => Ok(Self::WrongQueue),
-            "omit-subgroups" => Ok(Self::OmitSubgroups),
-            "key-one-level-down" => Ok(Self::KeyOneLevelDown),
-            "low-group-count" => Ok(Self::LowGroupCount),
-            "ready-counts-scheduled" => Ok(Self::ReadyCountsScheduled),
-            "lease-always-taken" => Ok(Self::LeaseAlwaysTaken),
-            "terminating-counts" => Ok(Self::TerminatingCounts),
-            "termination-at-once" => Ok(Self::TerminationAtOnce),
-            "all-replicas-needed" => Ok(Self::AllReplicasNeeded),
-            "group-takes-all" => Ok(Self::GroupTakesAll),
-            "held-from-the-start" => Ok(Self::HeldFromTheStart),
-            "recycle-takes-gang" => Ok(Self::RecycleTakesGang),
-            "starting-is-unhealthy" => Ok(Self::StartingIsUnhealthy),
-            "former-base-counts" => Ok(Self::FormerBaseCounts),
-            "half-gangs-stay" => Ok(Self::HalfGangsStay),
-            "former-pods-hold" => Ok(Self::FormerPodsHold),
-            "update-shelters" => Ok(Self::UpdateShelters),
-            "restless-conditions" => Ok(Self::RestlessConditions),
-            "restless-turns" => Ok(Self::RestlessTurns),
-            "scheduled-for-good" => Ok(Self::ScheduledForGood),
-            "retries-at-once" => Ok(Self::RetriesAtOnce),
-            "failed-statuses-forgotten" => Ok(Self::FailedStatusesForgotten),
-            "terminating-is-counted" => Ok(Self::TerminatingIsCounted),
-            "recycles-uncounted" => Ok(Self::RecyclesUncounted),
-            "rebound-counts" => Ok(Self::ReboundCounts),
-            "former-gangs-counted" => Ok(Self::FormerGangsCounted),
-            "all-replicas-in-turn" => Ok(Self::AllReplicasInTurn),
-            "update-takes-all" => Ok(Self::UpdateTakesAll),
-            "update-takes-new" => Ok(Self::UpdateTakesNew),
-            "first-status-is-no-update" => Ok(Self::FirstStatusIsNoUpdate),
-            "forgets-updates" => Ok(Self::ForgetsUpdates),
-            "update-by-index" => Ok(Self::UpdateByIndex),
-            "update-takes-gang" => Ok(Self::UpdateTakesGang),
-            "oldest-go-first" => Ok(Self::OldestGoFirst),
-            "new-go-first" => Ok(Self::NewGoFirst),
-            "order-holds-scheduling" => Ok(Self::OrderHoldsScheduling),
-            "order-after-one" => Ok(Self::OrderAfterOne),
-            "order-after-neighbours" => Ok(Self::OrderAfterNeighbours),
-            "order-only-at-first" => Ok(Self::OrderOnlyAtFirst),
-            "order-untold" => Ok(Self::OrderUntold),
-            "order-told-for-good" => Ok(Self::OrderToldForGood),
-            "update-ignores-order" => Ok(Self::UpdateIgnoresOrder),
-            "idle-stays" => Ok(Self::IdleStays),
-            "idle-is-breached" => Ok(Self::IdleIsBreached),
-            "idle-uncounted" => Ok(Self::IdleUncounted),
-            "woken-stay-gated" => Ok(Self::WokenStayGated),
-            "recycle-takes-claims" => Ok(Self::RecycleTakesClaims),
-            "epoch-names" => Ok(Self::EpochNames),
-            _ => Err(format!("no fault {text:?}")),
-        }
+        let fault = Self(text.to_owned());
+        all_on([&fault]).map(|_| fault).map_err(|_| format!("no fault {text:?}"))
     }
 }
 
 impl FromIterator<Fault> for Faults {
     fn from_iter<T: IntoIterator<Item = Fault>>(faults: T) -> Self {
-        let mut on = Self::default();
-        for fault in faults {
-            match fault {
-                Fault::NoOwnerReferences => on.no_owner_references = true,
-                Fault::EarlyUngate => on.early_ungate = true,
-                Fault::DropPodgroup => on.drop_podgroup = true,
-                Fault::WriteOnReconcile => on.write_on_reconcile = true,
-                Fault::TouchGangResources => on.touch_gang_resources = true,
-                Fault::RecreateGangResources => on.recreate_gang_resources = true,
-                Fault::ForeignResource => on.foreign_resource = true,
-                Fault::ForgetMember => on.forget_member = true,
-                Fault::WrongQueue => on.wrong_queue = true,
-                Fault::OmitSubgroups => on.omit_subgroups = true,
-                Fault::KeyOneLevelDown => on.key_one_level_down = true,
-                Fault::LowGroupCount => on.low_group_count = true,
-                Fault::ReadyCountsScheduled => on.ready_counts_scheduled = true,
-                Fault::LeaseAlwaysTaken => on.lease_always_taken = true,
-                Fault::TerminatingCounts => on.terminating_counts = true,
-                Fault::TerminationAtOnce => on.termination_at_once = true,
-                Fault::AllReplicasNeeded => on.all_replicas_needed = true,
-                Fault::GroupTakesAll => on.group_takes_all = true,
-                Fault::HeldFromTheStart => on.held_from_the_start = true,
-                Fault::RecycleTakesGang => on.recycle_takes_gang = true,
-                Fault::StartingIsUnhealthy => on.starting_is_unhealthy = true,
-                Fault::FormerBaseCounts => on.former_base_counts = true,
-                Fault::HalfGangsStay => on.half_gangs_stay = true,
-                Fault::FormerPodsHold => on.former_pods_hold = true,
-                Fault::UpdateShelters => on.update_shelters = true,
-                Fault::RestlessConditions => on.restless_conditions = true,
-                Fault::RestlessTurns => on.restless_turns = true,
-                Fault::ScheduledForGood => on.scheduled_for_good = true,
-                Fault::RetriesAtOnce => on.retries_at_once = true,
-                Fault::FailedStatusesForgotten => on.failed_statuses_forgotten = true,
-                Fault::TerminatingIsCounted => on.terminating_is_counted = true,
-                Fault::RecyclesUncounted => on.recycles_uncounted = true,
-                Fault::ReboundCounts => on.rebound_counts = true,
-                Fault::FormerGangsCounted => on.former_gangs_counted = true,
-                Fault::AllReplicasInTurn => on.all_replicas_in_turn = true,
-                Fault::UpdateTakesAll => on.update_takes_all = true,
-                Fault::UpdateTakesNew => on.update_takes_new = true,
-                Fault::FirstStatusIsNoUpdate => on.first_status_is_no_update = true,
-                Fault::ForgetsUpdates => on.forgets_updates = Some(Timestamp::now()),
-                Fault::UpdateByIndex => on.update_by_index = true,
-                Fault::UpdateTakesGang => on.update_takes_gang = true,
-                Fault::OldestGoFirst => on.oldest_go_first = true,
-                Fault::NewGoFirst => on.new_go_first = true,
-                Fault::OrderHoldsScheduling => on.order_holds_scheduling = true,
-                Fault::OrderAfterOne => on.order_after_one = true,
-                Fault::OrderAfterNeighbours => on.order_after_neighbours = true,
-                Fault::OrderOnlyAtFirst => on.order_only_at_first = true,
-                Fault::OrderUntold => on.order_untold = true,
-                Fault::OrderToldForGood => on.order_told_for_good = true,
-                Fault::UpdateIgnoresOrder => on.update_ignores_order = true,
-                Fault::IdleStays => on.idle_stays = true,
-                Fault::IdleIsBreached => on.idle_is_breached = true,
-                Fault::IdleUncounted => on.idle_uncounted = true,
-                Fault::WokenStayGated => on.woken_stay_gated = true,
-                Fault::RecycleTakesClaims => on.recycle_takes_claims = true,
-                Fault::EpochNames => on.epoch_names = true,
-            }
-        }
-        on
+        let faults: Vec<_> = faults.into_iter().collect();
+        all_on(&faults).expect("a fault has the name of a field, or it would not have been parsed")
     }
+}
+
+fn all_on<'a>(faults: impl IntoIterator<Item = &'a Fault>) -> Result<Faults, serde_json::Error> {
+    let on: Map<String, Value> =
+        faults.into_iter().map(|Fault(name)| (name.clone(), Value::Bool(true))).collect();
+    serde_json::from_value(Value::Object(on))
 }
 
 #[cfg(test)]
@@ -406,7 +194,9 @@ mod tests {
     #[test]
     fn names() {
         let parse = |text: &str| text.parse::<Fault>();
-        assert_eq!(parse("early-ungate"), Ok(Fault::EarlyUngate));
+        let begun = Timestamp::now();
+        let forgetful: Faults = parse("forgets-updates").into_iter().collect();
+        assert!(forgetful.forgets_updates.is_some_and(|since| since >= begun));
         let both: Faults =
             ["foreign-resource", "wrong-queue"].map(|name| parse(name).unwrap()).into_iter().collect();
         assert_eq!(both, Faults { foreign_resource: true, wrong_queue: true, ..Faults::default() });
@@ -421,7 +211,7 @@ mod tests {
             ..Faults::default()
         };
         assert_eq!(of_kubelets, wanted);
-        for wrong in ["early-ungate=1", "early", ""] {
+        for wrong in ["early-ungate=1", "early", "early_ungate", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

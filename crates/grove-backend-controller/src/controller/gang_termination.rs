@@ -262,6 +262,12 @@ impl Replica {
                 writes::delete(&context.client, &**claim).await?;
             }
         }
+        if context.faults.recycle_takes_autoscalers {
+            let autoscalers = context.caches.autoscalers.indexed(&of(&namespace, &pcs.name_any()));
+            for autoscaler in autoscalers.iter().filter(|autoscaler| is_controlled_by(&***autoscaler, pcs)) {
+                writes::delete(&context.client, &**autoscaler).await?;
+            }
+        }
         let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
         context.events.tell(pcs, REASON_REPLICA_RECYCLED, &note).await;
         Ok(())

@@ -192,8 +192,18 @@ impl Metrics {
         }
         let mut text = String::new();
         encode(&mut text, &registry)?;
+        if faults.buckets_stay_empty {
+            text = text.lines().map(emptied).collect();
+        }
         Ok(text)
     }
+}
+
+/// A line, and if it is a bucket that ends somewhere, nothing in it.
+fn emptied(line: &str) -> String {
+    let is_bucket = line.contains("_to_bound_seconds_bucket") && !line.contains("+Inf");
+    let start = line.rsplit_once(' ').filter(|_| is_bucket).map(|(start, _)| start);
+    start.map_or_else(|| format!("{line}\n"), |start| format!("{start} 0\n"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,24 @@
+//! Block old of one node x 16 GPUs and one x 8, each in a rack of its own; a gang of 3 pods x 8 GPUs that must be in one block fills
+//! it. Then block new of 3 nodes x 8 GPUs in two racks. The rest is as in `term/other-rack`.
+
+use conformance_contract::names::BLOCK;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::pod_health::uncordoned;
+
+use super::other_rack::{drive, judge};
+
+const SET: &str = "migrant";
+
+/// TERM-18.
+pub(crate) const CASE: Case = Case::new(
+    "A recycled gang that must be in one block goes to another one where its old block no longer holds it",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |history| judge(history, SET, BLOCK),
+)
+.clauses(&["TERM-18"])
+.nodes(&[
+    nodes(1).gpus(16).block("old").rack("o1"),
+    nodes(1).gpus(8).block("old").rack("o2"),
+    nodes(2).gpus(8).block("new").rack("n1").joining(1),
+    nodes(1).gpus(8).block("new").rack("n2").joining(1),
+]);

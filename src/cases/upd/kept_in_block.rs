@@ -1,0 +1,23 @@
+//! Block home of 2 nodes x 8 GPUs, each in a rack of its own, block away of one node x 8; a gang of 2 pods x 8 GPUs, both needed, that
+//! must be in one block. The rest is as in `upd/kept-in-rack`.
+
+use conformance_contract::names::BLOCK;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::pod_health::uncordoned;
+
+use super::kept_in_rack::{drive, judge};
+
+const SET: &str = "roosting";
+
+/// UPD-19.
+pub(crate) const CASE: Case = Case::new(
+    "What replaces a pod in its turn waits for room in its gang's block, whatever room another one has",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |history| judge(history, SET, BLOCK),
+)
+.clauses(&["UPD-19"])
+.nodes(&[
+    nodes(1).gpus(8).block("home").rack("h1"),
+    nodes(1).gpus(8).block("home").rack("h2"),
+    nodes(1).gpus(8).block("away").rack("a1"),
+]);
