@@ -1,7 +1,8 @@
-//! The scheduler alone: the pods and gang resources that an operator made, made once more by the harness in another namespace,
-//! while no operator runs.
+//! The scheduler alone: the pods, gang resources and Services that an operator made, made once more by the harness in another
+//! namespace, while no operator runs.
 //!
-//! They are what the operator's were, but for owners and what the recorder left out. Pods are gated when they are created,
+//! They are what the operator's were, but for owners and what the recorder left out. Services are made because kube-scheduler
+//! spreads pods that one selects over nodes, and counts them all for each of them. Pods are gated when they are created,
 //! and a gang's are released when all of them and its gang resources are there, as an operator does. That a scaled PodGang
 //! waits for its base is the operator's promise, not the scheduler's: here it does not.
 
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 use super::figures::Bindings;
 use super::keep;
 
+const SERVICE: &str = "Service";
 /// Gangs that are made at a time, and pods of each.
 const GANGS: usize = 8;
 const PODS: usize = 8;
@@ -81,6 +83,8 @@ impl Load {
         }
         let end = history.end();
         let mut first = Made::default();
+        let services = end.of(SERVICE).map(|service| moved(bare(service), from, &to).to_string());
+        first.resources.extend(services.map(|service| (SERVICE, service)));
         for kind in expectations.kinds().iter().copied() {
             for object in end.of(kind) {
                 let owners = list(&object["metadata"]["ownerReferences"]);
@@ -190,9 +194,11 @@ fn moved(mut object: Value, from: &str, to: &str) -> Value {
             }
         }
     }
-    // An operator's webhook may watch over what carries its label, and it is not there.
-    if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
-        labels.remove(names::MANAGED_BY);
+    // An operator's webhook may watch over what carries its label, and it is not there. Services select pods by it.
+    for place in ["/metadata/labels", "/spec/selector"] {
+        if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut) {
+            labels.remove(names::MANAGED_BY);
+        }
     }
     object["metadata"]["namespace"] = to.into();
     object
@@ -256,6 +262,19 @@ mod tests {
             "labels": {"grove.io/podgang": "s0-0"}, "annotations": {"groups": "[\"ns-alone/s0-0\"]"}});
         let spec = json!({"nodeName": null, "nodeSelector": {"pool": "ns"}, "group": "g"});
         assert_eq!(made, json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}));
+    }
+
+    #[test]
+    fn services_select_pods_as_before() {
+        let service = json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s0-0", "namespace": "ns"}, "spec": {
+            "selector": {"app.kubernetes.io/managed-by": "grove-operator", "app.kubernetes.io/part-of": "s0"}}});
+        let load = Load::of(&Story::on(Target::KUBE_POD_GANG).added(service).end());
+        let (kind, made) = &load.first.resources[0];
+        let made: Value = serde_json::from_str(made).unwrap();
+        assert_eq!(
+            (*kind, &made["spec"]["selector"]),
+            ("Service", &json!({"app.kubernetes.io/part-of": "s0"}))
+        );
     }
 
     #[test]
