@@ -384,6 +384,10 @@ go_goroutines 17
         }
     }
 
+    fn at_most<'a>(numbers: &'a mut Numbers, end: &str) -> &'a mut f64 {
+        numbers.at_most.get_mut(end).unwrap()
+    }
+
     fn read(story: Story, numbers: &Numbers) -> Ruling {
         agree(&story.mark(SharedMark::MetricsRead, json!({"numbers": numbers})).end(), 1)
     }
@@ -404,16 +408,10 @@ go_goroutines 17
     #[case::none(|numbers: &mut Numbers| numbers.gangs.clear(), "by phase")]
     #[case::a_recycle(|numbers: &mut Numbers| numbers.recycles = 1.0, "0 recycles")]
     #[case::an_update(|numbers: &mut Numbers| numbers.updates = 1.0, "0 updates")]
-    #[case::twice(
-        |numbers: &mut Numbers| {
-            numbers.bound = 2.0;
-            numbers.at_most.insert("+Inf".to_owned(), 2.0);
-        },
-        "took the time of 2"
-    )]
-    #[case::sooner(|numbers: &mut Numbers| drop(numbers.at_most.insert("10.0".to_owned(), 1.0)), "1 PodGangs are said")]
-    #[case::later(|numbers: &mut Numbers| drop(numbers.at_most.insert("100.0".to_owned(), 0.0)), "at most 100 s")]
-    #[case::never(|numbers: &mut Numbers| drop(numbers.at_most.insert("+Inf".to_owned(), 0.0)), "at most inf s")]
+    #[case::twice(|numbers: &mut Numbers| (numbers.bound, *at_most(numbers, "+Inf")) = (2.0, 2.0), "took the time of 2")]
+    #[case::sooner(|numbers: &mut Numbers| *at_most(numbers, "10.0") = 1.0, "1 PodGangs are said")]
+    #[case::later(|numbers: &mut Numbers| *at_most(numbers, "100.0") = 0.0, "at most 100 s")]
+    #[case::never(|numbers: &mut Numbers| *at_most(numbers, "+Inf") = 0.0, "at most inf s")]
     #[case::too_short(|numbers: &mut Numbers| numbers.seconds = 18.5, "18.5 s")]
     #[case::too_long(|numbers: &mut Numbers| numbers.seconds = 20_200.0, "20200 s")]
     fn a_wrong_number_is_seen(#[case] change: fn(&mut Numbers), #[case] words: &str) {
