@@ -1,6 +1,6 @@
-//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod of the first replica is lost with its node, so that its
-//! replacement waits: after the termination delay the replica is recycled, one pod short of the room that it needs. Then the
-//! node is back.
+//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod of the first replica is lost with
+//! its node, so that its replacement waits: after the termination delay the replica is recycled, one pod short of the room that it
+//! needs. Then the node is back.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};

@@ -238,7 +238,6 @@ fn whole<K>(object: K, (): &()) -> K {
 /// a container or its status takes 700 bytes.
 fn trimmed_pod(mut pod: Pod, (): &()) -> Pod {
     pod.metadata.annotations = None;
-    pod.metadata.managed_fields = None;
     pod.owner_references_mut().shrink_to_fit();
     if let Some(spec) = &mut pod.spec {
         spec.containers = Vec::new();

@@ -22,9 +22,11 @@ use super::duration::duration;
 use super::error::ReconcileError;
 use super::faults::Faults;
 use super::generations::{self, Cause, of_replica};
+use super::informer::Informer;
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::held_since;
 use super::reconcile_loop::Action;
+use super::writes::Writable;
 use super::{conditions, half_gangs, writes};
 use crate::backend::generation;
 
@@ -174,6 +176,19 @@ struct Group {
     replicas: Vec<Vec<(Arc<PodClique>, u64)>>,
 }
 
+/// Deletes what a PodCliqueSet controls of a kind that is cached by PodCliqueSet.
+async fn delete_own<K: Writable>(
+    context: &Context,
+    cache: &Informer<K>,
+    pcs: &PodCliqueSet,
+) -> Result<(), ReconcileError> {
+    let found = cache.indexed(&of(&pcs.namespace().unwrap_or_default(), &pcs.name_any()));
+    for object in found.iter().filter(|object| is_controlled_by(&***object, pcs)) {
+        writes::delete(&context.client, &**object).await?;
+    }
+    Ok(())
+}
+
 impl Replica {
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
         let (caches, namespace, set) = (&context.caches, pcs.namespace(), pcs.name_any());
@@ -257,16 +272,10 @@ impl Replica {
             writes::delete(&context.client, &*base).await?;
         }
         if context.faults.recycle_takes_claims {
-            let claims = context.caches.resource_claims.indexed(&of(&namespace, &pcs.name_any()));
-            for claim in claims.iter().filter(|claim| is_controlled_by(&***claim, pcs)) {
-                writes::delete(&context.client, &**claim).await?;
-            }
+            delete_own(context, &context.caches.resource_claims, pcs).await?;
         }
         if context.faults.recycle_takes_autoscalers {
-            let autoscalers = context.caches.autoscalers.indexed(&of(&namespace, &pcs.name_any()));
-            for autoscaler in autoscalers.iter().filter(|autoscaler| is_controlled_by(&***autoscaler, pcs)) {
-                writes::delete(&context.client, &**autoscaler).await?;
-            }
+            delete_own(context, &context.caches.autoscalers, pcs).await?;
         }
         let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
         context.events.tell(pcs, REASON_REPLICA_RECYCLED, &note).await;

@@ -159,7 +159,7 @@ where
         let dyntype = self.dyntype.clone();
         let events = watch_objects(api, config).backoff(Pause).map_ok(move |event| {
             map(event, |mut object: W| {
-                object.managed_fields_mut().clear();
+                object.meta_mut().managed_fields = None;
                 keep(object, &dyntype)
             })
         });
