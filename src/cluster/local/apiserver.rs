@@ -1,4 +1,4 @@
-//! kube-apiserver: RBAC, client certificates, and the Workload API as far as the cluster's gates enable it.
+//! kube-apiserver: RBAC, tokens and client certificates, and the Workload API as far as the cluster's gates enable it.
 
 use std::path::Path;
 
@@ -15,6 +15,8 @@ pub(super) struct Apiserver<'a> {
     pub port: u16,
     /// CA of client certificates.
     pub client_ca: &'a Path,
+    /// Tokens and whose they are.
+    pub tokens: &'a Path,
     /// Serving certificate.
     pub serving: &'a KeyFiles,
     /// Signs and verifies service account tokens.
@@ -38,6 +40,7 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--bind-address=127.0.0.1".into(),
         format!("--secure-port={}", of.port),
         format!("--client-ca-file={}", of.client_ca.display()),
+        format!("--token-auth-file={}", of.tokens.display()),
         format!("--tls-cert-file={}", of.serving.certificate.display()),
         format!("--tls-private-key-file={}", of.serving.key.display()),
         format!("--service-account-key-file={}", of.service_account.public.display()),
@@ -48,6 +51,9 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         // Pods here need no token, and KWOK's nodes no taints from a lifecycle controller.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
+    // Nobody here is to wait for others' requests.
+    let unlimited = ["enable-priority-and-fairness=false", "max-requests-inflight=0", "max-mutating-requests-inflight=0"];
+    args.extend(unlimited.map(|flag| format!("--{flag}")));
     args.extend(audit::args(of.audit_policy, of.audit_log));
     args.extend(of.gates.flag());
     if !of.watch_cache {

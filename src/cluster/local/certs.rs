@@ -1,4 +1,7 @@
-//! One certificate authority per cluster, and one identity per component: there are no shared tokens.
+//! One certificate authority per cluster, and one identity per component, which has a token and a certificate.
+//!
+//! A token costs the API server nothing to look up; a client's certificate it verifies with every request, which was a
+//! twentieth of its processor time. What needs a certificate is the connection to a fault proxy.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +9,12 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose,
 };
+use sha2::{Digest, Sha256};
 
+use crate::components::hex;
 use crate::{ClusterError, home};
 
-/// Who a client certificate speaks for: its common name is the user, its organisation the group.
+/// Who a token or a client certificate speaks for: of a certificate the common name is the user, the organisation the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity<'a> {
     /// Name of the kubeconfig.
@@ -19,6 +24,11 @@ pub(super) struct Identity<'a> {
     /// Group.
     pub group: Option<&'a str>,
 }
+
+/// The user of a kubeconfig that asks the API server itself.
+pub(super) const TOKEN: &str = "token";
+/// The user of a kubeconfig that asks a fault proxy.
+pub(super) const CERTIFICATE: &str = "certificate";
 
 /// The harness: cluster administrator.
 pub(super) const ADMIN: Identity<'static> =
@@ -131,7 +141,12 @@ impl Authority {
         Ok(keys)
     }
 
-    /// A kubeconfig with a client certificate for `identity`, against `server`.
+    /// The tokens of every identity that has a kubeconfig, as kube-apiserver reads them.
+    pub(super) fn tokens(&self) -> PathBuf {
+        self.folder.join("tokens.csv")
+    }
+
+    /// A kubeconfig with a token for `identity`, against `server`, and with a client certificate beside it ([`CERTIFICATE`]).
     ///
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
@@ -143,6 +158,7 @@ impl Authority {
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let (certificate, key) = self.sign(params)?;
+        let token = self.token(identity, &key)?;
         let base64 = |text: String| k8s_openapi::ByteString(text.into_bytes());
         let config = serde_json::json!({
             "apiVersion": "v1",
@@ -150,14 +166,26 @@ impl Authority {
             "current-context": "cluster",
             "clusters": [{"name": "cluster", "cluster": {
                 "server": server, "certificate-authority-data": base64(self.bundle())}}],
-            "users": [{"name": identity.file, "user": {
-                "client-certificate-data": base64(certificate), "client-key-data": base64(key)}}],
-            "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": identity.file}}],
+            "users": [
+                {"name": TOKEN, "user": {"token": token}},
+                {"name": CERTIFICATE, "user": {
+                    "client-certificate-data": base64(certificate), "client-key-data": base64(key)}},
+            ],
+            "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": TOKEN}}],
         });
         let path = self.folder.join(format!("{}.kubeconfig", identity.file));
         // JSON is YAML.
         home::write(&path, config.to_string())?;
         Ok(path)
+    }
+
+    /// A token of its own, made of its key, which the API server knows when it is started after this.
+    fn token(&self, Identity { user, group, .. }: Identity<'_>, key: &str) -> Result<String, ClusterError> {
+        let token = hex(&Sha256::digest(key));
+        let path = self.tokens();
+        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        home::write(&path, format!("{known}{token},\"{user}\",,\"{}\"\n", group.unwrap_or_default()))?;
+        Ok(token)
     }
 
     fn sign(&self, mut params: CertificateParams) -> Result<(String, String), ClusterError> {

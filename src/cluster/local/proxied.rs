@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::ports::{self, Port};
 use super::{ClusterSpec, LocalCluster, Part};
+use super::certs::{CERTIFICATE, TOKEN};
 use crate::{ClusterError, home};
 
 /// The proxies that run.
@@ -62,10 +63,10 @@ impl LocalCluster {
     pub(super) fn route(&self, part: Part, spec: &ClusterSpec) -> Result<(), ClusterError> {
         let Some(kubeconfig) = self.layout.kubeconfig(part) else { return Ok(()) };
         if spec.proxied.contains(&part) {
-            return lead(kubeconfig, &self.running(part, kubeconfig, Proxy::url)?);
+            return lead(kubeconfig, &self.running(part, kubeconfig, Proxy::url)?, CERTIFICATE);
         }
         self.proxies.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&part);
-        lead(kubeconfig, &self.layout.server())
+        lead(kubeconfig, &self.layout.server(), TOKEN)
     }
 
     fn start_proxy(&self, part: Part, kubeconfig: &Path) -> Result<(Proxy, Port), ClusterError> {
@@ -104,7 +105,8 @@ fn unusable(error: impl Display) -> ClusterError {
 }
 
 fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
-    let user = &configuration["users"][0]["user"];
+    let mut users = configuration["users"].as_array().into_iter().flatten();
+    let user = users.find(|user| user["name"] == CERTIFICATE).map_or(&Value::Null, |user| &user["user"]);
     let pem = |name: &str| {
         let bytes: ByteString = serde_json::from_value(user[name].clone()).map_err(unusable)?;
         String::from_utf8(bytes.0).map_err(unusable)
@@ -112,14 +114,15 @@ fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
     Ok(Credentials { certificate: pem("client-certificate-data")?, key: pem("client-key-data")? })
 }
 
-/// Writes where the API server is, unless that is what the kubeconfig says.
-fn lead(kubeconfig: &Path, server: &str) -> Result<(), ClusterError> {
+/// Writes where the API server is, and as which user it is asked, unless that is what the kubeconfig says.
+fn lead(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError> {
     let mut configuration = configuration(kubeconfig)?;
     let there = &mut configuration["clusters"][0]["cluster"]["server"];
     if there == server {
         return Ok(());
     }
     *there = server.into();
+    configuration["contexts"][0]["context"]["user"] = user.into();
     home::write(kubeconfig, configuration.to_string())
 }
 
@@ -136,14 +139,15 @@ mod tests {
         let before = std::fs::read_to_string(&path).expect("a file");
         let of = |configuration: &Value| identity(configuration).expect("an identity");
         let direct = of(&configuration(&path).expect("JSON"));
-        lead(&path, "https://127.0.0.1:2").expect("written");
+        lead(&path, "https://127.0.0.1:2", CERTIFICATE).expect("written");
         let led = configuration(&path).expect("JSON");
         assert_eq!(led["clusters"][0]["cluster"]["server"], "https://127.0.0.1:2");
+        assert_eq!(led["contexts"][0]["context"]["user"], CERTIFICATE);
         assert!(
             direct.certificate.starts_with("-----BEGIN CERTIFICATE") && direct.key.contains("PRIVATE KEY")
         );
         assert_eq!(of(&led).key, direct.key, "whoever asks is the same");
-        lead(&path, "https://127.0.0.1:1").expect("written");
+        lead(&path, "https://127.0.0.1:1", TOKEN).expect("written");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), before);
     }
 }

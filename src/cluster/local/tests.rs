@@ -24,6 +24,7 @@ fn apiserver_argv() {
         etcd_port: 1001,
         port: 1003,
         client_ca: Path::new("DIR/ca.crt"),
+        tokens: Path::new("DIR/tokens.csv"),
         serving: &serving(),
         service_account: &ServiceAccountKeys {
             private: "DIR/service-account.key".into(),
