@@ -109,6 +109,17 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
     ready().modified(bound("w0")).modified(bound("w1")).added(gated("w2")).modified(bound("w2")),
     "AON-01", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
 )]
+#[case::capacity_of_containers_told_once(
+    {
+        let told = |name| {
+            let mut pod = bound(name);
+            pod["spec"].as_object_mut().expect("a map").remove("containers").expect("its containers");
+            pod
+        };
+        ready().modified(told("w0")).modified(told("w1")).added(gated("w2")).modified(told("w2"))
+    },
+    "AON-01", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
+)]
 #[case::created_ungated(
     ready().added(pod("w2", "w", &[], None)),
     "GANG-05", "created-ungated", "w2 was created without the scheduling gate grove.io/podgang-pending-creation"

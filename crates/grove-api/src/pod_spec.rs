@@ -3,6 +3,8 @@
 //! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec does not read, and the pods
 //! are to get what was written and nothing else. The CRD schema is that of core/v1 PodSpec all the same.
 
+use std::sync::Arc;
+
 #[cfg(feature = "schema")]
 use k8s_openapi::api::core::v1::PodSpec;
 #[cfg(feature = "schema")]
@@ -10,15 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A core/v1 PodSpec as raw JSON, always an object.
+/// A core/v1 PodSpec as raw JSON, always an object. Many PodCliques may share one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
-pub struct PodSpecJson(#[cfg_attr(feature = "schema", schemars(with = "PodSpec"))] pub Value);
+pub struct PodSpecJson(#[cfg_attr(feature = "schema", schemars(with = "PodSpec"))] pub Arc<Value>);
 
 impl Default for PodSpecJson {
     fn default() -> Self {
-        Self(Value::Object(Map::new()))
+        Self(Arc::new(Value::Object(Map::new())))
     }
 }
 
@@ -61,13 +63,13 @@ mod tests {
     #[case(json!({"schedulerName": null}), None)]
     #[case(json!({"schedulerName": "volcano"}), Some("volcano"))]
     fn an_empty_scheduler_name_is_none(#[case] spec: Value, #[case] name: Option<&str>) {
-        assert_eq!(PodSpecJson(spec).scheduler_name(), name);
+        assert_eq!(PodSpecJson(spec.into()).scheduler_name(), name);
     }
 
     #[test]
     fn a_scheduling_group_is_seen() {
-        assert_eq!(PodSpecJson(json!({"schedulingGroup": null})).scheduling_group(), None);
+        assert_eq!(PodSpecJson(json!({"schedulingGroup": null}).into()).scheduling_group(), None);
         let group = json!({"podGroupName": "mine"});
-        assert_eq!(PodSpecJson(json!({"schedulingGroup": group})).scheduling_group(), Some(&group));
+        assert_eq!(PodSpecJson(json!({"schedulingGroup": group}).into()).scheduling_group(), Some(&group));
     }
 }

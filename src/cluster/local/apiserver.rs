@@ -52,7 +52,8 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
     // Nobody here is to wait for others' requests.
-    let unlimited = ["enable-priority-and-fairness=false", "max-requests-inflight=0", "max-mutating-requests-inflight=0"];
+    let unlimited =
+        ["enable-priority-and-fairness=false", "max-requests-inflight=0", "max-mutating-requests-inflight=0"];
     args.extend(unlimited.map(|flag| format!("--{flag}")));
     args.extend(audit::args(of.audit_policy, of.audit_log));
     args.extend(of.gates.flag());

@@ -14,9 +14,9 @@ use conformance_proxy::{Credentials, Proxy, ProxyConfig, ProxyHandle};
 use k8s_openapi::ByteString;
 use serde_json::Value;
 
+use super::certs::{CERTIFICATE, TOKEN};
 use super::ports::{self, Port};
 use super::{ClusterSpec, LocalCluster, Part};
-use super::certs::{CERTIFICATE, TOKEN};
 use crate::{ClusterError, home};
 
 /// The proxies that run.

@@ -24,8 +24,12 @@ use crate::{ClusterError, home, trainer};
 /// which grows its stack as it goes deeper; a twentieth of the time went into copying them, so they begin as large as most become.
 fn go_runtime() -> [(String, String); 3] {
     let heap_mib = (available_memory_mib().unwrap_or(0) / 4).clamp(1024, 4096);
-    [("GOGC", "400".to_owned()), ("GOMEMLIMIT", format!("{heap_mib}MiB")), ("GODEBUG", "adaptivestackstart=1".to_owned())]
-        .map(|(key, value)| (key.to_owned(), value))
+    [
+        ("GOGC", "400".to_owned()),
+        ("GOMEMLIMIT", format!("{heap_mib}MiB")),
+        ("GODEBUG", "adaptivestackstart=1".to_owned()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
 }
 
 /// The programs of a cluster.

@@ -16,9 +16,9 @@ use tokio::sync::watch;
 /// Which objects of the cluster belong to a case.
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// What a log records of a version of an object in its namespace: it may take away what nobody reads; `false` if there is
-/// nothing to record.
-pub type Keep = fn(Change, &mut Value) -> bool;
+/// What a log records of a version of an object in its namespace, beside the one that it recorded last: it may take away what
+/// nobody reads; `false` if there is nothing to record.
+pub type Keep = fn(Change, &mut Value, Option<&Value>) -> bool;
 
 /// One namespace's.
 struct Log {
@@ -39,17 +39,9 @@ impl Log {
     /// Takes from a version what is not recorded; `false` if nothing of it is, or nothing that differs from the last one.
     fn keeps(&self, kind: &str, change: Change, object: &mut Value) -> bool {
         let Some(keep) = self.keep else { return true };
-        keep(change, object) && !(change == Change::Modified && self.is_known(kind, object))
-    }
-
-    /// Whether an object differs from what there is by its resourceVersion alone.
-    fn is_known(&self, kind: &str, object: &mut Value) -> bool {
-        let Some(known) = self.live.get(kind, name(object)) else { return false };
-        let version = object["metadata"]["resourceVersion"].take();
-        object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
-        let is_known = known == object;
-        object["metadata"]["resourceVersion"] = version;
-        is_known
+        let known = self.live.get(kind, name(object));
+        let is_new = |object: &mut Value| known.is_none_or(|known| !is_same(known, object));
+        keep(change, object, known) && (change != Change::Modified || is_new(object))
     }
 
     fn push(&mut self, what: What) {
@@ -301,6 +293,15 @@ fn namespace(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
+/// Whether an object differs from another by its resourceVersion alone.
+fn is_same(known: &Value, object: &mut Value) -> bool {
+    let version = object["metadata"]["resourceVersion"].take();
+    object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
+    let is_same = known == object;
+    object["metadata"]["resourceVersion"] = version;
+    is_same
+}
+
 /// Whether nothing has happened to a node but that its kubelet said again how it is.
 fn is_heartbeat(before: &Value, after: &Value) -> bool {
     let said = |node: &Value| {
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn of_a_part_only_what_is_new_in_it_is_recorded() {
-        fn named(_: Change, object: &mut Value) -> bool {
+        fn named(_: Change, object: &mut Value, _: Option<&Value>) -> bool {
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("status");
             }

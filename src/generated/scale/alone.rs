@@ -24,6 +24,8 @@ use serde_json::{Value, json};
 use super::figures::Bindings;
 use super::keep;
 
+/// What a label of the operator's own is called there.
+const STANDS_FOR_MANAGED_BY: &str = "app.kubernetes.io/made-by";
 const SERVICE: &str = "Service";
 /// Gangs that are made at a time, and pods of each.
 const GANGS: usize = 8;
@@ -172,13 +174,14 @@ fn bare(object: &Value) -> Value {
     })
 }
 
-/// Adds to a pod what its last version has: a backend may make it a member when it releases it.
+/// Adds to a pod what its last version has: a backend may make it a member when it releases it. Containers stay as they are, and
+/// of later versions less of them is recorded.
 fn join(pod: &mut Value, last: &Value) {
     for key in ["labels", "annotations"] {
         pod["metadata"][key] = last["metadata"][key].clone();
     }
     for (field, value) in last["spec"].as_object().into_iter().flatten() {
-        if !["nodeName", "schedulingGates"].contains(&field.as_str()) {
+        if !["nodeName", "schedulingGates", "containers", "initContainers"].contains(&field.as_str()) {
             pod["spec"][field] = value.clone();
         }
     }
@@ -194,10 +197,13 @@ fn moved(mut object: Value, from: &str, to: &str) -> Value {
             }
         }
     }
-    // An operator's webhook may watch over what carries its label, and it is not there. Services select pods by it.
+    // An operator's webhook may watch over what carries its label, and it is not there. Services select pods by it, and schedulers
+    // compare what they select: one label less to compare is half of kube-scheduler's work.
     for place in ["/metadata/labels", "/spec/selector"] {
-        if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut) {
-            labels.remove(names::MANAGED_BY);
+        if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut)
+            && let Some(operator) = labels.remove(names::MANAGED_BY)
+        {
+            labels.insert(STANDS_FOR_MANAGED_BY.into(), operator);
         }
     }
     object["metadata"]["namespace"] = to.into();

@@ -2,8 +2,8 @@
 //!
 //! A pod as the API server gives it takes 40 kB as a value in memory, and it has six versions. Recorded is what a judge of
 //! this case reads: of a pod what says who it is, what it asks for, of which template it is, where it is bound and how it is; of
-//! a PodClique's later versions the template no further than a pod's containers; no Event. The API server lets nobody change
-//! what is left out of a pod.
+//! a PodClique's later versions no more of the template than which it is; of what is gone who it was, and where; no Event. The API
+//! server lets nobody change what is left out of a pod.
 
 use conformance_history::{Change, list};
 use conformance_judge::life::updates::REVISION;
@@ -37,21 +37,26 @@ const OF_A_CONTAINER: [&str; 6] = [
     "terminationMessagePolicy",
     "volumeMounts",
 ];
-/// Conditions of a pod that are kept, with these fields.
-const CONDITIONS: [&str; 2] = ["PodScheduled", "Ready"];
+/// The condition of a pod that is kept, with these fields: where it is bound says whether it is.
+const CONDITION: &str = "Ready";
 const OF_A_CONDITION: [&str; 3] = ["type", "status", "reason"];
 
 /// Takes away what is not recorded; `false` if nothing is.
-pub(super) fn kept(change: Change, object: &mut Value) -> bool {
+pub(super) fn kept(change: Change, object: &mut Value, known: Option<&Value>) -> bool {
     let is_new = change == Change::Added;
     match object["kind"].as_str() {
         Some("Event") => return false,
+        _ if change == Change::Deleted => gone(object),
+        // Its end is told again when its kubelet has let go of it.
+        Some("Pod") if is_ending(object) && known.is_some_and(is_ending) => return false,
         Some("Pod") => pod(is_new, object),
         Some("PodClique") if !is_new => {
             let template = &mut object["spec"]["podSpec"];
             only(template, &["containers", "initContainers"]);
             containers(template);
+            only_of_updates(template);
         }
+        Some("Node") => only(&mut object["status"], &["allocatable", "conditions"]),
         _ => {}
     }
     if !is_new {
@@ -61,7 +66,7 @@ pub(super) fn kept(change: Change, object: &mut Value) -> bool {
 }
 
 /// Of a pod, no more than when it is bound and gone.
-pub(super) fn bindings(_: Change, object: &mut Value) -> bool {
+pub(super) fn bindings(_: Change, object: &mut Value, _: Option<&Value>) -> bool {
     if object["kind"] != "Pod" {
         return false;
     }
@@ -71,21 +76,40 @@ pub(super) fn bindings(_: Change, object: &mut Value) -> bool {
     true
 }
 
+fn gone(object: &mut Value) {
+    only(object, &["kind", "apiVersion", "metadata", "spec"]);
+    only(&mut object["metadata"], &["name", "namespace", "uid", "resourceVersion", "labels"]);
+    object.get_mut("spec").into_iter().for_each(|spec| only(spec, &["nodeName"]));
+}
+
 fn pod(is_new: bool, pod: &mut Value) {
     without(&mut pod["metadata"], &["managedFields"]);
     let spec = &mut pod["spec"];
     without(spec, &OF_A_POD);
+    containers(spec);
     if !is_new {
         without(spec, &OF_A_LATER_POD);
+        only_of_updates(spec);
     }
-    containers(spec);
     let status = &mut pod["status"];
     only(status, &["phase", "conditions"]);
     if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
-        conditions.retain(|condition| CONDITIONS.iter().any(|kept| condition["type"] == *kept));
+        conditions.retain(|condition| condition["type"] == CONDITION);
         conditions.iter_mut().for_each(|condition| only(condition, &OF_A_CONDITION));
         conditions.shrink_to_fit();
     }
+}
+
+/// Containers are what they were, unless they tell which template they are of.
+fn only_of_updates(spec: &mut Value) {
+    let tells = |container: &Value| !list(&container["env"]).is_empty();
+    if !list(&spec["containers"]).iter().any(tells) {
+        without(spec, &["containers", "initContainers"]);
+    }
+}
+
+fn is_ending(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
 }
 
 fn containers(spec: &mut Value) {
@@ -127,12 +151,12 @@ mod tests {
             "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}, "managedFields": [{}]},
             "spec": {
                 "nodeName": "n", "schedulerName": "s", "volumes": [], "tolerations": [],
-                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}},
+                "containers": [{"name": "main", "image": "i", "resources": {"requests": {"x": "1"}},
                     "env": [{"name": "GROVE_PCS_NAME", "value": "s0"}, {"name": "REVISION", "value": "2"}]}],
             },
             "status": {
                 "phase": "Running", "podIPs": [],
-                "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": null}, {"type": "Initialized"}],
+                "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": null}, {"type": "PodScheduled"}],
             },
         })
     }
@@ -140,30 +164,42 @@ mod tests {
     #[test]
     fn a_pod_is_what_judges_read() {
         let mut first = pod();
-        assert!(kept(Change::Added, &mut first));
+        assert!(kept(Change::Added, &mut first, None));
         let wanted = json!({
             "kind": "Pod",
             "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}},
             "spec": {
                 "nodeName": "n", "schedulerName": "s", "tolerations": [],
-                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}},
+                "containers": [{"name": "main", "image": "i", "resources": {"requests": {"x": "1"}},
                     "env": [{"name": "REVISION", "value": "2"}]}],
             },
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
         });
         assert_eq!(first, wanted);
         let mut later = pod();
-        assert!(kept(Change::Modified, &mut later));
+        assert!(kept(Change::Modified, &mut later, None));
         assert!(later["spec"]["tolerations"].is_null() && later["spec"]["nodeName"] == "n");
+        assert_eq!(later["spec"]["containers"][0]["resources"], first["spec"]["containers"][0]["resources"]);
+        let mut of_no_update = pod();
+        of_no_update["spec"]["containers"][0]["env"] = json!([{"name": "OTHER"}]);
+        of_no_update["metadata"]["deletionTimestamp"] = json!("t");
+        let mut again = of_no_update.clone();
+        assert!(kept(Change::Modified, &mut of_no_update, Some(&later)));
+        assert!(of_no_update["spec"]["containers"].is_null());
+        assert!(!kept(Change::Modified, &mut again, Some(&of_no_update)), "it is going already");
+        let mut last = pod();
+        assert!(kept(Change::Deleted, &mut last, None));
+        let metadata = json!({"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}});
+        assert_eq!(last, json!({"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n"}}));
     }
 
     #[test]
     fn of_what_is_bound_no_more_is_kept() {
         let mut bound = pod();
-        assert!(bindings(Change::Modified, &mut bound));
+        assert!(bindings(Change::Modified, &mut bound, None));
         let metadata = json!({"name": "p", "uid": "u", "resourceVersion": "7"});
         assert_eq!(bound, json!({"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n"}}));
-        assert!(!bindings(Change::Added, &mut json!({"kind": "PodGroup"})));
+        assert!(!bindings(Change::Added, &mut json!({"kind": "PodGroup"}), None));
     }
 
     #[test]
@@ -174,11 +210,11 @@ mod tests {
             json!({"kind": "PodClique", "metadata": {"managedFields": []}, "spec": {"podSpec": pod_spec, "replicas": 1}})
         };
         let (mut first, mut later) = (clique(), clique());
-        assert!(kept(Change::Added, &mut first) && kept(Change::Modified, &mut later));
+        assert!(kept(Change::Added, &mut first, None) && kept(Change::Modified, &mut later, None));
         assert_eq!(first, clique());
         let containers = json!([{"name": "main", "env": [{"name": "REVISION", "value": "2"}]}]);
         let spec = json!({"podSpec": {"containers": containers}, "replicas": 1});
         assert_eq!(later, json!({"kind": "PodClique", "metadata": {}, "spec": spec}));
-        assert!(!kept(Change::Added, &mut json!({"kind": "Event"})));
+        assert!(!kept(Change::Added, &mut json!({"kind": "Event"}), None));
     }
 }

@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 
 use grove_api::{ClusterTopologyBinding, PodGang, PodGangTopologyConstraint};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Client, ResourceExt};
 
 use super::{BackendError, GangState, Release, affinity};
+use crate::observed_pod::Pod;
 
 /// The node-label keys of a constraint: of the required and of the preferred level.
 pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {

@@ -6,11 +6,11 @@
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
 use super::GangState;
 use super::domain::node_name;
+use crate::observed_pod::Pod;
 
 /// The pod's index in its PodClique.
 pub(super) fn index(pod: &Pod) -> Option<i32> {

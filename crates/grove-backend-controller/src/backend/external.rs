@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grove_api::{PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use serde::Deserialize;
 
@@ -17,6 +16,7 @@ use super::template::{Constrained, constraints};
 use super::{
     BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, pod_spec,
 };
+use crate::observed_pod::Pod;
 
 /// The `config` of an External profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -4,9 +4,9 @@
 //! a gang was satisfied remembers it of the former generation too. So where gang resources know of pods by their name alone,
 //! each generation has gang resources of its own (TERM-07, TERM-08).
 
+use crate::observed_pod::Pod;
 use grove_api::PodGang;
 use grove_api::names::{ANNOTATION_GENERATION, LABEL_GENERATION};
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
 /// The generation of a PodGang that its gang resources are for, from 0.

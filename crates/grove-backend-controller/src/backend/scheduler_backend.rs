@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, Pod};
+use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement};
 use kube::api::{ApiResource, DynamicObject};
 
 use super::Validation;
+use crate::observed_pod::Pod;
 
 /// One scheduler that Grove can hand gangs to.
 #[async_trait]

@@ -10,7 +10,7 @@ use grove_api::names::{
     LABEL_POD_GANG, LABEL_SCALING_GROUP, MANAGED_BY_GROVE,
 };
 use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta, TypeMeta};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
@@ -19,7 +19,9 @@ use tokio::task::JoinSet;
 use super::autoscaler::HorizontalPodAutoscaler;
 use super::informer::{Feed, Informer, informer};
 use super::resource_claims::ResourceClaim;
+use super::shared_templates::shared;
 use crate::backend::Registry;
+use crate::observed_pod::Pod;
 
 /// The reading ends.
 #[derive(Clone)]
@@ -213,7 +215,7 @@ impl Feeds {
         let all = watcher::Config::default;
         let ours = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
         tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), whole));
-        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), shared));
         tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), trimmed_pod));
@@ -234,26 +236,8 @@ fn whole<K>(object: K, (): &()) -> K {
     object
 }
 
-/// Without what only a kubelet needs; there may be thousands of pods. A list that was read has room for four of what it holds, and
-/// a container or its status takes 700 bytes.
-fn trimmed_pod(mut pod: Pod, (): &()) -> Pod {
-    pod.metadata.annotations = None;
-    pod.owner_references_mut().shrink_to_fit();
-    if let Some(spec) = &mut pod.spec {
-        spec.containers = Vec::new();
-        spec.init_containers = None;
-        spec.volumes = None;
-        spec.tolerations = None;
-    }
-    if let Some(status) = &mut pod.status {
-        let statuses = [&mut status.init_container_statuses, &mut status.container_statuses];
-        statuses.into_iter().flatten().for_each(Vec::shrink_to_fit);
-        if let Some(conditions) = &mut status.conditions {
-            conditions.retain(|condition| ["PodScheduled", "Ready"].contains(&condition.type_.as_str()));
-            conditions.shrink_to_fit();
-        }
-    }
-    pod
+fn trimmed_pod(pod: Pod, (): &()) -> Pod {
+    pod.trimmed()
 }
 
 /// A node's name and labels. Its status, which is large and changes all the time, is not even asked for.
@@ -290,37 +274,4 @@ fn by_label(object: &impl ResourceExt, label: &str) -> Vec<String> {
 pub(super) fn pod_gang_of(object: &DynamicObject) -> Option<String> {
     let mut owners = object.owner_references().iter();
     owners.find(|owner| owner.kind == PodGang::kind(&())).map(|owner| owner.name.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_cached_pod_takes_no_more_than_what_is_read_of_it() {
-        let condition = |of: &str| json!({"type": of, "status": "True"});
-        let text = json!({
-            "metadata": {"name": "p", "annotations": {"a": "b"}, "labels": {"c": "d"}},
-            "spec": {"nodeName": "n", "containers": [{"name": "main"}]},
-            "status": {
-                "conditions": [condition("Initialized"), condition("Ready"), condition("PodScheduled")],
-                "containerStatuses": [{"name": "main", "image": "i", "imageID": "i", "ready": true, "restartCount": 0}],
-            },
-        })
-        .to_string();
-        let pod = trimmed_pod(serde_json::from_str(&text).unwrap(), &());
-        assert_eq!(pod.labels().len(), 1);
-        let (spec, status) = (pod.spec.unwrap(), pod.status.unwrap());
-        assert_eq!((spec.containers.capacity(), spec.node_name.as_deref()), (0, Some("n")));
-        let containers = status.container_statuses.unwrap();
-        assert_eq!((containers.len(), containers.capacity()), (1, 1));
-        let conditions = status.conditions.unwrap();
-        assert_eq!((conditions.len(), conditions.capacity()), (2, 2));
-        assert_eq!(
-            conditions.into_iter().map(|told| told.type_).collect::<Vec<_>>(),
-            ["Ready", "PodScheduled"]
-        );
-    }
 }

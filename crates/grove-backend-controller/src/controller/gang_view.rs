@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use grove_api::{NamespacedName, PodClique, PodGang, PodGroup};
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use kube::ResourceExt;
 
 use super::caches::{Caches, of};
 use super::ownership::{controller, is_controlled_by};
 use crate::backend::generation;
+use crate::observed_pod::{Pod, PodCondition};
 
 /// One podgroup of a PodGang with its live pods.
 #[derive(Clone, Debug)]

@@ -80,6 +80,7 @@ mod resource_sharing;
 mod rolling_update;
 mod scaling_group_status;
 mod servers;
+mod shared_templates;
 mod startup_order;
 mod startup_wait;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use grove_api::{PodClique, PodCliqueSet, PodCliqueSpec, PodCliqueTemplateSpec, names};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::ResourceExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::startup_order::{Parent, parents};
@@ -93,7 +93,7 @@ pub(super) fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
 
 /// Opaque hash of what makes a pod: another one means another template.
 pub(super) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
-    let mut pod_spec = template.spec.pod_spec.0.clone();
+    let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
     // It names none, and admission takes it for none.
     if pod_spec["schedulerName"] == "" {
         pod_spec.as_object_mut().map(|fields| fields.remove("schedulerName"));

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use grove_api::names::ANNOTATION_GENERATION;
@@ -32,6 +33,9 @@ use crate::backend::{SchedulerBackend, generation};
 /// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
+/// When it is looked at again whether a set may be begun.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
 /// Reconciles one PodCliqueSet.
 ///
 /// # Errors
@@ -51,10 +55,19 @@ pub(super) async fn reconcile(
         return Ok(Action::await_change());
     };
     context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
+    if !is_begun(&context, &pcs) && !context.flow.may_begin() {
+        return Ok(Action::requeue(LOOK_AGAIN));
+    }
     let levels = topology_levels(&context, &pcs).await?;
     let writes = writes(&context, &pcs, &*backend, &levels).await?;
     children::all(writes).await?;
     Ok(Action::await_change())
+}
+
+/// Whether anything of a set has been made.
+fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
+    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    !context.caches.pod_gangs.indexed(&key).is_empty() || !context.caches.pod_cliques.indexed(&key).is_empty()
 }
 
 /// Every write that is due.

@@ -10,7 +10,6 @@ use grove_api::names::{
 };
 use grove_api::{PodClique, PodCliqueSet, PodCliqueStatus, PodCliqueUpdateProgress};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::ResourceExt;
 
@@ -25,9 +24,10 @@ use super::update_view::{
     CliqueView, is_in_turn, is_of_update, may_follow, rolls, selected, taken_down, told_generation,
 };
 use super::{startup_wait, writes};
+use crate::observed_pod::{ContainerStatus, Pod, PodStatus};
 
 /// How old a PodClique is before its status says that pods are missing.
-const CREATION: Duration = Duration::from_secs(2);
+const CREATION: Duration = Duration::from_secs(3);
 /// Reason of the event on a PodClique that has lost every pod that was scheduled.
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
@@ -375,9 +375,9 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::being_made(1, 2, false, Some(1))]
+    #[case::being_made(1, 2, false, Some(2))]
     #[case::all_made(1, 3, false, None)]
-    #[case::for_long(2, 0, false, None)]
+    #[case::for_long(3, 0, false, None)]
     #[case::told_before(1, 2, true, None)]
     fn what_is_being_made_is_not_told(
         #[case] age: i64,

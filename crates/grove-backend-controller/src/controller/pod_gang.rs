@@ -17,7 +17,7 @@ use super::context::Context;
 use super::error::ReconcileError;
 use super::gang_view::GangView;
 use super::reconcile_loop::Action;
-use super::writes;
+use super::{pod_gang_status, writes};
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 
@@ -182,7 +182,11 @@ impl Gang<'_> {
                 message: "Not all constituent pods have been created yet".to_owned(),
             },
         };
-        let status = self.pod_gang.status.clone().unwrap_or_default();
+        // What its status tells beside is the same write.
+        let status = match initialized {
+            true => pod_gang_status::told_now(self.context, self.pod_gang),
+            false => self.pod_gang.status.clone().unwrap_or_default(),
+        };
         let conditions = conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
         let patch = json!({
             "metadata": {"resourceVersion": self.pod_gang.metadata.resource_version},

@@ -13,7 +13,7 @@ use grove_api::names::{
     CONDITION_POD_GANG_READY, CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_UNHEALTHY,
     LABEL_BASE_POD_GANG,
 };
-use grove_api::{PodClique, PodGang, PodGangPhase};
+use grove_api::{PodClique, PodGang, PodGangPhase, PodGangStatus};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
@@ -31,7 +31,7 @@ use super::writes;
 use crate::backend::Served;
 
 /// How old a PodGang is before it matters that its pods are not all there.
-const CREATION: Duration = Duration::from_secs(2);
+const CREATION: Duration = Duration::from_secs(3);
 /// How long the words for a fact stay as they are. A scheduler counts nodes in them, which come and go (STAT-08).
 const STEADY: Duration = Duration::from_secs(10);
 
@@ -51,20 +51,12 @@ pub(super) async fn reconcile(
     }
     let gang = Gang::of(&context, &pod_gang);
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
-    let is_known = before.conditions.len() > 1;
-    if !is_initialized && !is_known && gang.failure.is_none() && gang.age() < CREATION {
+    // With `Initialized` the other reconciler tells the rest.
+    if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
         return Ok(Action::requeue(CREATION));
     }
     let steady = context.wordings.steady_for(&pod_gang);
-    let mut status = before.clone();
-    for mut verdict in gang.verdicts(&before.conditions) {
-        let said = before.conditions.iter().find(|said| steady.is_some() && is_same_fact(said, &verdict));
-        if let Some(said) = said {
-            verdict.message.clone_from(&said.message);
-        }
-        status.conditions = conditions::with(status.conditions, verdict, pod_gang.metadata.generation);
-    }
-    status.phase = gang.phase();
+    let status = gang.status(&before, steady.is_some());
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
         context.wordings.written(&pod_gang);
         writes::patch_status_of_version(&context, &*pod_gang, &patch).await?;
@@ -78,6 +70,14 @@ pub(super) async fn reconcile(
         true => Action::await_change(),
         false => Action::requeue(steady.unwrap_or(STEADY)),
     })
+}
+
+/// The status of a PodGang, which is told now.
+pub(super) fn told_now(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
+    let before = pod_gang.status.clone().unwrap_or_default();
+    let words_stay = context.wordings.steady_for(pod_gang).is_some();
+    context.wordings.written(pod_gang);
+    Gang::of(context, pod_gang).status(&before, words_stay)
 }
 
 /// A PodGang, as the caches have it.
@@ -94,6 +94,21 @@ impl<'a> Gang<'a> {
         let view = GangView::of(&context.caches, pod_gang);
         let failure = context.events.standing(pod_gang, REASON_SYNC_FAILED);
         Self { context, pod_gang, view, failure }
+    }
+
+    /// Its status, the one before being that; the words for the same fact may have to stay.
+    fn status(&self, before: &PodGangStatus, words_stay: bool) -> PodGangStatus {
+        let mut status = before.clone();
+        for mut verdict in self.verdicts(&before.conditions) {
+            let said = before.conditions.iter().find(|said| words_stay && is_same_fact(said, &verdict));
+            if let Some(said) = said {
+                verdict.message.clone_from(&said.message);
+            }
+            status.conditions =
+                conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
+        }
+        status.phase = self.phase();
+        status
     }
 
     fn age(&self) -> Duration {

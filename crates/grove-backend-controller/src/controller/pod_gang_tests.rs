@@ -40,7 +40,7 @@ fn pod_gang(generation: i64, initialized: Option<bool>, references: &[&str]) -> 
         json!({"type": CONDITION_INITIALIZED, "status": if initialized { "True" } else { "False" }, "reason": "R",
                "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"})
     };
-    let foreign = json!({"type": "Scheduled", "status": "True", "reason": "R", "message": "",
+    let foreign = json!({"type": "Theirs", "status": "True", "reason": "R", "message": "",
                          "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let conditions = initialized.map(|initialized| json!([foreign, condition(initialized)]));
     serde_json::from_value(json!({
@@ -99,8 +99,12 @@ async fn gang_resources_come_before_initialized() {
     let written = step(&mut world, &pod_gang(2, Some(false), &["p0", "p1"])).await;
     assert_eq!(requests(&written), ["podgangs/wl-0/status"]);
     let conditions = written[0].1.pointer("/status/conditions").and_then(Value::as_array).unwrap();
-    assert_eq!(conditions.len(), 2, "conditions of others are kept");
-    assert_eq!(conditions[1]["status"], "True");
+    let told: Vec<_> =
+        conditions.iter().map(|told| (told["type"].as_str().unwrap(), told["status"] == "True")).collect();
+    let rest =
+        [("Scheduled", false), ("Ready", false), ("Unhealthy", false), ("SchedulingBackendReady", true)];
+    assert_eq!(told[0].0, "Theirs", "conditions of others are kept");
+    assert_eq!((told[1], &told[2..]), (("Initialized", true), &rest[..]), "all in one write");
     assert_eq!(step(&mut world, &pod_gang(2, Some(true), &["p0", "p1"])).await, [], "and then it rests");
 }
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use grove_api::names::{ANNOTATION_PREVIOUS_TEMPLATE, GROVE_PREFIX, LABEL_POD_TEMPLATE_HASH};
 use grove_api::{PodClique, PodCliqueSet, PodSpecJson};
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,9 +17,10 @@ use super::caches::Caches;
 use super::faults::Faults;
 use super::gang_view::{is_live, own_pods};
 use super::update_view::{awaits_turn, rolls};
+use crate::observed_pod::Pod;
 
 /// What pods were made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreviousTemplate {
     /// How many there were; pods beyond, of a later scale-out, are new.
@@ -30,7 +30,7 @@ pub(super) struct PreviousTemplate {
     labels: BTreeMap<String, String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
-    pod_spec: Value,
+    pod_spec: PodSpecJson,
 }
 
 /// What a PodClique keeps.
@@ -57,7 +57,7 @@ pub(super) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wa
         generation: caches.generation_of(pcs, existing),
         labels: existing.labels().clone(),
         annotations: existing.annotations().clone(),
-        pod_spec: existing.spec.pod_spec.0.clone(),
+        pod_spec: existing.spec.pod_spec.clone(),
     };
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
@@ -80,7 +80,7 @@ pub(super) fn as_it_was(
     let place = pclq.labels().clone().into_iter().filter(|(key, _)| is_place(key));
     before.metadata.labels = Some(previous.labels.into_iter().chain(place).collect());
     before.metadata.annotations = Some(previous.annotations);
-    before.spec.pod_spec = PodSpecJson(previous.pod_spec);
+    before.spec.pod_spec = previous.pod_spec;
     Some(before)
 }
 
@@ -123,7 +123,7 @@ mod tests {
                 ("team".into(), "t".into()),
             ]),
             annotations: BTreeMap::new(),
-            pod_spec: json!({"containers": [{"name": "old"}]}),
+            pod_spec: PodSpecJson(json!({"containers": [{"name": "old"}]}).into()),
         };
         let pclq = json!({
             "metadata": {

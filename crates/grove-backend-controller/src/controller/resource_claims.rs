@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use futures::FutureExt;
 use futures::future;
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, names};
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
 use kube::{CustomResource, Resource, ResourceExt};
@@ -23,6 +22,7 @@ use super::error::ReconcileError;
 use super::ownership::owner_reference;
 use super::pod_clique_object::{place_of, template_of};
 use super::resource_sharing::{self, Entry, SharedClaim, claims, config_of};
+use crate::observed_pod::Pod;
 
 /// Reason of the event on what shares a claim that cannot be made.
 const REASON_FAILED: &str = "ResourceClaimFailed";

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use grove_api::names::{CONDITION_HELD_BY_STARTUP_ORDER, LABEL_BASE_POD_GANG, LABEL_POD_GANG};
 use grove_api::{PodClique, PodCliqueSet};
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 
@@ -15,6 +14,7 @@ use super::gang_view::{is_bound, is_former, is_live, is_ready, own_pods};
 use super::pod_clique_object::parents_of;
 use super::startup_order::Parent;
 use crate::backend::idle;
+use crate::observed_pod::{ContainerStatus, Pod};
 
 /// What the status of a PodClique says of that; nothing where it starts after nobody, or was never held back.
 pub(super) fn verdict(

@@ -10,7 +10,7 @@ use grove_api::names::{
     LABEL_SCALING_GROUP,
 };
 use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Service;
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
 
@@ -24,6 +24,7 @@ use super::queues::Queues;
 use super::resource_claims::ResourceClaim;
 use super::startup_order::has_order;
 use crate::backend::{generation, is_gated};
+use crate::observed_pod::Pod;
 
 /// Connects every feed to the inboxes.
 pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {

@@ -12,7 +12,6 @@ use grove_api::{
     PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueUpdateProgress, PodsSelectedToUpdate,
     UpdateStrategyType,
 };
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
 use super::caches::Caches;
@@ -25,6 +24,7 @@ use super::pod_clique_object::{generation_hash, template_hash, template_of};
 use super::rolling_update::{Standing, Turns, Unit, Units};
 use super::startup_order::follows;
 use super::startup_wait::awaited;
+use crate::observed_pod::Pod;
 
 /// Whether the controller replaces pods by itself.
 pub(super) fn rolls(pcs: &PodCliqueSet) -> bool {

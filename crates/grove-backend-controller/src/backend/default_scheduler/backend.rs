@@ -5,7 +5,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use grove_api::names::LABEL_EXTERNAL_WORKLOAD;
 use grove_api::{PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 use serde_json::json;
@@ -19,6 +18,7 @@ use crate::backend::{
     BackendError, DEFAULT_SCHEDULER, GangState, Membership, Release, SchedulerBackend, Synced, Validation,
     idle, objects, pod_spec,
 };
+use crate::observed_pod::Pod;
 
 /// kube-scheduler.
 pub struct DefaultScheduler {

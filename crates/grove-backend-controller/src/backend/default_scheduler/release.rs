@@ -6,12 +6,12 @@
 //! domain (KUBE-08).
 
 use grove_api::PodGang;
-use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 
 use super::scope::GangScope;
 use crate::backend::domain::{self, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
+use crate::observed_pod::Pod;
 
 /// Releases a member of a PodGroup. In `PodGang` scope the scheduler does not know that surplus is of the same gang: a
 /// replacement goes where the gang's bound pods are, which may all be surplus.

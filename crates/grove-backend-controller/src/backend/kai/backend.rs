@@ -5,7 +5,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use grove_api::names::ANNOTATION_TOPOLOGY_NAME;
 use grove_api::{PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 
@@ -19,6 +18,7 @@ use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
     domain, gang_objects, objects, pod_spec,
 };
+use crate::observed_pod::Pod;
 
 /// The schedulerName of KAI's pods, and the name of its profile.
 pub const KAI_SCHEDULER: &str = "kai-scheduler";

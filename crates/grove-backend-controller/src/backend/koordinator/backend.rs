@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use futures::future;
 use grove_api::names::LABEL_POD_CLIQUE;
 use grove_api::{PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 
@@ -20,6 +19,7 @@ use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, domain, excess_pods,
     gang_objects, pod_spec,
 };
+use crate::observed_pod::Pod;
 
 /// schedulerName of Koordinator's pods.
 pub const KOORD_SCHEDULER: &str = "koord-scheduler";

@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use futures::future;
 use grove_api::names::LABEL_POD_CLIQUE;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 
@@ -19,6 +18,7 @@ use crate::backend::{
     BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend,
     Validation, domain, gang_objects, objects, pod_spec,
 };
+use crate::observed_pod::Pod;
 
 /// The schedulerName of Volcano's pods, and the name of its profile.
 pub const VOLCANO: &str = "volcano";

@@ -1,11 +1,11 @@
 //! The backend as the reconcilers and admission see it, in a fake cluster with Volcano.
 
-use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::backend::made_up_api::MadeUpApi;
 use crate::backend::volcano::api::ANNOTATION_QUEUE;
+use crate::observed_pod::Pod;
 
 const POD_GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups";
 const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/default";

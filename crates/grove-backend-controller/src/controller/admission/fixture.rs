@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::de::DeserializeOwned;
@@ -16,6 +15,7 @@ use crate::backend::{
     BackendError, FieldError, GangState, Membership, Registry, Release, SchedulerBackend, Synced,
     TopologyBackend, TopologyState, TopologyView, Validation,
 };
+use crate::observed_pod::Pod;
 
 /// JSON pointers and the values to put there; null removes, `-` appends.
 pub(crate) type Edits<'a> = &'a [(&'a str, Value)];

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use grove_api::PodGang;
 use grove_api::names::{CONDITION_INITIALIZED, POD_GANG_GATE};
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
+use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::backend::affinity;
 use crate::controller::conditions;
+use crate::observed_pod::Pod;
 
 /// What is known of a gang when a gate is asked for.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +70,7 @@ pub(super) fn release_patch(
     }
     if !requirements.is_empty() {
         let affinity = pod.spec.as_ref().and_then(|spec| spec.affinity.clone()).unwrap_or_default();
-        patch["spec"]["affinity"] = json!(affinity::with_requirements(affinity, requirements));
+        patch["spec"]["affinity"] = json!(affinity::with_requirements(*affinity, requirements));
     }
     patch
 }

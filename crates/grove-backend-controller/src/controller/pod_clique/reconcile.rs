@@ -10,7 +10,7 @@ use grove_api::names::{
     LABEL_SCALING_GROUP, LABEL_SCHEDULER_NAME,
 };
 use grove_api::{PodClique, PodCliqueSet, PodGang};
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
+use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 
@@ -28,6 +28,7 @@ use crate::controller::reconcile_loop::Action;
 use crate::controller::startup_wait::awaited;
 use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::{previous_template, resource_claims, writes};
+use crate::observed_pod::Pod;
 
 /// Reason of the event on a PodClique whose pods cannot be created.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";

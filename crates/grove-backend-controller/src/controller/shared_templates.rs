@@ -1,0 +1,60 @@
+//! One copy of the pod specs that PodCliques have in common: those of all replicas of a clique are equal, and one takes 10 kB.
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use grove_api::{PodClique, PodSpecJson};
+use serde_json::Value;
+
+static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
+
+/// Those that there are.
+#[derive(Default)]
+struct Shared {
+    all: HashSet<Arc<Value>>,
+    /// With how many it is worth to look for those that nobody has any more.
+    many: usize,
+}
+
+/// The same PodClique, with a pod spec that others have too.
+pub(super) fn shared(mut pclq: PodClique, (): &()) -> PodClique {
+    let PodSpecJson(spec) = pclq.spec.pod_spec;
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    pclq.spec.pod_spec = PodSpecJson(shared.copy_of(spec));
+    pclq
+}
+
+impl Shared {
+    fn copy_of(&mut self, spec: Arc<Value>) -> Arc<Value> {
+        if let Some(known) = self.all.get(&spec) {
+            return Arc::clone(known);
+        }
+        if self.all.len() > self.many {
+            self.all.retain(|spec| Arc::strong_count(spec) > 1);
+            self.many = 2 * self.all.len() + 16;
+        }
+        self.all.insert(Arc::clone(&spec));
+        spec
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn equal_pod_specs_are_one_for_as_long_as_somebody_has_it() {
+        let mut shared = Shared::default();
+        let spec = |name: &str| Arc::new(json!({"containers": [{"name": name}]}));
+        let first = shared.copy_of(spec("a"));
+        assert!(Arc::ptr_eq(&first, &shared.copy_of(spec("a"))));
+        assert!(!Arc::ptr_eq(&first, &shared.copy_of(spec("b"))));
+        for number in 0..100 {
+            shared.copy_of(spec(&number.to_string()));
+        }
+        assert!(shared.all.len() < 40, "{} are left of those that nobody has", shared.all.len());
+        assert!(Arc::ptr_eq(&first, &shared.copy_of(spec("a"))), "what somebody has stays");
+    }
+}
