@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use grove_api::names;
 use k8s_openapi::api::core::v1::{self as core, Affinity, PodSchedulingGate};
 use kube::api::ObjectMeta;
 use kube::core::NamespaceResourceScope;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
-    /// All of it but what [`trimmed`](Pod::trimmed) leaves out.
+    /// Its metadata, but for what [`trimmed`](Pod::trimmed) leaves out.
     pub metadata: ObjectMeta,
     /// What it asks for.
     #[serde(default)]
@@ -53,7 +54,7 @@ pub struct PodSchedulingGroup {
 pub struct PodStatus {
     /// `Pending`, `Running`, …
     pub phase: Option<String>,
-    /// Those of [`CONDITIONS`].
+    /// `Ready`, and while it is not bound `PodScheduled`.
     pub conditions: Option<Vec<PodCondition>>,
     /// Of its containers.
     pub container_statuses: Option<Vec<ContainerStatus>>,
@@ -112,14 +113,16 @@ pub struct Terminated {
     pub exit_code: i32,
 }
 
-/// The conditions that are read.
-const CONDITIONS: [&str; 2] = ["PodScheduled", "Ready"];
+/// The labels that everything of Grove's has and nobody reads.
+const UNREAD: [&str; 3] = [names::LABEL_MANAGED_BY, names::LABEL_NAME, names::LABEL_COMPONENT];
 
 impl Pod {
-    /// Without annotations and other conditions. A list that was read has room for four of what it holds.
+    /// Without annotations, and labels and conditions that nobody reads. A list that was read has room for four of what it holds.
     pub(crate) fn trimmed(mut self) -> Self {
         self.metadata.annotations = None;
-        self.metadata.owner_references.iter_mut().for_each(Vec::shrink_to_fit);
+        if let Some(labels) = &mut self.metadata.labels {
+            labels.retain(|label, _| !UNREAD.contains(&label.as_str()));
+        }
         if let Some(gates) = self.spec.as_mut().and_then(|spec| spec.scheduling_gates.as_mut()) {
             gates.shrink_to_fit();
         }
@@ -127,7 +130,11 @@ impl Pod {
             let statuses = [&mut status.init_container_statuses, &mut status.container_statuses];
             statuses.into_iter().flatten().for_each(Vec::shrink_to_fit);
             if let Some(conditions) = &mut status.conditions {
-                conditions.retain(|condition| CONDITIONS.contains(&condition.type_.as_str()));
+                conditions.retain(|condition| match condition.type_.as_str() {
+                    "Ready" => true,
+                    "PodScheduled" => condition.status == "False",
+                    _ => false,
+                });
                 conditions.shrink_to_fit();
             }
         }
@@ -173,12 +180,12 @@ mod tests {
 
     #[test]
     fn a_cached_pod_takes_no_more_than_what_is_read_of_it() {
-        let condition = |of: &str| json!({"type": of, "status": "True", "lastProbeTime": null});
+        let condition = |of: &str, status| json!({"type": of, "status": status, "lastProbeTime": null});
         let text = json!({
-            "metadata": {"name": "p", "annotations": {"a": "b"}, "labels": {"c": "d"}},
+            "metadata": {"name": "p", "annotations": {"a": "b"}, "labels": {"c": "d", (names::LABEL_NAME): "p"}},
             "spec": {"nodeName": "n", "containers": [{"name": "main"}], "schedulingGroup": {"podGroupName": "g"}},
             "status": {
-                "conditions": [condition("Initialized"), condition("Ready"), condition("PodScheduled")],
+                "conditions": [condition("Initialized", "True"), condition("Ready", "True"), condition("PodScheduled", "False")],
                 "containerStatuses": [{"name": "main", "image": "i", "imageID": "i", "ready": true, "restartCount": 0,
                     "state": {"running": {"startedAt": null}}, "lastState": {"terminated": {"exitCode": 3}}}],
             },

@@ -218,7 +218,7 @@ impl Feeds {
         tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), shared));
         tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
-        tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), trimmed_pod));
+        tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), |pod: Pod, ()| pod.trimmed()));
         tasks.spawn(self.services.run(Api::all(client.clone()), ours(), whole));
         tasks.spawn(self.autoscalers.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.resource_claims.run(Api::all(client.clone()), ours(), whole));
@@ -234,10 +234,6 @@ impl Feeds {
 
 fn whole<K>(object: K, (): &()) -> K {
     object
-}
-
-fn trimmed_pod(pod: Pod, (): &()) -> Pod {
-    pod.trimmed()
 }
 
 /// A node's name and labels. Its status, which is large and changes all the time, is not even asked for.

@@ -159,7 +159,10 @@ where
         let dyntype = self.dyntype.clone();
         let events = watch_objects(api, config).backoff(Pause).map_ok(move |event| {
             map(event, |mut object: W| {
-                object.meta_mut().managed_fields = None;
+                let metadata = object.meta_mut();
+                metadata.managed_fields = None;
+                // A list that was read has room for four.
+                metadata.owner_references.iter_mut().for_each(Vec::shrink_to_fit);
                 keep(object, &dyntype)
             })
         });
