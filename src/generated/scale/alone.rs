@@ -249,13 +249,14 @@ mod tests {
             "metadata": {"name": name, "uid": name, "namespace": "ns", "ownerReferences": [{}],
                 "labels": {"grove.io/podgang": gang, "app.kubernetes.io/managed-by": "grove-operator"},
                 "annotations": {"groups": "[\"ns/s0-0\"]"}},
-            "spec": {"nodeName": node, "nodeSelector": {"pool": "ns"}}})
+            "spec": {"nodeName": node, "nodeSelector": {"pool": "ns"}, "containers": [{"name": "main"}]}})
     }
 
     #[test]
     fn the_load_is_what_was_created_in_another_namespace() {
         let mut bound = pod("s0-0-a-x", "s0-0", Some("n"));
         bound["spec"]["group"] = "g".into();
+        bound["spec"]["containers"] = json!([{}]);
         let story = Story::on(Target::KUBE_POD_GANG).added(pod("s0-0-a-x", "s0-0", None)).modified(bound);
         let mut history = story.added(pod("s0-1-a-y", "s0-1", None)).end();
         history.header.namespace = "ns".into();
@@ -265,8 +266,11 @@ mod tests {
         assert_eq!(name, "s0-0-a-x");
         let made: Value = serde_json::from_str(made).unwrap();
         let metadata = json!({"name": "s0-0-a-x", "namespace": "ns-alone",
-            "labels": {"grove.io/podgang": "s0-0"}, "annotations": {"groups": "[\"ns-alone/s0-0\"]"}});
-        let spec = json!({"nodeName": null, "nodeSelector": {"pool": "ns"}, "group": "g"});
+            "labels": {"grove.io/podgang": "s0-0", (STANDS_FOR_MANAGED_BY): "grove-operator"},
+            "annotations": {"groups": "[\"ns-alone/s0-0\"]"}});
+        let containers = json!([{"name": "main"}]);
+        let spec =
+            json!({"nodeName": null, "nodeSelector": {"pool": "ns"}, "containers": containers, "group": "g"});
         assert_eq!(made, json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}));
     }
 
@@ -279,7 +283,10 @@ mod tests {
         let made: Value = serde_json::from_str(made).unwrap();
         assert_eq!(
             (*kind, &made["spec"]["selector"]),
-            ("Service", &json!({"app.kubernetes.io/part-of": "s0"}))
+            (
+                "Service",
+                &json!({(STANDS_FOR_MANAGED_BY): "grove-operator", "app.kubernetes.io/part-of": "s0"})
+            )
         );
     }
 
