@@ -3,6 +3,8 @@
 //! A token costs the API server nothing to look up; a client's certificate it verifies with every request, which was a
 //! twentieth of its processor time. What needs a certificate is the connection to a fault proxy.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -183,8 +185,9 @@ impl Authority {
     fn token(&self, Identity { user, group, .. }: Identity<'_>, key: &str) -> Result<String, ClusterError> {
         let token = hex(&Sha256::digest(key));
         let path = self.tokens();
-        let known = std::fs::read_to_string(&path).unwrap_or_default();
-        home::write(&path, format!("{known}{token},\"{user}\",,\"{}\"\n", group.unwrap_or_default()))?;
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        file.and_then(|mut file| writeln!(file, "{token},\"{user}\",,\"{}\"", group.unwrap_or_default()))
+            .map_err(ClusterError::file(&path))?;
         Ok(token)
     }
 

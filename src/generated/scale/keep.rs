@@ -46,7 +46,9 @@ pub(super) fn kept(change: Change, object: &mut Value, known: Option<&Value>) ->
     let is_new = change == Change::Added;
     match object["kind"].as_str() {
         Some("Event") => return false,
-        _ if change == Change::Deleted => gone(object),
+        _ if change == Change::Deleted => {
+            place(object, &["name", "namespace", "uid", "resourceVersion", "labels"])
+        }
         // Its end is told again when its kubelet has let go of it.
         Some("Pod") if is_ending(object) && known.is_some_and(is_ending) => return false,
         Some("Pod") => pod(is_new, object),
@@ -56,7 +58,6 @@ pub(super) fn kept(change: Change, object: &mut Value, known: Option<&Value>) ->
             containers(template);
             only_of_updates(template);
         }
-        Some("Node") => only(&mut object["status"], &["allocatable", "conditions"]),
         _ => {}
     }
     if !is_new {
@@ -70,15 +71,14 @@ pub(super) fn bindings(_: Change, object: &mut Value, _: Option<&Value>) -> bool
     if object["kind"] != "Pod" {
         return false;
     }
-    only(object, &["kind", "metadata", "spec"]);
-    only(&mut object["metadata"], &["name", "namespace", "uid", "resourceVersion"]);
-    only(&mut object["spec"], &["nodeName"]);
+    place(object, &["name", "namespace", "uid", "resourceVersion"]);
     true
 }
 
-fn gone(object: &mut Value) {
+/// Leaves of an object its kind, these of its metadata, and where it is bound.
+fn place(object: &mut Value, metadata: &[&str]) {
     only(object, &["kind", "apiVersion", "metadata", "spec"]);
-    only(&mut object["metadata"], &["name", "namespace", "uid", "resourceVersion", "labels"]);
+    only(&mut object["metadata"], metadata);
     object.get_mut("spec").into_iter().for_each(|spec| only(spec, &["nodeName"]));
 }
 
@@ -151,12 +151,13 @@ mod tests {
             "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}, "managedFields": [{}]},
             "spec": {
                 "nodeName": "n", "schedulerName": "s", "volumes": [], "tolerations": [],
-                "containers": [{"name": "main", "image": "i", "resources": {"requests": {"x": "1"}},
+                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}},
                     "env": [{"name": "GROVE_PCS_NAME", "value": "s0"}, {"name": "REVISION", "value": "2"}]}],
             },
             "status": {
                 "phase": "Running", "podIPs": [],
-                "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": null}, {"type": "PodScheduled"}],
+                "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": null}, {"type": "Initialized"},
+                    {"type": "PodScheduled"}],
             },
         })
     }
@@ -170,7 +171,7 @@ mod tests {
             "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}},
             "spec": {
                 "nodeName": "n", "schedulerName": "s", "tolerations": [],
-                "containers": [{"name": "main", "image": "i", "resources": {"requests": {"x": "1"}},
+                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}},
                     "env": [{"name": "REVISION", "value": "2"}]}],
             },
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},

@@ -29,7 +29,7 @@ struct Load<'a> {
 /// nothing. Nor do pods of several schedulers: these do not know of each other's bindings in time.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
-    let mut asked: BTreeMap<&str, Amounts<'_>> = BTreeMap::new();
+    let mut told: BTreeMap<&str, &Value> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in &course.versions {
         match version.kind() {
@@ -41,7 +41,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             "Pod" => {
                 // A history that leaves out what stays the same tells of containers once.
                 if !version.object["spec"]["containers"].is_null() {
-                    asked.insert(version.uid(), requests(version.object));
+                    told.insert(version.uid(), version.object);
                 }
                 let Some(node) = version.pod().node() else { continue };
                 let load = nodes.entry(node).or_default();
@@ -50,7 +50,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                     continue;
                 }
                 let scheduler = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
-                let requests = asked.get(version.uid()).cloned().unwrap_or_else(|| requests(version.object));
+                let requests = requests(told.get(version.uid()).copied().unwrap_or(version.object));
                 let is_new = load.pods.insert(version.uid(), (requests, scheduler)).is_none();
                 if let Some(excess) = load.excess().filter(|_| is_new) {
                     let message = format!("{} was bound to {node}, which then held {excess}", version.name());

@@ -4,10 +4,11 @@
 //! a gang was satisfied remembers it of the former generation too. So where gang resources know of pods by their name alone,
 //! each generation has gang resources of its own (TERM-07, TERM-08).
 
-use crate::observed_pod::Pod;
 use grove_api::PodGang;
 use grove_api::names::{ANNOTATION_GENERATION, LABEL_GENERATION};
 use kube::ResourceExt;
+
+use crate::observed_pod::Pod;
 
 /// The generation of a PodGang that its gang resources are for, from 0.
 pub(crate) fn of_gang(pod_gang: &PodGang) -> u64 {

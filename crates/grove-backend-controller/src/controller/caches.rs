@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::autoscaler::HorizontalPodAutoscaler;
 use super::informer::{Feed, Informer, informer};
 use super::resource_claims::ResourceClaim;
-use super::shared_templates::shared;
+use super::shared_templates;
 use crate::backend::Registry;
 use crate::observed_pod::Pod;
 
@@ -215,7 +215,7 @@ impl Feeds {
         let all = watcher::Config::default;
         let ours = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
         tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), whole));
-        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), shared));
+        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), shared_templates::shared));
         tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), |pod: Pod, ()| pod.trimmed()));

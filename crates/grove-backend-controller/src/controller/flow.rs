@@ -49,15 +49,15 @@ impl Flow {
     }
 
     /// Whether another PodCliqueSet may be begun, which it is then.
-    pub(super) fn may_begin(&self) -> bool {
+    pub(super) fn may_begin(&self, now: Instant) -> bool {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let may = match self.waiting.load(Ordering::Relaxed) {
             0 => true,
             WAITING.. => false,
-            _ => begun.is_none_or(|begun| begun.elapsed() >= BEGINNING),
+            _ => begun.is_none_or(|begun| now.duration_since(begun) >= BEGINNING),
         };
         if may {
-            *begun = Some(Instant::now());
+            *begun = Some(now);
         }
         may
     }
@@ -93,19 +93,21 @@ mod tests {
     #[tokio::test]
     async fn no_set_is_begun_while_pods_of_others_wait() {
         let flow = Flow::default();
-        assert!(flow.may_begin() && flow.may_begin(), "nobody waits");
+        let begin = Instant::now();
+        assert!(flow.may_begin(begin) && flow.may_begin(begin), "nobody waits");
         let turns = futures::future::join_all((0..CREATIONS).map(|_| flow.creation())).await;
         let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(flow.creation())).collect();
-        assert!(waiting[0].as_mut().now_or_never().is_none() && !flow.may_begin(), "one was begun just now");
-        tokio::time::sleep(BEGINNING).await;
-        assert!(flow.may_begin());
+        assert!(
+            waiting[0].as_mut().now_or_never().is_none() && !flow.may_begin(begin),
+            "one was begun just now"
+        );
+        assert!(flow.may_begin(begin + BEGINNING));
         waiting.iter_mut().for_each(|turn| assert!(turn.as_mut().now_or_never().is_none()));
-        tokio::time::sleep(BEGINNING).await;
-        assert!(!flow.may_begin(), "too many wait");
+        assert!(!flow.may_begin(begin + 2 * BEGINNING), "too many wait");
         drop(turns);
         for turn in waiting {
             turn.await;
         }
-        assert!(flow.may_begin());
+        assert!(flow.may_begin(begin + BEGINNING));
     }
 }

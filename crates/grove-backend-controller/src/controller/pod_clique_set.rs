@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use grove_api::names::ANNOTATION_GENERATION;
@@ -55,7 +55,7 @@ pub(super) async fn reconcile(
         return Ok(Action::await_change());
     };
     context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
-    if !is_begun(&context, &pcs) && !context.flow.may_begin() {
+    if !is_begun(&context, &pcs) && !context.flow.may_begin(Instant::now()) {
         return Ok(Action::requeue(LOOK_AGAIN));
     }
     let levels = topology_levels(&context, &pcs).await?;
