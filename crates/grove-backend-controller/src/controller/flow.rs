@@ -3,9 +3,10 @@
 //! Whatever is sent to an API server that has as much to do as it can waits there, each request as long as all others. Pods of
 //! thousands of PodCliques at once would hold up the gates of the first gangs until the last pod is made, and all gangs would be
 //! half made for as long as it takes. So pods are made in the order in which they were asked for, and what completes a gang
-//! (references, `Initialized`, gates) does not queue behind them. Nor is a PodCliqueSet begun while pods of others wait to be made:
-//! its PodCliques and PodGangs would have to be told of for as long as they wait.
+//! (references, `Initialized`, gates) does not queue behind them. Nor is a PodCliqueSet begun while many pods of others wait to be
+//! made, or for a scheduler: its gangs would be bound in part, and its PodCliques and PodGangs told of, for as long as they wait.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,18 +15,21 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// PodCliques that make pods.
 const CREATIONS: usize = 8;
-/// PodCliques that wait for their turn before no other set is begun.
-const WAITING: usize = 6;
-/// How long it takes until a set that was begun shows in that number.
-const BEGINNING: Duration = Duration::from_millis(200);
+/// Pods on their way before no other set is begun: what keeps any scheduler busy until the next set's are made.
+const ENOUGH: usize = 400;
+/// How long it takes until the pods of a set that was begun show in that number, and how long a scheduler that binds none, or is
+/// away, keeps the next set from being begun.
+const LATELY: Duration = Duration::from_secs(2);
 /// Pods whose gates are being taken away.
 const RELEASES: usize = 64;
 
 /// Who may go on. First come, first served.
 pub(super) struct Flow {
     creations: Semaphore,
-    waiting: AtomicUsize,
-    begun: Mutex<Option<Instant>>,
+    /// Pods whose PodCliques wait to make them, and pods that wait for a node.
+    on_the_way: AtomicUsize,
+    /// When sets were begun, and how many pods they have.
+    begun: Mutex<VecDeque<(Instant, usize)>>,
     releases: Semaphore,
 }
 
@@ -33,31 +37,40 @@ impl Default for Flow {
     fn default() -> Self {
         Self {
             creations: Semaphore::new(CREATIONS),
-            waiting: AtomicUsize::new(0),
-            begun: Mutex::new(None),
+            on_the_way: AtomicUsize::new(0),
+            begun: Mutex::default(),
             releases: Semaphore::new(RELEASES),
         }
     }
 }
 
 impl Flow {
-    /// Waits until a PodClique may make pods. Its turn lasts until what is returned is dropped.
-    pub(super) async fn creation(&self) -> Option<SemaphorePermit<'_>> {
-        let _waiting = Waiting::among(&self.waiting);
+    /// Waits until a PodClique may make so many pods. Its turn lasts until what is returned is dropped.
+    pub(super) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
+        let _waiting = Waiting::among(&self.on_the_way, pods);
         // Neither is ever closed.
         self.creations.acquire().await.ok()
     }
 
-    /// Whether another PodCliqueSet may be begun, which it is then.
-    pub(super) fn may_begin(&self, now: Instant) -> bool {
+    /// A pod is on its way to a node, or was before.
+    pub(super) fn pod_changed(&self, [before, after]: [bool; 2]) {
+        match (before, after) {
+            (false, true) => drop(self.on_the_way.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.on_the_way.fetch_sub(1, Ordering::Relaxed)),
+            _ => {}
+        }
+    }
+
+    /// Whether another PodCliqueSet, of so many pods, may be begun, which it is then.
+    pub(super) fn may_begin(&self, now: Instant, pods: usize) -> bool {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        let may = match self.waiting.load(Ordering::Relaxed) {
-            0 => true,
-            WAITING.. => false,
-            _ => begun.is_none_or(|begun| now.duration_since(begun) >= BEGINNING),
-        };
+        while begun.front().is_some_and(|(begun, _)| now.duration_since(*begun) >= LATELY) {
+            begun.pop_front();
+        }
+        let lately: usize = begun.iter().map(|(_, pods)| pods).sum();
+        let may = begun.is_empty() || lately + self.on_the_way.load(Ordering::Relaxed) < ENOUGH;
         if may {
-            *begun = Some(now);
+            begun.push_back((now, pods));
         }
         may
     }
@@ -68,19 +81,19 @@ impl Flow {
     }
 }
 
-/// One of those who wait, for as long as it is there.
-struct Waiting<'a>(&'a AtomicUsize);
+/// Those that wait, for as long as it is there.
+struct Waiting<'a>(&'a AtomicUsize, usize);
 
 impl<'a> Waiting<'a> {
-    fn among(all: &'a AtomicUsize) -> Self {
-        all.fetch_add(1, Ordering::Relaxed);
-        Self(all)
+    fn among(all: &'a AtomicUsize, count: usize) -> Self {
+        all.fetch_add(count, Ordering::Relaxed);
+        Self(all, count)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(self.1, Ordering::Relaxed);
     }
 }
 
@@ -90,24 +103,28 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn sets_are_begun_until_enough_pods_are_on_their_way() {
+        let (flow, begin) = (Flow::default(), Instant::now());
+        assert!(flow.may_begin(begin, ENOUGH - 1) && flow.may_begin(begin, 1), "there is room for one more");
+        assert!(!flow.may_begin(begin, 1), "those that were begun count");
+        (0..ENOUGH).for_each(|_| flow.pod_changed([false, true]));
+        assert!(flow.may_begin(begin + LATELY, 1), "the scheduler may be away");
+        assert!(!flow.may_begin(begin + LATELY, 1), "all wait for it");
+        flow.pod_changed([true, true]);
+        (0..2).for_each(|_| flow.pod_changed([true, false]));
+        assert!(flow.may_begin(begin + LATELY, 1), "two are bound");
+    }
+
     #[tokio::test]
-    async fn no_set_is_begun_while_pods_of_others_wait() {
-        let flow = Flow::default();
-        let begin = Instant::now();
-        assert!(flow.may_begin(begin) && flow.may_begin(begin), "nobody waits");
-        let turns = futures::future::join_all((0..CREATIONS).map(|_| flow.creation())).await;
-        let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(flow.creation())).collect();
-        assert!(
-            waiting[0].as_mut().now_or_never().is_none() && !flow.may_begin(begin),
-            "one was begun just now"
-        );
-        assert!(flow.may_begin(begin + BEGINNING));
-        waiting.iter_mut().for_each(|turn| assert!(turn.as_mut().now_or_never().is_none()));
-        assert!(!flow.may_begin(begin + 2 * BEGINNING), "too many wait");
+    async fn pods_that_wait_to_be_made_are_on_their_way() {
+        let (flow, begin) = (Flow::default(), Instant::now());
+        let turns = futures::future::join_all((0..CREATIONS).map(|_| flow.creation(ENOUGH))).await;
+        assert!((0..2).all(|_| flow.may_begin(begin, 1)), "nobody waits");
+        let mut waiting = Box::pin(flow.creation(ENOUGH));
+        assert!(waiting.as_mut().now_or_never().is_none() && !flow.may_begin(begin, 1));
         drop(turns);
-        for turn in waiting {
-            turn.await;
-        }
-        assert!(flow.may_begin(begin + BEGINNING));
+        let _turn = waiting.await;
+        assert!(flow.may_begin(begin, 1));
     }
 }

@@ -186,6 +186,11 @@ pub(super) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     told.find(|told| !is_bound(pod) && told.reason.as_deref() != Some("SchedulingGated"))
 }
 
+/// Whether a pod is not bound, and no scheduler has said why not.
+pub(super) fn waits_for_a_node(pod: &Pod) -> bool {
+    is_live(pod) && !is_bound(pod) && refusal(pod).is_none()
+}
+
 /// Whether a scheduler has chosen a node.
 pub(super) fn is_bound(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())

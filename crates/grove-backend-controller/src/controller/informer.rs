@@ -128,6 +128,11 @@ where
         index.get(key).map(|found| found.values().cloned().collect()).unwrap_or_default()
     }
 
+    /// Whether there is an object under an index key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+    }
+
     /// Returns once the cache is complete, or the API server has said that it does not serve the kind.
     pub(super) async fn settled(&self) {
         let mut settled = self.settled.clone();

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use grove_api::names::ANNOTATION_GENERATION;
 use grove_api::{
-    ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, PodGang, TopologyLevel, names,
+    ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGang,
+    TopologyLevel, names,
 };
 use kube::{Api, ResourceExt};
 
@@ -55,7 +56,7 @@ pub(super) async fn reconcile(
         return Ok(Action::await_change());
     };
     context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
-    if !is_begun(&context, &pcs) && !context.flow.may_begin(Instant::now()) {
+    if !is_begun(&context, &pcs) && !context.flow.may_begin(Instant::now(), pods(&pcs)) {
         return Ok(Action::requeue(LOOK_AGAIN));
     }
     let levels = topology_levels(&context, &pcs).await?;
@@ -67,7 +68,22 @@ pub(super) async fn reconcile(
 /// Whether anything of a set has been made.
 fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
     let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
-    !context.caches.pod_gangs.indexed(&key).is_empty() || !context.caches.pod_cliques.indexed(&key).is_empty()
+    context.caches.pod_gangs.has(&key) || context.caches.pod_cliques.has(&key)
+}
+
+/// How many pods a set has, as its template says.
+fn pods(pcs: &PodCliqueSet) -> usize {
+    let template = &pcs.spec.template;
+    let pods = |clique: &PodCliqueTemplateSpec| {
+        let mut groups = template.pod_clique_scaling_groups.iter();
+        let group = groups.find(|group| group.clique_names.contains(&clique.name));
+        let replicas = group.map_or(1, |group| group.replicas.unwrap_or(1));
+        [clique.spec.replicas, replicas, pcs.spec.replicas]
+            .map(|count| usize::try_from(count).unwrap_or(0))
+            .into_iter()
+            .fold(1, usize::saturating_mul)
+    };
+    template.cliques.iter().map(pods).fold(0, usize::saturating_add)
 }
 
 /// Every write that is due.

@@ -17,7 +17,7 @@ use kube::{Resource, ResourceExt};
 use super::autoscaler::HorizontalPodAutoscaler;
 use super::caches::{Caches, Feeds, of, of_base, of_gang, of_group, pod_gang_of};
 use super::context::Context;
-use super::gang_view::{is_bound, is_live, is_ready, refusal};
+use super::gang_view::{is_bound, is_live, is_ready, refusal, waits_for_a_node};
 use super::informer::Change;
 use super::ownership::controller;
 use super::queues::Queues;
@@ -111,8 +111,11 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
             from.events.forget(&old.uid().unwrap_or_default());
         }
     });
-    let (to, caches) = (queues.clone(), caches.clone());
-    feeds.pods.on_change(move |change| pod_changed(&to, &caches, change));
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pods.on_change(move |change| {
+        pod_changed(&to, &from.caches, change);
+        from.flow.pod_changed(before_and_after(change, waits_for_a_node));
+    });
     for (_, feed) in &mut feeds.gang_resources {
         let (to, from) = (queues.clone(), Arc::clone(context));
         feed.on_change(move |change| {
@@ -340,10 +343,13 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     }
 }
 
+/// Whether something holds of a pod as it was, and as it is.
+fn before_and_after(change: &Change<Pod>, holds: fn(&Pod) -> bool) -> [bool; 2] {
+    [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| holds(pod)))
+}
+
 fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
-    let before_and_after = |holds: fn(&Pod) -> bool| {
-        [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| holds(pod)))
-    };
+    let before_and_after = |holds| before_and_after(change, holds);
     let turned = |[before, after]: [bool; 2]| before != after;
     let live_turned = turned(before_and_after(is_live));
     let released_turned = turned(before_and_after(|pod| is_live(pod) && !is_gated(pod)));

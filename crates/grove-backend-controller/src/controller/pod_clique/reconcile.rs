@@ -57,10 +57,11 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
 /// As many pods as wanted. A PodClique that lacks some waits until it is its turn, and is looked at again then.
 async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
     let Clique { context, pclq, .. } = clique;
-    if !clique.lacks(pods) {
+    let lacking = clique.lacking(pods);
+    if lacking == 0 {
         return clique.scale(pods).await;
     }
-    let _turn = context.flow.creation().await;
+    let _turn = context.flow.creation(lacking).await;
     let there = context.caches.pod_cliques.get(pclq.namespace().as_deref(), &pclq.name_any());
     let Some(pclq) = there.filter(|there| there.uid() == pclq.uid()) else { return Ok(()) };
     let Some(surroundings) = Surroundings::of(context, &pclq) else { return Ok(()) };
@@ -117,10 +118,10 @@ impl Clique<'_> {
         self.context.expectations.unseen(self.uid(), &cache)
     }
 
-    /// Whether fewer live pods are there than there should be.
-    fn lacks(&self, pods: &[Arc<Pod>]) -> bool {
+    /// How many live pods fewer are there than there should be.
+    fn lacking(&self, pods: &[Arc<Pod>]) -> usize {
         let live = pods.iter().filter(|pod| is_live(pod) && !is_former(pod, self.generation)).count();
-        live < usize::try_from(self.pclq.spec.replicas).unwrap_or(0)
+        usize::try_from(self.pclq.spec.replicas).unwrap_or(0).saturating_sub(live)
     }
 
     /// As many pods as wanted. A finished pod is no pod of the gang any more: it is deleted, and replaced
