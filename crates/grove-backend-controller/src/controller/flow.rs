@@ -54,10 +54,11 @@ impl Flow {
 
     /// A pod is on its way to a node, or was before.
     pub(super) fn pod_changed(&self, [before, after]: [bool; 2]) {
-        match (before, after) {
-            (false, true) => drop(self.on_the_way.fetch_add(1, Ordering::Relaxed)),
-            (true, false) => drop(self.on_the_way.fetch_sub(1, Ordering::Relaxed)),
-            _ => {}
+        if before != after {
+            match after {
+                true => self.on_the_way.fetch_add(1, Ordering::Relaxed),
+                false => self.on_the_way.fetch_sub(1, Ordering::Relaxed),
+            };
         }
     }
 
@@ -67,15 +68,16 @@ impl Flow {
         while begun.front().is_some_and(|(begun, _)| now.duration_since(*begun) >= LATELY) {
             begun.pop_front();
         }
-        let lately: usize = begun.iter().map(|(_, pods)| pods).sum();
-        let may = begun.is_empty() || lately + self.on_the_way.load(Ordering::Relaxed) < ENOUGH;
+        let on_the_way = self.on_the_way.load(Ordering::Relaxed);
+        let all = begun.iter().map(|(_, pods)| *pods).fold(on_the_way, usize::saturating_add);
+        let may = begun.is_empty() || all < ENOUGH;
         if may {
             begun.push_back((now, pods));
         }
         may
     }
 
-    /// The same for taking the gate of a pod away.
+    /// Waits until the gate of a pod may be taken away.
     pub(super) async fn release(&self) -> Option<SemaphorePermit<'_>> {
         self.releases.acquire().await.ok()
     }
@@ -113,7 +115,8 @@ mod tests {
         assert!(!flow.may_begin(begin + LATELY, 1), "all wait for it");
         flow.pod_changed([true, true]);
         (0..2).for_each(|_| flow.pod_changed([true, false]));
-        assert!(flow.may_begin(begin + LATELY, 1), "two are bound");
+        assert!(flow.may_begin(begin + LATELY, usize::MAX), "two are bound");
+        assert!(!flow.may_begin(begin + LATELY, 1), "more than there can be are on their way");
     }
 
     #[tokio::test]

@@ -74,7 +74,7 @@ fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
 /// How many pods a set has, as its template says.
 fn pods(pcs: &PodCliqueSet) -> usize {
     let template = &pcs.spec.template;
-    let pods = |clique: &PodCliqueTemplateSpec| {
+    let of_clique = |clique: &PodCliqueTemplateSpec| {
         let mut groups = template.pod_clique_scaling_groups.iter();
         let group = groups.find(|group| group.clique_names.contains(&clique.name));
         let replicas = group.map_or(1, |group| group.replicas.unwrap_or(1));
@@ -83,7 +83,7 @@ fn pods(pcs: &PodCliqueSet) -> usize {
             .into_iter()
             .fold(1, usize::saturating_mul)
     };
-    template.cliques.iter().map(pods).fold(0, usize::saturating_add)
+    template.cliques.iter().map(of_clique).fold(0, usize::saturating_add)
 }
 
 /// Every write that is due.

@@ -41,6 +41,12 @@ fn created(written: &[(String, Value)]) -> Vec<String> {
     lines
 }
 
+#[test]
+fn a_sets_pods_are_those_of_all_its_replicas_and_groups() {
+    assert_eq!(pods(&pod_clique_set(3)), 3 * (2 + 2 * 2));
+    assert_eq!(pods(&pod_clique_set(i32::MAX)), 6 * usize::try_from(i32::MAX).unwrap());
+}
+
 #[tokio::test]
 async fn one_replica_is_created_and_then_left_alone() {
     let mut world = World::new();
