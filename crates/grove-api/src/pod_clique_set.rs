@@ -178,6 +178,19 @@ pub struct PodCliqueSetTemplateSpec {
     pub pod_clique_scaling_groups: Vec<PodCliqueScalingGroupConfig>,
 }
 
+impl PodCliqueSetTemplateSpec {
+    /// The scaling group that the clique of that name is in.
+    pub fn group_of(&self, clique: &str) -> Option<&PodCliqueScalingGroupConfig> {
+        let mut groups = self.pod_clique_scaling_groups.iter();
+        groups.find(|group| group.clique_names.iter().any(|member| member == clique))
+    }
+
+    /// The cliques that are in no scaling group.
+    pub fn standalone_cliques(&self) -> impl Iterator<Item = &PodCliqueTemplateSpec> {
+        self.cliques.iter().filter(|clique| self.group_of(&clique.name).is_none())
+    }
+}
+
 /// One clique of the template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

@@ -101,8 +101,7 @@ pub(super) struct PodGroupCounts {
 /// Counts podgroups by the template (GANG-02, GANG-03).
 pub(super) fn podgroup_counts(template: &PodCliqueSetTemplateSpec) -> PodGroupCounts {
     let groups = &template.pod_clique_scaling_groups;
-    let grouped = |name: &String| groups.iter().any(|group| group.clique_names.contains(name));
-    let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name)).count();
+    let standalone = template.standalone_cliques().count();
     let in_base = groups.iter().map(|group| {
         let replicas = usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(0);
         replicas.saturating_mul(group.clique_names.len())

@@ -82,12 +82,8 @@ fn is_of_others(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
 /// The autoscalers of every replica.
 fn autoscalers(pcs: &PodCliqueSet) -> Vec<HorizontalPodAutoscaler> {
     let (template, set) = (&pcs.spec.template, pcs.name_any());
-    let grouped = |name: &String| {
-        template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
-    };
     let of_replica = |i: i32| {
-        let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name));
-        let cliques = standalone.filter_map(|clique| {
+        let cliques = template.standalone_cliques().filter_map(|clique| {
             let name = names::standalone_pod_clique(&set, i, &clique.name);
             let config = clique.spec.auto_scaling_config.as_ref()?;
             Some(autoscaler(pcs, i, target::<PodClique>(&name), name, config, clique.spec.replicas))

@@ -65,11 +65,8 @@ struct Composer<'a> {
 impl Composer<'_> {
     fn base(&self, i: i32, is_idle: impl Fn(&str) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
-        let grouped = |name: &String| {
-            template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
-        };
-        let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name));
-        let mut all: Vec<_> = standalone
+        let mut all: Vec<_> = template
+            .standalone_cliques()
             .map(|clique| self.podgroup(clique, names::standalone_pod_clique(self.pcs_name, i, &clique.name)))
             .map(|podgroup| (is_idle(&podgroup.name), podgroup))
             .collect();

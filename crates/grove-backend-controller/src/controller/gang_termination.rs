@@ -195,15 +195,11 @@ impl Replica {
         let base = context.faults.pod_gang_names().base(pcs, i);
         let generation = caches.gang_of_set(pcs, &base).map_or(0, |base| generation::of_gang(&base));
         let template = &pcs.spec.template;
-        let is_grouped = |name: &String| {
-            template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
-        };
         let clique = |name: String| {
             let found = caches.pod_cliques.get(namespace.as_deref(), &name)?;
             found.metadata.deletion_timestamp.is_none().then_some(found)
         };
-        let standalone = template.cliques.iter().filter(|clique| !is_grouped(&clique.name));
-        let standalone = standalone.filter_map(|template| {
+        let standalone = template.standalone_cliques().filter_map(|template| {
             let found = clique(names::standalone_pod_clique(&set, i, &template.name));
             found.filter(|found| is_controlled_by(&**found, pcs)).map(|found| (found, generation))
         });

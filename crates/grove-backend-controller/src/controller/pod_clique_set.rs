@@ -75,9 +75,7 @@ fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
 fn pods(pcs: &PodCliqueSet) -> usize {
     let template = &pcs.spec.template;
     let of_clique = |clique: &PodCliqueTemplateSpec| {
-        let mut groups = template.pod_clique_scaling_groups.iter();
-        let group = groups.find(|group| group.clique_names.contains(&clique.name));
-        let replicas = group.map_or(1, |group| group.replicas.unwrap_or(1));
+        let replicas = template.group_of(&clique.name).map_or(1, |group| group.replicas.unwrap_or(1));
         [clique.spec.replicas, replicas, pcs.spec.replicas]
             .map(|count| usize::try_from(count).unwrap_or(0))
             .into_iter()

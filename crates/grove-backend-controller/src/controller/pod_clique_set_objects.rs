@@ -36,10 +36,6 @@ pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
 
 /// The PodCliques of replica `i` that are in no scaling group.
 pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32, gang_names: PodGangNames) -> Vec<PodClique> {
-    let template = &pcs.spec.template;
-    let grouped = |name: &String| {
-        template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
-    };
     let pcs_name = pcs.name_any();
     let pod_gang = gang_names.base(pcs, i);
     let place = CliquePosition { replica: i, pod_gang, base_pod_gang: None, group: None };
@@ -47,7 +43,7 @@ pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32, gang_names: PodGang
         let name = names::standalone_pod_clique(&pcs_name, i, &clique.name);
         pod_clique(pcs, clique, name, &place, owner_reference(pcs))
     };
-    template.cliques.iter().filter(|clique| !grouped(&clique.name)).map(clique).collect()
+    pcs.spec.template.standalone_cliques().map(clique).collect()
 }
 
 /// The PodCliqueScalingGroup of replica `i` for a group of the template.

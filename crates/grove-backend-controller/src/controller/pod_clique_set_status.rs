@@ -103,9 +103,6 @@ impl Replica {
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
         let (template, pcs_name, namespace) = (&pcs.spec.template, pcs.name_any(), pcs.namespace());
         let caches = &context.caches;
-        let grouped = |name: &String| {
-            template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
-        };
         let clique = |name: &String| {
             let found = caches
                 .pod_cliques
@@ -119,7 +116,7 @@ impl Replica {
             let found = found.filter(|found| is_controlled_by(&**found, pcs))?;
             Some(GroupView::of(caches, pcs, found))
         };
-        let standalone: Vec<_> = template.cliques.iter().filter(|clique| !grouped(&clique.name)).collect();
+        let standalone: Vec<_> = template.standalone_cliques().collect();
         let cliques: Vec<_> = standalone.iter().filter_map(|template| clique(&template.name)).collect();
         let groups: Vec<_> =
             template.pod_clique_scaling_groups.iter().filter_map(|config| group(&config.name)).collect();

@@ -90,8 +90,7 @@ fn names_of(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>
         let is_member = config.clique_names.iter().any(|name| name == parent);
         return is_member.then(|| names::scaling_group_pod_clique(pcsg, j, parent)).into_iter().collect();
     }
-    let mut configs = pcs.spec.template.pod_clique_scaling_groups.iter();
-    match configs.find(|config| config.clique_names.iter().any(|name| name == parent)) {
+    match pcs.spec.template.group_of(parent) {
         None => vec![names::standalone_pod_clique(&set, i, parent)],
         Some(config) => {
             let pcsg = names::scaling_group(&set, i, &config.name);

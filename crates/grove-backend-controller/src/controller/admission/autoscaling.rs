@@ -11,14 +11,11 @@ use crate::backend::FieldError;
 /// Findings on the scale configurations of `pcs`.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
-    let grouped = |name: &String| {
-        template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
-    };
     let mut errors = Vec::new();
     for (index, clique) in template.cliques.iter().enumerate() {
         let path = format!("spec.template.cliques[{index}].spec.autoScalingConfig");
         let Some(config) = &clique.spec.auto_scaling_config else { continue };
-        if grouped(&clique.name) {
+        if template.group_of(&clique.name).is_some() {
             let message =
                 "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group";
             errors.push(invalid(&path, clique.name.as_str(), message));

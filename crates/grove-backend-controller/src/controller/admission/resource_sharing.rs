@@ -118,8 +118,7 @@ fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let set = pcs.metadata.name.as_deref().unwrap_or_default();
     let mut errors = Vec::new();
     for (index, clique) in template.cliques.iter().enumerate() {
-        let mut groups = template.pod_clique_scaling_groups.iter();
-        let group = groups.find(|group| group.clique_names.contains(&clique.name));
+        let group = template.group_of(&clique.name);
         let pcsg = group.map(|group| names::scaling_group(set, LARGE_INDEX, &group.name));
         let pclq = match &pcsg {
             Some(pcsg) => names::scaling_group_pod_clique(pcsg, LARGE_INDEX, &clique.name),

@@ -60,8 +60,7 @@ fn check_clique(
         let message = "invalid PodCliqueTemplateSpec name, must be a valid DNS subdomain";
         errors.push(invalid(format!("{path}.name"), name, message));
     }
-    let mut groups = pcs.spec.template.pod_clique_scaling_groups.iter();
-    let standalone = !groups.any(|group| group.clique_names.iter().any(|member| member == name));
+    let standalone = pcs.spec.template.group_of(name).is_none();
     if standalone && let Some(fault) = combined_length_fault(pcs_name(pcs), None, name) {
         errors.push(invalid(format!("{path}.name"), name, &fault));
         errors.push(invalid("metadata.name", pcs_name(pcs), &fault));
