@@ -203,7 +203,7 @@ mod tests {
         // Part of the key of what is built: another spelling would build everything anew.
         assert_eq!(
             stamp(Kubernetes::V1_36),
-            "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.4 -X k8s.io/component-base/version.gitMajor=1 \
+            "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.5 -X k8s.io/component-base/version.gitMajor=1 \
              -X k8s.io/component-base/version.gitMinor=36 -X k8s.io/component-base/version.gitTreeState=clean"
         );
     }

@@ -21,18 +21,16 @@ struct Release {
 const RELEASES: &[Release] = &[
     Release {
         minor: "1.36",
-        version: "v1.36.4",
+        version: "v1.36.5",
         about: "Workload and PodGroup: gangs side by side",
         workload_gates: &["GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling"],
         workload_apis: &["scheduling.k8s.io/v1alpha2"],
         has_trees: false,
-        node_image: Some(
-            "kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
-        ),
+        node_image: None,
     },
     Release {
         minor: "1.37",
-        version: "v1.37.1",
+        version: "v1.37.2",
         about: "CompositePodGroup above them: a gang is a tree",
         workload_gates: &["GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"],
         workload_apis: &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
@@ -80,7 +78,7 @@ impl Kubernetes {
         self.release().about
     }
 
-    /// The pinned version, such as `v1.36.4`.
+    /// The pinned version, such as `v1.36.5`.
     pub const fn version(self) -> &'static str {
         self.release().version
     }
@@ -100,7 +98,8 @@ impl Kubernetes {
         self.release().has_trees
     }
 
-    /// kind's own image of its nodes at the pinned version, where one is published.
+    /// kind's own node image at the pinned version, where one is published. kind 0.33.0 was released with images of 1.36.4
+    /// and 1.37.0 only, so nodes of the pinned versions are built here.
     pub const fn node_image(self) -> Option<&'static str> {
         self.release().node_image
     }

@@ -61,20 +61,20 @@ pub const DEVIATIONS: &[Deviation] = &[
         clause: "AON-08",
         case: "aon/across-cliques",
         shows: IN_PART,
-        version: "v1.36.4",
+        version: "v1.36.5",
         occurs: Occurs::Always,
         reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
                  kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
     },
-    empty_label_counts(Target::KUBE_POD_GROUP, "v1.36.4"),
-    empty_label_counts(Target::KUBE_POD_GANG, "v1.36.4"),
-    empty_label_counts(Target::KUBE_TREE, "v1.37.1"),
+    empty_label_counts(Target::KUBE_POD_GROUP, "v1.36.5"),
+    empty_label_counts(Target::KUBE_POD_GANG, "v1.36.5"),
+    empty_label_counts(Target::KUBE_TREE, "v1.37.2"),
     Deviation {
         target: Target::KUBE_POD_GROUP,
         clause: "AON-01",
         case: "del/shared-claims",
         shows: LATE,
-        version: "v1.36.4",
+        version: "v1.36.5",
         occurs: RACE,
         reason: "now and then kube-scheduler 1.36 takes a ResourceClaim that pods of two PodGroups share, and that it has \
                  allocated, for one in the process of being allocated for good: the pods that it has not bound by then wait \
@@ -85,7 +85,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         clause: "AON-01",
         case: "del/shared-claims",
         shows: LATE,
-        version: "v1.37.1",
+        version: "v1.37.2",
         occurs: Occurs::Always,
         reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 has only begun to allocate, those of \
                  two cannot, in one tree neither: a tree whose podgroups share a new claim waits for ever, whatever room \
