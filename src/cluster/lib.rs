@@ -37,6 +37,7 @@ pub mod images;
 pub mod kind;
 pub mod local;
 pub mod node_pools;
+mod node_state;
 pub mod nodes;
 pub mod operator;
 pub mod own_program;

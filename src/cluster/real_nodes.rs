@@ -265,6 +265,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::node_state::tests::patched;
 
     fn node(spec: Value, ready: &str) -> Node {
         serde_json::from_value(json!({
@@ -302,18 +303,6 @@ mod tests {
         assert_eq!(is_usable(&node(spec, ready)), usable);
     }
 
-    /// An object with a merge patch applied to it.
-    fn patched(mut object: Value, patch: &Value) -> Value {
-        let Value::Object(changes) = patch else { return patch.clone() };
-        for (key, change) in changes {
-            match change {
-                Value::Null => drop(object.as_object_mut().map(|fields| fields.remove(key))),
-                _ => object[key] = patched(object[key].take(), change),
-            }
-        }
-        object
-    }
-
     #[test]
     fn a_lent_node_comes_back_as_it_was() {
         let before = serde_json::to_value(node(gpu_taint(), "True")).unwrap();
@@ -329,11 +318,15 @@ mod tests {
         out["metadata"]["labels"]["new"] = json!("x");
         let new = json!({"key": "drained", "effect": "NoSchedule"});
         out["spec"]["taints"].as_array_mut().unwrap().push(new.clone());
+        // The case leaves it cordoned, with a broken GPU.
+        out["spec"]["unschedulable"] = json!(true);
+        out["metadata"]["annotations"]["conformance.grove.io/unhealthy-gpus"] = json!("all");
         let seen: DynamicObject = serde_json::from_value(out.clone()).unwrap();
         let mut back = patched(out, &given_back(&seen));
         assert_eq!(back["metadata"]["labels"]["new"].take(), "x");
         back["metadata"]["labels"].as_object_mut().unwrap().remove("new");
         assert_eq!(back["metadata"]["labels"], before["metadata"]["labels"]);
+        assert_eq!(back["spec"].get("unschedulable"), None);
         assert_eq!(back["spec"]["taints"], json!([new, gpu_taint()["taints"][0]]));
         assert!(back["metadata"]["annotations"].as_object().is_none_or(Map::is_empty), "{back}");
     }

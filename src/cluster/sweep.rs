@@ -237,10 +237,14 @@ pub(crate) fn given_back(node: &DynamicObject) -> Value {
         }
     }
     let mut metadata = json!({"resourceVersion": node.metadata.resource_version, "labels": labels});
+    let mut spec = json!({"taints": taints});
     if !was.is_null() {
-        metadata["annotations"] = json!({(WAS): null});
+        let ours = node.annotations().keys().filter(|key| key.starts_with(OURS));
+        metadata["annotations"] = ours.map(|key| (key.clone(), Value::Null)).collect::<Map<_, _>>().into();
+        // A cordoned node is not lent, so a cordon is the case's.
+        spec["unschedulable"] = Value::Null;
     }
-    json!({"metadata": metadata, "spec": {"taints": taints}})
+    json!({"metadata": metadata, "spec": spec})
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 //!
 //! What a case asks for is written on the node: its labels and taint; the number of GPUs, which the fake GPU plugin
 //! reads from a label and the kubelet then advertises; and, where the number of pods matters, an extended resource
-//! [`SLOTS`], because a kubelet's own `pods` cannot be set from outside. When a case ends, its pods must be gone
-//! from the node before the next case gets it, and everything is restored.
+//! [`SLOTS`], because a kubelet's own `pods` cannot be set from outside.
+//!
+//! What a node was before is recorded once ([`NodeState`]). When a case ends, its pods must be gone from the node, the harness
+//! restores every field of the record, and reads it back. A node that cannot be restored is lent to nobody any more; one that
+//! is not as recorded when it is lent ends the case that was to get it in an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +22,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::existing::LentNodes;
+use super::node_state::{NodeState, Owner};
 use super::nodes::NodeSpec;
 use super::polling::{names_left, until_complete};
 use super::real_nodes::RealNodes;
@@ -32,6 +36,12 @@ pub const SLOTS: &str = "conformance.grove.io/pods";
 const GPU: &str = "nvidia.com/gpu";
 /// A plugin reacts and a kubelet tells the API server.
 const ADVERTISED: Duration = Duration::from_secs(30);
+/// A kubelet that a case stopped reports again, and its node's conditions and taints follow.
+const RESTORED: Duration = Duration::from_secs(60);
+/// A kubelet that was late with its status on a busy machine reports again.
+const UNCHANGED: Duration = Duration::from_secs(10);
+/// Kubelets and controllers write to nodes too: so often is a patch tried that conflicts with their writes.
+const TRIES: u32 = 5;
 /// The pods of an ended case go.
 const EMPTIED: Duration = Duration::from_secs(60);
 /// Other cases give enough nodes back: many times what the longest of them takes.
@@ -41,15 +51,14 @@ const FREED: Duration = Duration::from_secs(30 * 60);
 #[derive(Debug, Clone)]
 struct Worker {
     name: String,
-    labels: BTreeMap<String, String>,
-    taints: Value,
+    before: NodeState,
 }
 
 /// What a pool has.
 #[derive(Debug)]
 struct Lent {
     permits: OwnedSemaphorePermit,
-    workers: Vec<(Worker, BTreeSet<String>)>,
+    workers: Vec<Worker>,
 }
 
 /// The workers of a cluster.
@@ -65,17 +74,26 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// The nodes that carry `label`, as they are now.
+    /// The nodes that carry `label`, as they are once each advertises the GPUs that its label says.
     ///
     /// # Errors
-    /// [`ClusterError::Api`].
+    /// [`ClusterError::Api`]; [`ClusterError::NotReady`].
     pub async fn with_label(client: Client, label: &str) -> Result<Self, ClusterError> {
-        let nodes: Api<Node> = Api::all(client.clone());
-        let found = nodes
-            .list(&ListParams::default().labels(label))
-            .await
-            .map_err(|source| ClusterError::api(format!("list the nodes with {label}"), source))?;
-        Ok(Self::new(client, None, found))
+        let mut workers = Self::new(client.clone(), None, []);
+        let nodes: Api<Node> = Api::all(client);
+        let list = async || {
+            let found = nodes.list(&ListParams::default().labels(label)).await;
+            found.map_err(|source| ClusterError::api(format!("list the nodes with {label}"), source))
+        };
+        let advertised = list().await?.into_iter().map(|node| {
+            let gpus = node.labels().get(GPUS).and_then(|gpus| gpus.parse().ok()).unwrap_or_default();
+            let workers = &workers;
+            async move { workers.advertised(&node.name_any(), GPU, gpus).await }
+        });
+        try_join_all(advertised).await?;
+        let found = list().await?;
+        workers = Self::new(workers.client, None, found);
+        Ok(workers)
     }
 
     /// These nodes of somebody else's cluster, with their own capacity; one of them is for canaries.
@@ -94,11 +112,7 @@ impl Workers {
     fn new(client: Client, real: Option<Box<RealNodes>>, nodes: impl IntoIterator<Item = Node>) -> Self {
         let free: Vec<_> = nodes
             .into_iter()
-            .map(|node| Worker {
-                name: node.name_any(),
-                labels: node.labels().clone(),
-                taints: serde_json::to_value(node.spec.and_then(|spec| spec.taints)).unwrap_or_default(),
-            })
+            .map(|node| Worker { name: node.name_any(), before: NodeState::of(&node) })
             .collect();
         let size = free.len();
         Self {
@@ -178,7 +192,7 @@ impl Workers {
             };
             for node in nodes {
                 let Some(worker) = free.pop() else { break };
-                lent.workers.push((worker.clone(), node.labels.keys().cloned().collect()));
+                lent.workers.push(worker.clone());
                 taken.push((worker, node));
             }
         }
@@ -187,6 +201,7 @@ impl Workers {
     }
 
     async fn dress(&self, worker: Worker, node: NodeSpec, scarce: bool) -> Result<NodeSpec, ClusterError> {
+        self.until_as_before(&worker, UNCHANGED).await?;
         let taints: Vec<_> = node
             .taint
             .iter()
@@ -217,6 +232,7 @@ impl Workers {
     ) -> Result<(), ClusterError> {
         // A domain that the case does not know must not be on its nodes.
         let mut labels: Map<String, Value> = worker
+            .before
             .labels
             .keys()
             .filter(|key| key.starts_with("topology.kubernetes.io/"))
@@ -275,11 +291,11 @@ impl Workers {
     pub async fn release(&self, pool: &str) -> Result<(), ClusterError> {
         let Some(Lent { permits, workers }) = lock(&self.lent).remove(pool) else { return Ok(()) };
         let mut out =
-            Returning { to: self, permits, left: workers.iter().map(|(of, _)| of.name.clone()).collect() };
-        let coming = workers.into_iter().map(|(worker, labels)| async move {
+            Returning { to: self, permits, left: workers.iter().map(|of| of.name.clone()).collect() };
+        let coming = workers.into_iter().map(|worker| async move {
             let empty = self.emptied(&worker.name, pool).await;
             let restored = match empty {
-                Ok(()) => self.undress(&worker, &labels).await,
+                Ok(()) => self.undress(&worker).await,
                 stays => stays,
             };
             (worker, restored)
@@ -311,17 +327,48 @@ impl Workers {
         .await
     }
 
-    async fn undress(&self, worker: &Worker, added: &BTreeSet<String>) -> Result<(), ClusterError> {
-        if let Some(real) = &self.real {
-            self.slots(&worker.name, None).await?;
-            return real.undress(&worker.name).await;
+    /// Makes a node what it was before it was lent, and reads it back.
+    async fn undress(&self, worker: &Worker) -> Result<(), ClusterError> {
+        match &self.real {
+            Some(real) => {
+                self.slots(&worker.name, None).await?;
+                real.undress(&worker.name).await?;
+            }
+            None => self.restore(worker).await?,
         }
-        let mut labels: Map<String, Value> = added.iter().map(|key| (key.clone(), Value::Null)).collect();
-        labels.insert(GPUS.into(), "0".into());
-        labels.extend(worker.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
-        self.patch(&worker.name, json!({"metadata": {"labels": labels}, "spec": {"taints": worker.taints}}))
-            .await?;
-        self.slots(&worker.name, None).await
+        self.until_as_before(worker, RESTORED).await
+    }
+
+    /// Writes what the harness can write of a node's record.
+    async fn restore(&self, worker: &Worker) -> Result<(), ClusterError> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let failed = |source| ClusterError::api(format!("restore node {}", worker.name), source);
+        for left in (0..TRIES).rev() {
+            let node = nodes.get(&worker.name).await.map_err(failed)?;
+            let patch = Patch::Merge(worker.before.restoring(&node));
+            match nodes.patch(&worker.name, &PatchParams::default(), &patch).await {
+                Err(kube::Error::Api(status)) if status.is_conflict() && left > 0 => {}
+                Err(error) => return Err(failed(error)),
+                Ok(node) => {
+                    let Some(status) = worker.before.restoring_status(&node) else { break };
+                    return deploy::patch_node_status(&self.client, &worker.name, &status).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a node is as its record says; the error names each field that is not.
+    async fn until_as_before(&self, worker: &Worker, limit: Duration) -> Result<(), ClusterError> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let owner = if self.real.is_some() { Owner::User } else { Owner::Harness };
+        until_complete(format!("node {} as it was before its lease", worker.name), limit, || async {
+            let found = nodes.get(&worker.name).await;
+            found
+                .map(|node| worker.before.difference(&NodeState::of(&node), owner))
+                .map_err(|source| ClusterError::api(format!("read node {}", worker.name), source))
+        })
+        .await
     }
 }
 
@@ -376,7 +423,11 @@ mod tests {
         tokio::spawn(async move {
             while let Some((request, send)) = handle.next_request().await {
                 let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-                let (code, body) = if request.method() == Method::GET {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                let node = json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}});
+                let (code, body) = if request.method() == Method::GET && path.contains("/nodes/") {
+                    (200, node)
+                } else if request.method() == Method::GET {
                     let left =
                         occupied.iter().any(|node| query.ends_with(&format!("spec.nodeName%3D{node}")));
                     let items: &[Value] = if left { &[json!({"metadata": {"name": "p"}})] } else { &[] };
@@ -384,14 +435,13 @@ mod tests {
                 } else if broken.iter().any(|node| path.contains(node)) {
                     (500, json!({"kind": "Status", "status": "Failure", "code": 500, "message": "broken"}))
                 } else {
-                    (200, json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}))
+                    (200, node)
                 };
                 let body = Body::from(body.to_string().into_bytes());
                 send.send_response(Response::builder().status(code).body(body).unwrap());
             }
         });
-        let worker =
-            |name: &&str| Worker { name: (*name).into(), labels: BTreeMap::new(), taints: Value::Null };
+        let worker = |name: &&str| Worker { name: (*name).into(), before: NodeState::default() };
         Workers {
             client: Client::new(service, "default"),
             real: None,
@@ -406,7 +456,7 @@ mod tests {
     fn lend(workers: &Workers, pool: &str, count: usize) {
         for _ in 0..count {
             let worker = lock(&workers.free).pop().unwrap();
-            lock(&workers.lent).get_mut(pool).unwrap().workers.push((worker, BTreeSet::new()));
+            lock(&workers.lent).get_mut(pool).unwrap().workers.push(worker);
         }
     }
 

@@ -99,7 +99,7 @@ impl TestContext {
         self.until(gone, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 
-    /// Has a node take no more pods, or take them again.
+    /// Has a node take no more pods, or take them again. The harness opens the nodes of a case that ends.
     ///
     /// # Errors
     /// [`Stop::Refused`].
@@ -111,39 +111,16 @@ impl TestContext {
     /// KAI, whatever the pod tolerates.)
     ///
     /// # Errors
-    /// [`Stop::Refused`].
+    /// [`Stop::Refused`], [`Stop::Cluster`].
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
-        let mut taints =
-            self.look(|live| live.get("Node", node).map(|node| list(&node["spec"]["taints"]).to_vec()));
-        let taints = taints.get_or_insert_default();
+        // A namespace's log holds the versions of nodes, but not their current state.
+        let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;
+        let found = answer.accepted(format!("read Node {node}"))?;
+        let mut taints = list(&found["spec"]["taints"]).to_vec();
         taints.retain(|taint| taint["key"] != CLOSED);
         taints.extend(closed.then(|| json!({"key": CLOSED, "effect": "NoSchedule"})));
         self.patch("Node", node, json!({"spec": {"taints": taints}})).await.map(drop)
     }
-}
-
-/// Runs a driver, and opens every node again that it has closed, whatever came of it.
-///
-/// # Errors
-/// What the driver stopped with; else what kept a node closed.
-pub async fn uncordoned(test: &mut TestContext, drive: crate::case::Drive) -> Result<(), Stop> {
-    let driven = drive(test).await;
-    for node in &test.nodes {
-        let spec = test.test_cluster.recorder.look(&test.namespace, |live| {
-            live.get("Node", &node.name).map(|node| node["spec"].clone()).unwrap_or_default()
-        });
-        let mut opened = Ok(());
-        if spec["unschedulable"] == true {
-            opened = test.cordon(&node.name, false).await;
-        }
-        if list(&spec["taints"]).iter().any(|taint| taint["key"] == CLOSED) {
-            opened = opened.and(test.close(&node.name, false).await);
-        }
-        if driven.is_ok() {
-            opened?;
-        }
-    }
-    driven
 }
 
 fn said(pod: &Value, containers: Containers) -> Value {

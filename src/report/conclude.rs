@@ -33,6 +33,17 @@ impl CaseResult {
         Self { attempts: 0, ..Self::new(id, title, judgements) }
     }
 
+    /// The same for a case that left its cluster changed: what did not fail ends in an error.
+    #[must_use]
+    pub fn left_changed(mut self, reason: &str) -> Self {
+        let judged = self.clauses.iter_mut().filter(|judgement| judgement.outcome.verdict != Verdict::Fail);
+        for judgement in judged {
+            judgement.outcome = Outcome::error(reason);
+        }
+        self.outcome = Self::judged(&self.clauses);
+        self
+    }
+
     /// A case that ran once, with no durations or artifacts yet.
     pub fn new(id: impl Into<String>, title: impl Into<String>, clauses: Vec<Judgement>) -> Self {
         Self {

@@ -6,7 +6,6 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
-use conformance_driver::pod_health::uncordoned;
 use conformance_history::{History, Live, MarkName, Pod};
 use conformance_judge::life::health;
 use conformance_judge::{finding, startup};
@@ -34,7 +33,7 @@ const WAITING: [&str; 2] = ["rehearsal-0-c", "rehearsal-1-c"];
 /// START-04, START-06, START-07.
 pub(crate) const CASE: Case = Case::new(
     "No container starts before the cliques that it starts after are Ready, at first and after a recycle",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["START-04", "START-06", "START-07"])

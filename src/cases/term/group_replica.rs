@@ -8,7 +8,7 @@ use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
 use conformance_expect::scopes::{Scope, SetReplica};
 use conformance_history::{History, MarkName};
@@ -32,7 +32,7 @@ const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
 /// TERM-04, TERM-10, TERM-19.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group's replica is recycled alone while others are enough, else its PodCliqueSet replica, base first",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-04", "TERM-10", "TERM-19"])

@@ -7,7 +7,7 @@ use std::time::Duration;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::life::termination;
 use conformance_judge::{finding, premise};
@@ -28,7 +28,7 @@ const LONG_DELAY: Duration = Duration::from_secs(10);
 /// TERM-03.
 pub(crate) const CASE: Case = Case::new(
     "A loss beyond the minimum, or one that heals in time, recycles nothing; a later breach gets a whole delay",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-03"])

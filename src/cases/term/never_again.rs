@@ -6,7 +6,7 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::{generations, termination};
@@ -28,7 +28,7 @@ const HOPELESS: &str = "hopeless";
 /// TERM-05, TERM-06.
 pub(crate) const CASE: Case = Case::new(
     "What was never bound whole is never recycled, first generation or second; one that was is guarded again",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-05", "TERM-06"])

@@ -6,7 +6,7 @@ use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName, Pod, SharedMark};
 use conformance_judge::life::{generations, metrics, termination, updates};
 use conformance_judge::{all, finding};
@@ -27,7 +27,7 @@ const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
 /// TERM-13, STAT-11.
 pub(crate) const CASE: Case = Case::new(
     "An update that makes no progress shelters neither the replica in its turn from a recycle nor any other, and metrics count them",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-13", "STAT-11"])

@@ -3,7 +3,6 @@
 
 use conformance_contract::names::BLOCK;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::pod_health::uncordoned;
 
 use super::other_rack::{drive, judge};
 
@@ -12,7 +11,7 @@ const SET: &str = "migrant";
 /// TERM-18.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that must be in one block goes to another one where its old block no longer holds it",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, BLOCK),
 )
 .clauses(&["TERM-18"])

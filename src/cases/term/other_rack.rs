@@ -6,7 +6,6 @@ use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName, Pod};
 use conformance_judge::life::{generations, termination};
@@ -23,7 +22,7 @@ const SET: &str = "nomad";
 /// TERM-18.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that must be in one rack goes to another one where its old rack no longer holds it",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, RACK),
 )
 .clauses(&["TERM-18"])

@@ -5,7 +5,6 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::life::{generations, termination};
@@ -23,7 +22,7 @@ const CLIQUE: &str = "phoenix-0-worker";
 /// TERM-02, TERM-07, TERM-12.
 pub(crate) const CASE: Case = Case::new(
     "A replica below its minimum for the termination delay is replaced whole, as a gang, and nothing else is touched",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-02", "TERM-07", "TERM-12"])

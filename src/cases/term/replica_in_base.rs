@@ -5,7 +5,6 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;
 use conformance_history::{History, MarkName};
@@ -27,7 +26,7 @@ const UNIT: &str = "grafted-0-wing-0-unit";
 /// TERM-16.
 pub(crate) const CASE: Case = Case::new(
     "A replica of a scaling group that is recycled within its base PodGang comes back whole or not at all",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-16"])

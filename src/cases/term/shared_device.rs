@@ -7,7 +7,7 @@ use conformance_contract::target::KUBE;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName, Pod, text};
 use conformance_judge::life::{claims, generations, termination};
@@ -29,7 +29,7 @@ const CLIQUE: &str = "tethered-0-worker";
 /// TERM-12, TERM-20.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that shares a claim leaves the devices of a lost node as soon as its last pod there is gone",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TERM-12", "TERM-20"])

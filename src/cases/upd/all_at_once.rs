@@ -7,7 +7,6 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::generations;
@@ -30,7 +29,7 @@ const CLIQUE: &str = "hydra-0-head";
 /// UPD-22.
 pub(crate) const CASE: Case = Case::new(
     "With OnDelete, a gang all of whose pods are deleted at once comes back whole or not at all",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["UPD-22"])

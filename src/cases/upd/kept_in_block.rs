@@ -3,7 +3,6 @@
 
 use conformance_contract::names::BLOCK;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::pod_health::uncordoned;
 
 use super::kept_in_rack::{drive, judge};
 
@@ -12,7 +11,7 @@ const SET: &str = "roosting";
 /// UPD-19.
 pub(crate) const CASE: Case = Case::new(
     "What replaces a pod in its turn waits for room in its gang's block, whatever room another one has",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, BLOCK),
 )
 .clauses(&["UPD-19"])

@@ -7,7 +7,6 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::updates::{self, is_of_revision};
@@ -26,7 +25,7 @@ const HOME: usize = 2;
 /// UPD-19.
 pub(crate) const CASE: Case = Case::new(
     "What replaces a pod in its turn waits for room in its gang's rack, whatever room another one has",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test, SET)))),
+    |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, RACK),
 )
 .clauses(&["UPD-19"])

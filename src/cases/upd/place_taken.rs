@@ -9,7 +9,6 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::updates;
@@ -34,7 +33,7 @@ const CANARY: &str = "wren";
 /// UPD-06.
 pub(crate) const CASE: Case = Case::new(
     "A waiting gang that fits may take the place of a pod in its turn; the update waits then, and takes nothing else down",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["UPD-06"])

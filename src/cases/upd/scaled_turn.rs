@@ -5,7 +5,6 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::uncordoned;
 use conformance_expect::scopes::Scope;
 use conformance_expect::{Expected, Gang, Unit};
 use conformance_history::{History, MarkName};
@@ -27,7 +26,7 @@ const SCALED: &str = "tandem-0-bike-1-rider";
 /// UPD-09.
 pub(crate) const CASE: Case = Case::new(
     "A scaled gang that an update takes down comes back whole or not at all, and waits for room only",
-    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["UPD-09"])

@@ -166,7 +166,7 @@ impl Environment {
         let mut test = match begun {
             Some(Ok(test)) => test,
             Some(Err(stop)) => {
-                self.release(&test_cluster, &namespace).await;
+                let _ = self.release(&test_cluster, &namespace).await;
                 return failed(&stop);
             }
             None => return verdict::not_held(case, target, &conformance_report::interrupted()),
@@ -232,7 +232,10 @@ impl Environment {
         result.excepted_writes = excepted_writes(&history);
         result.figures = figures(&history);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
-        self.clean(&test).await;
+        if let Err(error) = self.clean(&test).await {
+            result = result
+                .left_changed(&format!("the case left a node changed that could not be restored: {error}"));
+        }
         result.reproduce =
             Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.words()));
         result.duration_seconds = Seconds::from(begin.elapsed());
@@ -251,7 +254,7 @@ impl Environment {
         result.artifacts = artifacts.keep(&history, &result, None).await;
         // The others end with the run.
         if let Origin::Up(_) | Origin::Existing { .. } = self.settings.origin {
-            self.clean(&test).await;
+            let _ = self.clean(&test).await;
         }
         result.duration_seconds = Seconds::from(begin.elapsed());
         result
@@ -259,15 +262,21 @@ impl Environment {
 
     /// Deletes the case's objects without waiting for it: the next case has other names and nodes. On a cluster
     /// that ends with the run the namespace stays; its deletion costs the API server more than most cases.
-    async fn clean(&self, test: &TestContext) {
+    ///
+    /// # Errors
+    /// As [`Environment::release`].
+    async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
             tracing::warn!(namespace = test.namespace, %error, "the case's objects of the cluster may be left");
         }
-        self.release(&test.test_cluster, &test.namespace).await;
+        self.release(&test.test_cluster, &test.namespace).await
     }
 
     /// Deletes a namespace's objects and gives its nodes back.
-    async fn release(&self, test_cluster: &TestCluster, pool: &str) {
+    ///
+    /// # Errors
+    /// Why a node did not come back as it was.
+    async fn release(&self, test_cluster: &TestCluster, pool: &str) -> Result<(), ClusterError> {
         let client = &test_cluster.client;
         let gone = async {
             match self.settings.origin {
@@ -289,13 +298,8 @@ impl Environment {
             tracing::warn!(namespace = pool, %error, "the case's workloads may be left");
         }
         // Whatever is left, nodes must not be.
-        give_back(test_cluster, pool).await;
-    }
-}
-
-async fn give_back(test_cluster: &TestCluster, pool: &str) {
-    if let Err(error) = test_cluster.cluster.node_pools().release(names::POOL, pool).await {
-        tracing::warn!(pool, %error, "not all nodes of a case came back");
+        let released = test_cluster.cluster.node_pools().release(names::POOL, pool).await;
+        released.inspect_err(|error| tracing::warn!(pool, %error, "not all nodes of a case came back"))
     }
 }
 

@@ -1,0 +1,271 @@
+//! What a node was before it was leased: every field that a case may change, how two states differ, and the patches that
+//! restore the first.
+//!
+//! Kubernetes itself writes some of these fields: taints of `node.kubernetes.io` follow conditions and cordons, and a kubelet
+//! reports conditions and devices. These are compared, but not written: they follow once their cause is restored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::ResourceExt;
+use serde_json::{Map, Value, json};
+
+/// How the harness's labels, annotations and taints begin.
+const OURS: &str = "conformance.grove.io/";
+/// How the taints begin that the node lifecycle controller adds and removes.
+const BY_LIFECYCLE: &str = "node.kubernetes.io/";
+/// Annotations of Kubernetes' own components, which no case writes.
+const OF_KUBERNETES: &str = "kubernetes.io/";
+/// The resource that a device plugin advertises; its kubelet writes it.
+const GPU: &str = "nvidia.com/gpu";
+
+/// Who else writes to a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nobody: the cluster is the harness's.
+    Harness,
+    /// The owner of the cluster and their agents: labels and annotations that they add meanwhile are theirs.
+    User,
+}
+
+/// The fields of a node that a case may change.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct NodeState {
+    pub(crate) labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    cordoned: bool,
+    taints: Vec<Taint>,
+    /// Extended resources, as `capacity NAME` and `allocatable NAME`. None of a resource is the same as no such resource.
+    resources: BTreeMap<String, String>,
+    conditions: BTreeMap<String, String>,
+}
+
+impl NodeState {
+    pub(crate) fn of(node: &Node) -> Self {
+        let (spec, status) = (node.spec.as_ref(), node.status.as_ref());
+        let is_written_by_cases = |(key, _): &(&String, &String)| {
+            !key.split_once('/')
+                .is_some_and(|(domain, _)| domain.ends_with(OF_KUBERNETES.trim_end_matches('/')))
+        };
+        let annotations = node.annotations().iter().filter(is_written_by_cases);
+        let mut taints = spec.and_then(|spec| spec.taints.clone()).unwrap_or_default();
+        for taint in &mut taints {
+            taint.time_added = None;
+        }
+        taints.sort_by_key(described);
+        let amounts = |kind: &'static str, amounts: Option<&BTreeMap<String, Quantity>>| {
+            let extended =
+                amounts.into_iter().flatten().filter(|(name, amount)| name.contains('/') && amount.0 != "0");
+            extended.map(|(name, amount)| (format!("{kind} {name}"), amount.0.clone())).collect::<Vec<_>>()
+        };
+        let capacity = amounts("capacity", status.and_then(|status| status.capacity.as_ref()));
+        let allocatable = amounts("allocatable", status.and_then(|status| status.allocatable.as_ref()));
+        let conditions = status.and_then(|status| status.conditions.as_ref()).into_iter().flatten();
+        Self {
+            labels: node.labels().clone(),
+            annotations: annotations.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            cordoned: spec.and_then(|spec| spec.unschedulable).unwrap_or_default(),
+            taints,
+            resources: capacity.into_iter().chain(allocatable).collect(),
+            conditions: conditions.map(|of| (of.type_.clone(), of.status.clone())).collect(),
+        }
+    }
+
+    /// How `now` differs from this state, in words; `None` if it does not.
+    pub(crate) fn difference(&self, now: &Self, owner: Owner) -> Option<String> {
+        let mut lines = Vec::new();
+        let is_theirs = |key: &str| owner == Owner::User && !key.starts_with(OURS);
+        compare(&mut lines, "label", &self.labels, &now.labels, is_theirs);
+        compare(&mut lines, "annotation", &self.annotations, &now.annotations, is_theirs);
+        if self.cordoned != now.cordoned {
+            lines.push(if now.cordoned {
+                "it is cordoned".into()
+            } else {
+                "it is not cordoned any more".into()
+            });
+        }
+        let taints =
+            |state: &Self| state.taints.iter().map(|taint| (described(taint), "set".into())).collect();
+        compare(&mut lines, "taint", &taints(self), &taints(now), |_| false);
+        compare(&mut lines, "resource", &self.resources, &now.resources, |_| false);
+        compare(&mut lines, "condition", &self.conditions, &now.conditions, |_| false);
+        (!lines.is_empty()).then(|| lines.join("; "))
+    }
+
+    /// The merge patch that restores labels, annotations, cordon and taints. It holds the node's resourceVersion, because
+    /// taints are a list, which is replaced whole.
+    pub(crate) fn restoring(&self, node: &Node) -> Value {
+        let now = Self::of(node);
+        let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(BY_LIFECYCLE));
+        let own = self.taints.iter().filter(|taint| !taint.key.starts_with(BY_LIFECYCLE));
+        json!({
+            "metadata": {
+                "resourceVersion": node.metadata.resource_version,
+                "labels": changes(&self.labels, &now.labels),
+                "annotations": changes(&self.annotations, &now.annotations),
+            },
+            "spec": {
+                "unschedulable": self.cordoned.then_some(true),
+                "taints": own.chain(lifecycle).collect::<Vec<_>>(),
+            },
+        })
+    }
+
+    /// The merge patch of the status that restores extended resources; `None` where nothing is to be written.
+    pub(crate) fn restoring_status(&self, node: &Node) -> Option<Value> {
+        let mut status = json!({"capacity": {}, "allocatable": {}});
+        let mut is_changed = false;
+        for (key, amount) in changes(&self.resources, &Self::of(node).resources) {
+            if let Some((kind, name)) = key.split_once(' ').filter(|(_, name)| *name != GPU) {
+                status[kind][name] = amount;
+                is_changed = true;
+            }
+        }
+        is_changed.then(|| json!({ "status": status }))
+    }
+}
+
+/// `KEY=VALUE:EFFECT`.
+fn described(taint: &Taint) -> String {
+    format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
+}
+
+/// Adds a line per key whose value is not what it was. A key that was added and `is_theirs` makes no difference.
+fn compare(
+    lines: &mut Vec<String>,
+    what: &str,
+    was: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+    is_theirs: impl Fn(&str) -> bool,
+) {
+    let keys: BTreeSet<_> = was.keys().chain(now.keys()).collect();
+    for key in keys {
+        match (was.get(key), now.get(key)) {
+            (Some(was), None) => lines.push(format!("{what} {key} is missing, it was {was:?}")),
+            (None, Some(now)) if !is_theirs(key) => {
+                lines.push(format!("{what} {key} is {now:?}, it did not exist"))
+            }
+            (Some(was), Some(now)) if was != now => {
+                lines.push(format!("{what} {key} is {now:?}, it was {was:?}"))
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The merge patch from one map to the other.
+fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Map<String, Value> {
+    let added = now.keys().filter(|key| !was.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let changed = was.iter().filter(|(key, value)| now.get(*key) != Some(value));
+    added.chain(changed.map(|(key, value)| (key.clone(), json!(value)))).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// An object with a merge patch applied to it.
+    pub(crate) fn patched(mut object: Value, patch: &Value) -> Value {
+        let Value::Object(changes) = patch else { return patch.clone() };
+        if !object.is_object() {
+            object = json!({});
+        }
+        for (key, change) in changes {
+            match change {
+                Value::Null => drop(object.as_object_mut().map(|fields| fields.remove(key))),
+                _ => object[key] = patched(object[key].take(), change),
+            }
+        }
+        object
+    }
+
+    fn leased() -> Value {
+        json!({
+            "metadata": {"name": "n", "labels": {"kept": "a", "changed": "a", "removed": "a"},
+                "annotations": {"node.alpha.kubernetes.io/ttl": "0", "note": "a"}},
+            "spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]},
+            "status": {
+                "capacity": {"cpu": "32", "nvidia.com/gpu": "8"},
+                "allocatable": {"cpu": "32", "nvidia.com/gpu": "8"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        })
+    }
+
+    fn state(node: &Value) -> NodeState {
+        NodeState::of(&serde_json::from_value(node.clone()).unwrap())
+    }
+
+    #[rstest]
+    #[case::cordon(json!({"spec": {"unschedulable": true}}), "it is cordoned")]
+    #[case::taint(
+        json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}, {"key": "new", "effect": "NoExecute"}]}}),
+        "taint new=:NoExecute is \"set\", it did not exist"
+    )]
+    #[case::lost_taint(json!({"spec": {"taints": []}}), "taint team=blue:NoSchedule is missing, it was \"set\"")]
+    #[case::label(json!({"metadata": {"labels": {"changed": "b"}}}), "label changed is \"b\", it was \"a\"")]
+    #[case::annotation(json!({"metadata": {"annotations": {"more": "b"}}}), "annotation more is \"b\", it did not exist")]
+    #[case::capacity(
+        json!({"status": {"capacity": {"example.com/fpga": "1"}}}),
+        "resource capacity example.com/fpga is \"1\", it did not exist"
+    )]
+    #[case::devices(
+        json!({"status": {"allocatable": {"nvidia.com/gpu": "7"}}}),
+        "resource allocatable nvidia.com/gpu is \"7\", it was \"8\""
+    )]
+    #[case::condition(
+        json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}),
+        "condition Ready is \"Unknown\", it was \"True\""
+    )]
+    fn a_changed_field_is_named(#[case] change: Value, #[case] wanted: &str) {
+        let changed = state(&patched(leased(), &change));
+        assert_eq!(state(&leased()).difference(&changed, Owner::Harness).as_deref(), Some(wanted));
+    }
+
+    #[rstest]
+    #[case::nothing_of_a_resource(json!({"status": {"capacity": {"example.com/fpga": "0"}}}))]
+    #[case::time_of_a_taint(
+        json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule", "timeAdded": "2026-11-27T00:00:00Z"}]}})
+    )]
+    #[case::written_by_kubernetes(json!({"metadata": {"annotations": {"node.alpha.kubernetes.io/ttl": "15"}}}))]
+    fn what_no_case_writes_makes_no_difference(#[case] change: Value) {
+        let changed = state(&patched(leased(), &change));
+        assert_eq!(state(&leased()).difference(&changed, Owner::Harness), None);
+    }
+
+    #[test]
+    fn on_a_users_node_labels_of_others_may_come() {
+        let others = state(&patched(leased(), &json!({"metadata": {"labels": {"theirs": "b"}}})));
+        let ours =
+            state(&patched(leased(), &json!({"metadata": {"labels": {"conformance.grove.io/pool": "p"}}})));
+        assert_eq!(state(&leased()).difference(&others, Owner::User), None);
+        assert!(state(&leased()).difference(&others, Owner::Harness).is_some());
+        assert!(state(&leased()).difference(&ours, Owner::User).is_some());
+    }
+
+    #[test]
+    fn a_node_that_a_case_left_changed_is_restored() {
+        let change = json!({
+            "metadata": {"labels": {"changed": "b", "removed": null, "added": "b"}, "annotations": {"note": null, "more": "b"}},
+            "spec": {"unschedulable": true, "taints": [
+                {"key": "left", "effect": "NoExecute"},
+                {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"},
+            ]},
+            "status": {"capacity": {"example.com/fpga": "1", "nvidia.com/gpu": "7"}, "allocatable": {"example.com/fpga": "1"}},
+        });
+        let changed = patched(leased(), &change);
+        let node: Node = serde_json::from_value(changed.clone()).unwrap();
+        let before = state(&leased());
+        let mut restored = patched(changed, &before.restoring(&node));
+        restored = patched(restored, &before.restoring_status(&node).unwrap());
+        // What follows from these by itself: the lifecycle controller's taint, and what the kubelet advertises.
+        restored["spec"]["taints"].as_array_mut().unwrap().retain(|taint| taint["key"] == "team");
+        restored["status"]["capacity"]["nvidia.com/gpu"] = json!("8");
+        assert_eq!(before.difference(&state(&restored), Owner::Harness), None);
+        let unchanged: Node = serde_json::from_value(leased()).unwrap();
+        assert_eq!(before.restoring_status(&unchanged), None);
+    }
+}
