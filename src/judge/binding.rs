@@ -314,14 +314,16 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
 }
 
 /// The others of a gang kept uid and node when some of its pods were lost (AON-11): every pod that was bound at `since`
-/// and is not among `lost` still is, on the same node.
+/// and is not among `lost` still is, on the same node. A pod whose deletion began before is not one of them: a kubelet takes
+/// its time to end it.
 ///
 /// # Errors
 /// A violation per pod that moved or went.
 pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let end = history.end();
-    none(before.pods().filter(|pod| pod.node().is_some() && !lost.contains(&pod.name())).filter_map(|pod| {
+    let stays = |pod: &Pod<'_>| pod.node().is_some() && !lost.contains(&pod.name()) && !pod.is_terminating();
+    none(before.pods().filter(stays).filter_map(|pod| {
         let now = end.pods().find(|other| other.uid() == pod.uid());
         let found = match now {
             None => violation(BYSTANDER_GONE, format!("{} is gone, though it was not lost", pod.name())),
