@@ -47,7 +47,10 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
         Ok(engine) => {
             check("kind", Ok(format!("Docker {}, cgroup v{}", engine.version, engine.cgroup_version)))
         }
-        Err(error) => output::data(&format!("no    kind (--provider kind only): {error}")),
+        Err(error) => output::data(&format!(
+            "no    kind (--provider kind only): {error}\n      on Debian, as root: {}",
+            kind::host::PREPARE_DEBIAN
+        )),
     }
     if let Ok(version) = Helm::on_path().version().await {
         check("helm (--install helm)", Ok(version));

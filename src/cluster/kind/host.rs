@@ -11,6 +11,10 @@ const DISK_MIB: u64 = 6 * 1024;
 /// Kubelets and container runtimes of nine nodes; with the usual 128 some of them never come up.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 512), ("max_user_watches", 32_768)];
 
+/// What prepares a plain Debian machine, as root.
+pub const PREPARE_DEBIAN: &str = "apt-get install -y docker.io debootstrap && \
+                                  sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=65536";
+
 /// Checks everything that needs no image: the engine, disk, inotify.
 ///
 /// # Errors
