@@ -125,7 +125,7 @@ fn stdout(output: &Output) -> String {
 )]
 #[case(
     &["run", "--provider=kind", "--install=helm", "--backend=volcano", "--bin=vc-scheduler=/bin/true"],
-    "volcano is installed from its chart volcano@1.14.1 of https://"
+    "volcano is installed from its chart volcano@1.15.1 of https://"
 )]
 #[case(&["run", "--profile", "ai"], "[possible values: ai-conformance]")]
 #[case(&["run", "--profile", "ai-conformance", "--trainjob"], "cannot be used with")]

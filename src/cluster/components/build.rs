@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
+use super::amendment::NoCopy;
 use super::component::{Component, Module};
 use crate::{ClusterError, home};
 
@@ -121,6 +122,9 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
+    if let Some(amendment) = module.amendment {
+        amendment.hash_into(&mut hash);
+    }
     hex(&hash.finalize())[..16].to_owned()
 }
 
@@ -128,9 +132,13 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes the module's files where Go can work on them.
+/// Writes the module's files where Go can work on them. What [`complete`] adds is needed as soon as Go loads packages.
 pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ClusterError> {
-    let digest = hex(&Sha256::digest(format!("{}{}", module.go_mod, module.go_sum)));
+    let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
+    if let Some(amendment) = module.amendment {
+        amendment.hash_into(&mut hash);
+    }
+    let digest = hex(&hash.finalize());
     let folder = home::cache().join("modules").join(format!("{}-{}", module.name, &digest[..16]));
     for (name, content) in [("go.mod", module.go_mod), ("go.sum", module.go_sum)] {
         let path = folder.join(name);
@@ -141,15 +149,33 @@ pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ClusterErr
     Ok(folder)
 }
 
+/// The same with the copy of the module that is amended; Go may download that module.
+pub(super) async fn complete(module: &'static Module) -> Result<PathBuf, ClusterError> {
+    let folder = materialise(module)?;
+    if let Some(amendment) = module.amendment {
+        amendment.copy_into(&folder, None).await.map_err(|error| no_copy(module, error))?;
+    }
+    Ok(folder)
+}
+
+pub(super) fn no_copy(module: &'static Module, error: NoCopy) -> ClusterError {
+    let reason = match error {
+        NoCopy::File(error) => return error,
+        NoCopy::NotCached => "GOPROXY=off".to_owned(),
+        NoCopy::Go(reason) => reason,
+    };
+    ClusterError::Modules { module: module.name, reason }
+}
+
 /// The folder with the source of a component's Go module, downloaded if it is not there any more.
 ///
 /// # Errors
-/// [`ClusterError::Go`] if Go cannot be run or cannot get it.
+/// [`ClusterError::Go`] if Go cannot be run or cannot get it, [`ClusterError::Modules`] if it cannot get what is amended.
 pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterError> {
     let module = component.module;
     let path = component.module_path();
     let missing = |reason: String| ClusterError::Go { reason, needed: module.go_version().into() };
-    let folder = materialise(module)?;
+    let folder = complete(module).await?;
     let go = async |args: &[&str]| {
         let answer = Command::new("go")
             .args(args)
@@ -231,6 +257,8 @@ pub(super) async fn build(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use crate::catalogue::component;
 
@@ -244,5 +272,34 @@ mod tests {
         assert_eq!(key(etcd, &go("go1.26.8")), key(etcd, &go("go1.26.8")));
         assert_ne!(key(etcd, &go("go1.26.8")), key(etcd, &go("go1.26.9")));
         assert_ne!(key(etcd, &go("go1.26.8")), key(apiserver, &go("go1.26.8")));
+    }
+
+    #[test]
+    fn a_file_that_is_added_changes_the_key() {
+        static WITHOUT: LazyLock<Module> =
+            LazyLock::new(|| Module { amendment: None, ..copy_of(scheduler()) });
+        static UNAMENDED: LazyLock<Component> =
+            LazyLock::new(|| Component { module: &WITHOUT, ..*scheduler() });
+        assert_ne!(key(scheduler(), &go("go1.26.8")), key(&UNAMENDED, &go("go1.26.8")));
+    }
+
+    /// The one whose module is amended.
+    fn scheduler() -> &'static Component {
+        let found = component("vc-scheduler").unwrap();
+        assert!(found.module.amendment.is_some());
+        found
+    }
+
+    fn copy_of(component: &Component) -> Module {
+        let Module { name, go_mod, go_sum, ref ldflags, amendment } = *component.module;
+        Module { name, go_mod, go_sum, ldflags: ldflags.clone(), amendment }
+    }
+
+    #[test]
+    fn an_amended_module_is_replaced_by_the_folder_of_its_copy() {
+        let module = scheduler().module;
+        let amendment = module.amendment.unwrap();
+        let line = format!("\t{} => ./{}\n", amendment.module, amendment.folder);
+        assert!(module.go_mod.contains(&line), "{line}");
     }
 }

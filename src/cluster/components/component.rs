@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use conformance_contract::scheduler::Scheduler;
 
+use super::amendment::Amendment;
+
 /// A Go module with pinned requirements.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Module {
@@ -15,6 +17,8 @@ pub struct Module {
     pub go_sum: &'static str,
     /// Linker flags that stamp the version into the programs.
     pub ldflags: Cow<'static, str>,
+    /// A module that the build needs with more files.
+    pub amendment: Option<&'static Amendment>,
 }
 
 /// One program.
@@ -49,14 +53,18 @@ pub enum Purpose {
     Node,
 }
 
-/// The module of that folder below `components/`, with these linker flags.
+/// The module of that folder below `components/`, with these linker flags, and an amendment if it needs one.
 macro_rules! module {
     ($name:literal, $ldflags:expr) => {
+        module!($name, $ldflags, None)
+    };
+    ($name:literal, $ldflags:expr, $amendment:expr) => {
         Module {
             name: $name,
             go_mod: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.mod")),
             go_sum: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.sum")),
             ldflags: std::borrow::Cow::Borrowed($ldflags),
+            amendment: $amendment,
         }
     };
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::build::materialise;
-use super::component::Component;
+use super::amendment::NoCopy;
+use super::build::{materialise, no_copy};
+use super::component::{Component, Module};
 use crate::ClusterError;
 
 /// How long a module proxy may take to answer; the answer is a version and its go.mod.
@@ -31,13 +32,32 @@ pub(crate) async fn to_download(
     let mut missing = Vec::new();
     for (module, components) in by_module {
         let folder = materialise(components[0].module)?;
-        if let Some(first) = first_missing(&folder, &components).await {
+        let missing_first = match missing_amended(components[0].module, &folder).await? {
+            // Go loads no package before the copy exists.
+            Some(amended) => Some(amended),
+            None => first_missing(&folder, &components).await.map(|first| (folder, first)),
+        };
+        if let Some((folder, first)) = missing_first {
             let unreachable = |reason| ClusterError::Modules { module, reason };
             reachable(&folder, &first, limit).await.map_err(unreachable)?;
             missing.push(module);
         }
     }
     Ok(missing)
+}
+
+/// The module that is amended, as PATH@VERSION, and the folder that it is downloaded from, where Go has to download it. It
+/// is copied where not.
+async fn missing_amended(
+    module: &'static Module,
+    folder: &Path,
+) -> Result<Option<(PathBuf, String)>, ClusterError> {
+    let Some(amendment) = module.amendment else { return Ok(None) };
+    match amendment.copy_into(folder, Some("off")).await {
+        Ok(()) => Ok(None),
+        Err(NoCopy::NotCached) => Ok(Some((amendment.download_folder(folder), amendment.query()))),
+        Err(error) => Err(no_copy(module, error)),
+    }
 }
 
 /// The first module that Go would download to load these packages, as PATH@VERSION. Whatever else is wrong with the

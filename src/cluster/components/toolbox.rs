@@ -243,7 +243,7 @@ async fn cached_or_built(
     if let Some(program) = cached(component.name, &folder) {
         return Ok(program);
     }
-    let module = build::materialise(component.module)?;
+    let module = build::complete(component.module).await?;
     let program = Build {
         name: component.name,
         version: component.version,

@@ -23,7 +23,7 @@ fn told(scheduler: Scheduler) -> String {
 fn argv_of_pinned_charts() {
     let all = all().filter_map(Release::pinned).map(|release| argv(&release));
     insta::assert_snapshot!(all.collect::<Vec<_>>().join("\n"), @"
-    upgrade --install volcano volcano --repo https://volcano-sh.github.io/helm-charts --version 1.14.1 --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait
+    upgrade --install volcano volcano --repo https://volcano-sh.github.io/helm-charts --version 1.15.1 --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait
     upgrade --install koordinator koordinator --repo https://koordinator-sh.github.io/charts --version 1.8.0 --namespace default --kubeconfig DIR/kubeconfig --values DIR/helm/koordinator.json --timeout 600s --create-namespace --wait
     upgrade --install kai-scheduler oci://ghcr.io/kai-scheduler/kai-scheduler/kai-scheduler --version v0.17.0 --namespace kai-scheduler --kubeconfig DIR/kubeconfig --values DIR/helm/kai-scheduler.json --timeout 600s --create-namespace --wait
     ");
@@ -225,14 +225,14 @@ async fn what_is_installed_is_what_helm_lists() {
     let (helm, folder) = helm(
         r#"case $1 in
         upgrade) ;;
-        list) echo '[{"name":"volcano","status":"deployed","chart":"volcano-1.14.1","app_version":"1.14.1"}]' ;;
+        list) echo '[{"name":"volcano","status":"deployed","chart":"volcano-1.15.1","app_version":"1.15.1"}]' ;;
         get) printf 'kind: Deployment\n' ;;
         esac"#,
     );
     let release = pinned(volcano::SCHEDULER);
     let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await.expect("installed");
-    assert_eq!(installed.chart, "volcano-1.14.1 (https://volcano-sh.github.io/helm-charts)");
-    assert_eq!((installed.release.as_str(), installed.version.as_str()), ("volcano", "1.14.1"));
+    assert_eq!(installed.chart, "volcano-1.15.1 (https://volcano-sh.github.io/helm-charts)");
+    assert_eq!((installed.release.as_str(), installed.version.as_str()), ("volcano", "1.15.1"));
     assert_eq!(installed.sha256.len(), 64);
     let values = std::fs::read_to_string(folder.path().join("volcano.json")).expect("values");
     assert_eq!(values.trim_end(), told(volcano::SCHEDULER));

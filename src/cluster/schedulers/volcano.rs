@@ -16,7 +16,7 @@ use super::install::{
 use super::rbac::{self, Right};
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
-use crate::components::{Component, Module, Purpose, module};
+use crate::components::{Amendment, Component, Module, Purpose, module};
 
 /// Its `schedulerName`.
 pub const SCHEDULER: Scheduler = Scheduler::named("volcano");
@@ -46,11 +46,26 @@ pub(crate) static INSTALL: Install = Install {
     package: Some(&PACKAGE),
 };
 
-static MODULE: Module = module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.14.1");
+static MODULE: Module =
+    module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.15.1", Some(&APIS));
+
+/// The API that Volcano 1.15.1 is built with is part of its repository, not of its module. The newest version of
+/// volcano.sh/apis that proxies serve lacks one constant of it.
+static APIS: Amendment = Amendment {
+    module: "volcano.sh/apis",
+    version: "v1.14.0",
+    sum: "h1:Rf8wzGFmgzbyg85GO0CxapDDEk/VM3D7QbjbI/sH+OQ=",
+    go_mod_sum: "h1:CKQbxVt0o4lTKisC0MonoXWruGFC0S8KU+UuzaZ5E7k=",
+    folder: "apis",
+    files: &[(
+        "pkg/apis/scheduling/v1beta1/queue_allocation_gate.go",
+        include_str!("../../../components/volcano/apis/pkg/apis/scheduling/v1beta1/queue_allocation_gate.go"),
+    )],
+};
 
 static PROGRAM: Component = Component {
     name: "vc-scheduler",
-    version: "v1.14.1",
+    version: "v1.15.1",
     package: "volcano.sh/volcano/cmd/scheduler",
     module: &MODULE,
     purpose: Purpose::Scheduler(SCHEDULER),
@@ -158,7 +173,7 @@ pub static PACKAGE: Package = Package {
     namespace: "volcano-system",
     chart: "volcano",
     repository: Some("https://volcano-sh.github.io/helm-charts"),
-    version: "1.14.1",
+    version: "1.15.1",
     values,
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
