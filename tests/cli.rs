@@ -852,7 +852,10 @@ fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case
     "give either a working tree or --bin"
 )]
 #[case::no_folder(&["--scheduler-source", "kai-scheduler"], "expected NAME=DIR")]
-#[case::on_kind(&["--kai-source", "DIR", "--provider", "kind"], "a working tree is built for local processes")]
+#[case::beside_a_chart(
+    &["--kai-source", "DIR", "--provider", "kind", "--install", "helm"],
+    "with --install helm it is installed from its chart"
+)]
 fn a_working_tree_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case] says: &str) {
     let cli = Cli::new();
     let dir = kai_source(&cli, "");

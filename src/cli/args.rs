@@ -175,9 +175,9 @@ pub(crate) enum ImplementationOrigin {
 /// How the schedulers of a kind cluster are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Install {
-    /// From images built here; without KAI.
+    /// From images built here; KAI's of --kai-source or --kai-dir.
     Manifests,
-    /// From their Helm charts, KAI included; needs Helm and registry access.
+    /// From their Helm charts; needs Helm and registry access.
     Helm,
 }
 

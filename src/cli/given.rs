@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use conformance_cluster::components::Progress;
-use conformance_cluster::schedulers::{GivenScheduler, SchedulerSource, in_folder, kai};
+use conformance_cluster::schedulers::{self, GivenScheduler, SchedulerSource, in_folder, kai};
 use conformance_contract::scheduler::Scheduler;
 
 use super::Failure;
@@ -29,6 +29,24 @@ pub(crate) fn no_sources(args: &ClusterArgs, reason: &str) -> Result<(), Failure
     match sources(args).next() {
         None => Ok(()),
         Some((name, _)) => Err(Failure::Usage(format!("--scheduler-source {name}: {reason}"))),
+    }
+}
+
+/// Refuses working trees where nothing would be started of them in a kind cluster. `by_chart`: Helm installs the schedulers.
+///
+/// # Errors
+/// [`Failure::Usage`] with the reason.
+pub(crate) fn sources_on_kind(args: &ClusterArgs, by_chart: bool) -> Result<(), Failure> {
+    if by_chart {
+        return no_sources(args, "with --install helm it is installed from its chart");
+    }
+    let refused =
+        |(name, _): &(&str, &Path)| schedulers::sources().contains(name) && !schedulers::is_deployable(name);
+    match sources(args).find(refused) {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::Usage(format!(
+            "--scheduler-source {name}: it does not become a Deployment: run it with --provider local"
+        ))),
     }
 }
 

@@ -237,7 +237,8 @@ pub(crate) async fn kind(
     let mut schedulers = spec.schedulers.clone();
     let by_chart: Vec<_> = words.releases.iter().map(|release| release.scheduler).collect();
     schedulers.retain(|scheduler| {
-        let missing = installation(*scheduler).missing_in_kind().filter(|_| !by_chart.contains(scheduler));
+        let missing =
+            installation(*scheduler).missing_in_kind(spec).filter(|_| !by_chart.contains(scheduler));
         if let Some(missing) = missing {
             output::say(&format!("{missing}; its clauses are not run"));
         }
@@ -255,6 +256,7 @@ pub(crate) async fn kind(
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
+        given: &spec.given,
         releases: words.releases,
         controller: &spec.controller,
         plugin_faults: &spec.gpu_plugin_faults,

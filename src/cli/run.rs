@@ -215,9 +215,14 @@ async fn run_on(
     let talk = Arc::new(Console::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
-    if args.provider.provider != ProviderName::Local {
-        let reason = "a working tree is built for local processes; in containers it is --bin NAME=PATH (kind), or yours";
-        given::no_sources(&args.cluster_args, reason)?;
+    let by_chart = args.provider.install == Install::Helm;
+    match args.provider.provider {
+        ProviderName::Local => {}
+        ProviderName::Kind => given::sources_on_kind(&args.cluster_args, by_chart)?,
+        ProviderName::Existing => {
+            let reason = "nothing is installed in a cluster of your own: install it there";
+            given::no_sources(&args.cluster_args, reason)?;
+        }
     }
     let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers, talk.as_ref()).await?;
     if args.trainjob {
@@ -244,8 +249,8 @@ async fn run_on(
         }
         spec = spec.without_controller();
     }
-    if args.provider.provider == ProviderName::Kind {
-        // The programs of a folder are for local processes.
+    if by_chart {
+        // A folder may be named by the environment.
         spec.given.clear();
     }
     let given_trainer = spec.given_trainer().map(trainer::implementation);

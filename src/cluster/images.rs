@@ -44,7 +44,9 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     let copy = context.path().join(program);
     std::fs::copy(path, &copy).map_err(ClusterError::file(path))?;
     if !is_static(&copy)? {
-        let reason = "another build has put one that is not in its place; run it again".to_owned();
+        let reason = "an image of it alone would not start: build it with CGO_ENABLED=0; if another build replaced it \
+                      just now, run it again"
+            .to_owned();
         return Err(ClusterError::Static { program: program.into(), reason });
     }
     let tag = digest(&copy)?[..12].to_owned();

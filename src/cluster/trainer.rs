@@ -46,28 +46,38 @@ pub(crate) static COMPONENTS: [Component; 2] = [
     },
 ];
 
-/// Its processes, in the order in which they are started.
+/// Its processes, in the order in which they are started. Their roles are the trainer's own, and it runs on local control
+/// planes only.
 pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
     SchedulerProcess {
         name: COMPONENTS[1].name,
         user: "system:serviceaccount:jobset-system:jobset-controller-manager",
+        rights: &[],
+        local_rights: &[],
         health: READY,
         optional: None,
         start: start_job_set,
+        deployment: None,
     },
     SchedulerProcess {
         name: COMPONENTS[0].name,
         user: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+        rights: &[],
+        local_rights: &[],
         health: READY,
         optional: None,
         start: start_trainer,
+        deployment: None,
     },
     SchedulerProcess {
         name: TRAINER_PLUGIN,
         user: "system:serviceaccount:trainer-kai-plugin:trainer-kai-plugin",
+        rights: &[],
+        local_rights: &[],
         health: READY,
         optional: None,
         start: start_plugin,
+        deployment: None,
     },
 ];
 

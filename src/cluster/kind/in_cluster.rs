@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{KindSpec, kubeconfig_in, not_ready};
 use crate::polling::until_complete;
 use crate::schedulers::helm::{Helm, Installed, Release};
-use crate::schedulers::in_cluster::{self, Deployed};
+use crate::schedulers::in_cluster::{Deployed, DeployedScheduler};
 use crate::schedulers::installation;
 use crate::{ClusterError, SchedulerFailure, deploy};
 
@@ -108,9 +108,9 @@ pub(super) async fn install(
     folder: &Path,
 ) -> Result<Schedulers, ClusterError> {
     // An operator looks for the schedulers' APIs at its start.
-    let built = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
-        let made = scheduler_up(client, *scheduler, &image.reference).await;
-        made.err().map(|error| (*scheduler, error.into()))
+    let built = join_all(spec.schedulers.iter().map(|deployed| async move {
+        let made = scheduler_up(client, deployed).await;
+        made.err().map(|error| (deployed.scheduler, error.into()))
     }));
     let by_chart = join_all(spec.releases.iter().map(|release| async move {
         let made = release_up(client, release, folder).await;
@@ -151,14 +151,18 @@ fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterE
     Ok(objects)
 }
 
-async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Result<(), ClusterError> {
-    let mut objects = installation(scheduler).crds(None).await?;
-    objects.extend(in_cluster::objects(scheduler, image));
+async fn scheduler_up(client: &Client, deployed: &DeployedScheduler) -> Result<(), ClusterError> {
+    let install = installation(deployed.scheduler);
+    let mut objects = install.crds(deployed.given.as_deref()).await?;
+    objects.extend(deployed.objects());
     deploy::install(client, &objects).await?;
-    for object in (installation(scheduler).objects)() {
+    for object in (install.objects)() {
         deploy::apply_when_served(client, &object).await?;
     }
-    works(client, installation(scheduler).deployed, ROLLOUT).await
+    for name in deployed.deployments() {
+        deployment_ready(client, deployed.namespace(), name).await?;
+    }
+    Ok(())
 }
 
 /// Has helm install a scheduler with everything that it needs, CRDs among it. What the harness adds comes when it works:
@@ -167,7 +171,9 @@ async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result
     let deployed = release.package.deployed;
     let made = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
     let installed = with_what_pods_say(made, client, deployed.namespace).await?;
-    works(client, deployed, OF_OPERATORS).await?;
+    for name in deployed.deployments {
+        deployment_ready_in(client, deployed.namespace, name, OF_OPERATORS).await?;
+    }
     for object in (installation(release.scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;
     }
@@ -188,14 +194,6 @@ pub(super) async fn with_what_pods_say<T>(
         }
         made => made,
     }
-}
-
-/// Waits until a scheduler's Deployments are there and available.
-async fn works(client: &Client, deployed: Deployed, limit: Duration) -> Result<(), ClusterError> {
-    for name in deployed.deployments {
-        deployment_ready_in(client, deployed.namespace, name, limit).await?;
-    }
-    Ok(())
 }
 
 /// Waits until every replica of a Deployment's current template is available.

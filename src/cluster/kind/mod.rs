@@ -32,6 +32,7 @@ use super::images::Image;
 use super::local::{self, ControllerSpec};
 use super::node_pools::NodePools;
 use super::schedulers::helm::{Installed, Release};
+use super::schedulers::in_cluster::DeployedScheduler;
 use super::workers::Workers;
 
 /// How all clusters' names begin.
@@ -54,8 +55,8 @@ pub struct KindSpec {
     pub operator: UnderTest,
     /// The fake GPU plugin's image.
     pub plugin_image: Image,
-    /// The images of schedulers that are built, beside kube-scheduler's, which is in the nodes' image.
-    pub scheduler_images: Vec<(Scheduler, Image)>,
+    /// The schedulers that become Deployments of images built here. kube-scheduler is in the nodes' image.
+    pub schedulers: Vec<DeployedScheduler>,
     /// The charts of schedulers that helm installs.
     pub releases: Vec<Release>,
     /// How the operator is configured.
@@ -191,7 +192,7 @@ impl Drop for KindCluster {
 impl KindSpec {
     /// The images of the programs that run in the cluster.
     pub fn own_images(&self) -> impl Iterator<Item = &Image> {
-        let of_schedulers = self.scheduler_images.iter().map(|(_, image)| image);
+        let of_schedulers = self.schedulers.iter().flat_map(|deployed| &deployed.images);
         self.operator.images().chain([&self.plugin_image]).chain(of_schedulers)
     }
 

@@ -1,7 +1,7 @@
 //! Everything that a kind cluster needs, built or found: kind itself, the node image, and an image for each program
 //! that runs in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use conformance_contract::scheduler::Scheduler;
 use super::{KindSpec, UnderTest, config, host, node_image};
 use crate::ClusterError;
 use crate::catalogue::{components_for_kind, components_of_node_image};
-use crate::components::{Overrides, Progress, Toolbox};
+use crate::components::{Component, Overrides, Progress, Toolbox};
 use crate::docker::Engine;
 use crate::images::{self, NOBODY, REPOSITORY};
 use crate::local::ControllerSpec;
@@ -19,15 +19,18 @@ use crate::operator::{Operator, OperatorChart, OperatorImages};
 use crate::own_program::{CONTROLLER, INIT, OwnProgram, PLUGIN};
 use crate::preflight::{self, Check};
 use crate::schedulers::helm::{Helm, Release};
-use crate::schedulers::in_cluster;
+use crate::schedulers::in_cluster::{self, DeployedScheduler};
+use crate::schedulers::{GivenScheduler, installation};
 
 /// What the cluster is to be made of.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The version of Kubernetes in the nodes' image.
     pub kubernetes: Kubernetes,
-    /// The schedulers. One that is not built can be installed by its chart only.
+    /// The schedulers. One that is neither built nor given can be installed by its chart only.
     pub schedulers: &'a BTreeSet<Scheduler>,
+    /// Those of them that the user gave.
+    pub given: &'a BTreeMap<Scheduler, Arc<GivenScheduler>>,
     /// Charts of those that helm installs. The others are built.
     pub releases: &'a [Release],
     /// How the controller is configured.
@@ -69,7 +72,7 @@ pub async fn prepare(
     let built: BTreeSet<_> = wanted.schedulers.difference(&by_chart).copied().collect();
     let engine = host_for(&wanted, &built).await?;
     let config = config::for_host(wanted.config, &engine.cgroup_version)?;
-    let toolbox = Toolbox::prepare_only(components_for_kind(&built), wanted.overrides, progress).await?;
+    let toolbox = Toolbox::prepare_only(wanted.components(&built), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
         None => node_image::any(wanted.kubernetes, wanted.overrides, progress).await?,
@@ -80,12 +83,9 @@ pub async fn prepare(
         None => reference(wanted.controller_program).await?,
     };
     let plugin = images::statically(PLUGIN, None).await?;
-    let mut scheduler_images = Vec::new();
-    for (scheduler, program) in in_cluster::programs() {
-        if built.contains(&scheduler) {
-            let path = &toolbox.get(program)?.path;
-            scheduler_images.push((scheduler, images::of_program(program, path, Some(NOBODY)).await?));
-        }
+    let mut schedulers = Vec::new();
+    for scheduler in built {
+        schedulers.extend(deployed(scheduler, wanted.given.get(&scheduler), &toolbox).await?);
     }
     let spec = KindSpec {
         kind: toolbox.get("kind")?.path.clone(),
@@ -94,12 +94,42 @@ pub async fn prepare(
         operator,
         // The folder of the kubelet's plugins is root's.
         plugin_image: images::of_program(PLUGIN, &plugin, None).await?,
-        scheduler_images,
+        schedulers,
         releases: wanted.releases.to_vec(),
         controller: wanted.controller.clone(),
         plugin_faults: wanted.plugin_faults.to_vec(),
     };
     Ok((spec, toolbox))
+}
+
+impl Wanted<'_> {
+    /// The components that are needed with these schedulers built: none for those that the user gave.
+    fn components(&self, built: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
+        let pinned: BTreeSet<_> =
+            built.iter().filter(|scheduler| !self.given.contains_key(scheduler)).copied().collect();
+        components_for_kind(&pinned).collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// A scheduler with images of its programs; nothing for one that does not become Deployments.
+async fn deployed(
+    scheduler: Scheduler,
+    given: Option<&Arc<GivenScheduler>>,
+    toolbox: &Toolbox,
+) -> Result<Option<DeployedScheduler>, ClusterError> {
+    let mut made = Vec::new();
+    for name in in_cluster::programs(installation(scheduler)) {
+        let path = match given {
+            Some(given) => given.program(name).map(|program| &program.path),
+            None => Some(&toolbox.get(name)?.path),
+        };
+        // A program that the scheduler does without may not have been given.
+        if let Some(path) = path {
+            made.push(images::of_program(name, path, Some(NOBODY)).await?);
+        }
+    }
+    let deployed = DeployedScheduler { scheduler, images: made, given: given.cloned() };
+    Ok((!deployed.images.is_empty()).then_some(deployed))
 }
 
 /// Whether this machine can install a chart in a cluster of containers; asked before an operator is built for one.
@@ -146,7 +176,7 @@ impl OperatorByChart<'_> {
 
 /// What the host must have: helm for charts, an engine, cargo, and what the builds of components need.
 async fn host_for(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
-    let mut components: Vec<_> = components_for_kind(built).collect();
+    let mut components: Vec<_> = wanted.components(built).collect();
     if wanted.node_image.is_none() && !node_image::is_there(wanted.kubernetes).await {
         components.extend(components_of_node_image(wanted.kubernetes));
     }

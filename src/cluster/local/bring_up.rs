@@ -125,8 +125,9 @@ impl LocalCluster {
     async fn install_api(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let install = async {
-            let mut objects = installation(scheduler).crds(Some(&spec)).await?;
-            objects.extend(installation(scheduler).roles());
+            let install = installation(scheduler);
+            let mut objects = install.crds(install.brought(&spec).map(|given| &**given)).await?;
+            objects.extend(install.roles());
             deploy::install(&self.client(), &objects).await
         };
         if let Err(error) = install.await {

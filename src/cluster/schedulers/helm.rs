@@ -1,5 +1,5 @@
-//! Schedulers from their Helm charts (`--install helm`): KAI, which can be installed in containers in no other way,
-//! and the user's own versions. An operator's chart is installed by the same [`Helm`].
+//! Schedulers from their Helm charts (`--install helm`), in the user's own versions. An operator's chart is installed by the
+//! same [`Helm`].
 //!
 //! A scheduler's own file has the name of its chart, its values, and where its objects are ([`Package`]). This file
 //! has what is common: which chart is used, Helm's arguments, and the parsing of what Helm reports. Helm is the

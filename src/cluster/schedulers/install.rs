@@ -1,6 +1,7 @@
 //! What a scheduler needs of a cluster, as data.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use conformance_contract::scheduler::Scheduler;
 use serde_json::Value;
@@ -29,16 +30,11 @@ pub struct Install {
     /// The user who posts `pods/binding` for it. Who really does in a cluster where it has a stand-in:
     /// [`ClusterSpec::binder`].
     pub user: &'static str,
-    /// Every user that it has, with what they may do. kube-scheduler's role is built into Kubernetes.
-    pub(super) users: &'static [&'static str],
-    pub(super) rights: &'static [&'static [Right]],
     pub(super) crds: Crds,
     /// Custom resources that it needs before it starts, some with their status.
     pub objects: fn() -> Vec<Value>,
     /// Where it is in a cluster with real nodes in which no chart has installed it.
     pub deployed: Deployed,
-    /// How it is made a Deployment, if it can be: of the program of its first process.
-    pub(super) deployment: Option<Deployment>,
     /// How its chart is installed; kube-scheduler, which every cluster has, has none.
     pub package: Option<&'static Package>,
 }
@@ -50,12 +46,18 @@ pub struct SchedulerProcess {
     pub name: &'static str,
     /// Whose certificate it has.
     pub user: &'static str,
+    /// What its user, or its ServiceAccount, may do. kube-scheduler's role is built into Kubernetes.
+    pub(crate) rights: &'static [&'static [Right]],
+    /// What its user may do in addition on a local control plane, where a case changes its configuration.
+    pub(crate) local_rights: &'static [Right],
     /// Path on its health port that answers 200 once it works, if it can be asked.
     pub health: Option<&'static str>,
     /// Of a process that the scheduler does without: why a case that needs it is not run where it was not given.
     pub optional: Option<&'static str>,
     /// Writes its configuration, if it has one, and says how it is started.
     pub start: fn(&ProcessHome, &ClusterSpec) -> Result<Command, ClusterError>,
+    /// How it becomes a Deployment in a cluster with real nodes, if it can.
+    pub(crate) deployment: Option<Deployment>,
 }
 
 /// Arguments and environment of a process.
@@ -87,7 +89,7 @@ pub(crate) struct Given {
     pub prefix: &'static str,
     /// What a report says of a scheduler whose programs were not given.
     pub missing: &'static str,
-    /// What it says of one that nobody has installed in a kind cluster.
+    /// The same of a kind cluster in which no chart has installed it.
     pub missing_in_kind: &'static str,
 }
 
@@ -134,13 +136,12 @@ pub(super) struct ModuleCrds {
 }
 
 impl Install {
-    /// Its CRDs: those that were given with it, else its own. `spec` is that of the local cluster that they are for, if they
-    /// are for one. Reads files, and may run Go to find them.
+    /// Its CRDs: those that were given with it, else its own. Reads files, and may run Go to find them.
     ///
     /// # Errors
     /// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`].
-    pub async fn crds(&self, spec: Option<&ClusterSpec>) -> Result<Vec<Value>, ClusterError> {
-        match (spec.and_then(|spec| self.brought(spec)), &self.crds) {
+    pub async fn crds(&self, given: Option<&GivenScheduler>) -> Result<Vec<Value>, ClusterError> {
+        match (given, &self.crds) {
             (Some(given), _) if !given.crds.is_empty() => Ok(given.crds.clone()),
             (_, Crds::Module(crds)) => crds.read().await,
             (_, Crds::Written(_) | Crds::None) => self.own_crds(),
@@ -155,8 +156,8 @@ impl Install {
     }
 
     /// It as the user gave it to this cluster.
-    fn brought<'a>(&self, spec: &'a ClusterSpec) -> Option<&'a GivenScheduler> {
-        spec.given.get(&self.scheduler).map(|given| &**given)
+    pub(crate) fn brought<'a>(&self, spec: &'a ClusterSpec) -> Option<&'a Arc<GivenScheduler>> {
+        spec.given.get(&self.scheduler)
     }
 
     /// Whether its CRDs are read from the source of its module, which takes a Go that works.
@@ -164,12 +165,25 @@ impl Install {
         matches!(self.crds, Crds::Module(_))
     }
 
-    /// Roles of its users, whose kinds need no CRD.
+    /// Roles of its users on a local control plane, whose kinds need no CRD.
     pub fn roles(&self) -> Vec<Value> {
-        match self.users {
-            [] => Vec::new(),
-            users => rbac::objects(self.scheduler.name(), users, self.rights),
-        }
+        let with_rights = self.processes.iter().filter(|process| !process.rights.is_empty());
+        let role = |process: &SchedulerProcess| {
+            let tables: Vec<_> = process.rights.iter().copied().chain([process.local_rights]).collect();
+            rbac::objects(self.name_of(process), &rbac::user(process.user), &tables)
+        };
+        with_rights.flat_map(role).collect()
+    }
+
+    /// The name of a process's objects: the first process is the scheduler to the world, the others help it.
+    pub(super) fn name_of(&self, process: &SchedulerProcess) -> &'static str {
+        let is_first = self.processes.first().is_some_and(|first| first.name == process.name);
+        if is_first { self.scheduler.name() } else { process.name }
+    }
+
+    /// Whether it can be made Deployments, if its programs are there.
+    pub fn is_deployable(&self) -> bool {
+        self.processes.iter().any(|process| process.deployment.is_some())
     }
 
     /// The components that it is built from, other than Kubernetes itself.
@@ -213,14 +227,14 @@ impl Install {
         }
     }
 
-    /// Why it is not in a kind cluster in which no chart has installed it.
-    pub fn missing_in_kind(&self) -> Option<&'static str> {
+    /// Why it is not in a kind cluster of this specification in which no chart has installed it.
+    pub fn missing_in_kind(&self, spec: &ClusterSpec) -> Option<&'static str> {
         match &self.programs {
-            ProgramSource::Given(given) => Some(given.missing_in_kind),
-            ProgramSource::Built(_) if self.deployment.is_none() => {
+            ProgramSource::Given(given) if self.given(spec).next().is_none() => Some(given.missing_in_kind),
+            ProgramSource::Built(_) if !self.is_deployable() => {
                 Some("it is not made a Deployment: run it on a local control plane")
             }
-            ProgramSource::Kubernetes | ProgramSource::Built(_) => None,
+            ProgramSource::Kubernetes | ProgramSource::Built(_) | ProgramSource::Given(_) => None,
         }
     }
 

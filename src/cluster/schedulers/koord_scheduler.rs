@@ -30,23 +30,24 @@ pub(crate) static INSTALL: Install = Install {
     processes: &[SchedulerProcess {
         name: PROGRAM.name,
         user: USER,
+        rights: &[rbac::FRAMEWORK, RIGHTS],
+        local_rights: &[],
         health: Some("/healthz"),
         optional: None,
         start,
+        deployment: Some(Deployment {
+            // An empty kubeconfig means the pod's service account.
+            configuration: Some(|| configuration(Path::new(""), &[])),
+            args: |file, health| flags(file, "0.0.0.0", health),
+            env: &[],
+        }),
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("koord-scheduler"),
     user: USER,
-    users: &[USER],
-    rights: &[rbac::FRAMEWORK, RIGHTS],
     crds: Crds::Module(CRDS),
     objects,
     deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
-    deployment: Some(Deployment {
-        // An empty kubeconfig means the pod's service account.
-        configuration: || configuration(Path::new(""), &[]),
-        args: |file, health| flags(file, "0.0.0.0", health),
-    }),
     package: Some(&PACKAGE),
 };
 

@@ -17,20 +17,20 @@ pub(crate) static INSTALL: Install = Install {
     processes: &[SchedulerProcess {
         name: "kube-scheduler",
         user: USER,
+        rights: &[],
+        local_rights: &[],
         health: None,
         optional: None,
         start,
+        deployment: None,
     }],
     programs: ProgramSource::Kubernetes,
     recipe: recipe!("kube-scheduler"),
     user: USER,
-    users: &[],
-    rights: &[],
     crds: Crds::None,
     objects: Vec::new,
     // A static pod of the control plane, one of many in its namespace.
     deployed: Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] },
-    deployment: None,
     package: None,
 };
 

@@ -6,7 +6,8 @@
 //! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]; without either its API exists and a
 //!   stand-in binds its pods. Any of them can be built from a working tree of the user's instead.
 //!
-//! In clusters with real nodes they are Deployments ([`in_cluster`]), or installed from their charts ([`helm`]).
+//! In clusters with real nodes they are Deployments of the same programs ([`in_cluster`]), or installed from their charts
+//! ([`helm`]).
 //!
 //! Each has its own user, so that the audit log shows who has bound a pod, with the rights that its file lists
 //! ([`rbac`]). How processes are started, watched and given up is [`crate::local`]'s business: it asks the description.
@@ -58,6 +59,17 @@ pub fn of_pod_clique_sets() -> impl Iterator<Item = Scheduler> {
 pub fn installation(scheduler: Scheduler) -> &'static Install {
     let of = |install: &&&Install| install.scheduler == scheduler;
     ALL.iter().find(of).unwrap_or_else(|| unreachable!("{} has no description", scheduler.name()))
+}
+
+/// The description of the scheduler whose first program has that name.
+pub(crate) fn of_program(name: &str) -> Option<&'static Install> {
+    let is_first = |install: &&&Install| install.processes.first().is_some_and(|first| first.name == name);
+    ALL.iter().find(is_first).copied()
+}
+
+/// Whether a working tree of the scheduler whose first program has that name serves a cluster of containers.
+pub fn is_deployable(name: &str) -> bool {
+    of_program(name).is_some_and(Install::is_deployable)
 }
 
 /// The components that schedulers are built from, other than Kubernetes itself.

@@ -14,7 +14,7 @@ const READ: &[&str] = &["get", "list", "watch"];
 
 /// What may be done with some resources of one API group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Right {
+pub(crate) struct Right {
     /// API group; the core one is empty.
     pub group: &'static str,
     /// Plural names; a subresource is `pods/status`.
@@ -86,17 +86,13 @@ pub(super) const FRAMEWORK: &[Right] = &[
     Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
 ];
 
-/// A ClusterRole for `users` with the rights of all `tables`, and its binding.
-pub(super) fn objects(name: &str, users: &[&str], tables: &[&[Right]]) -> Vec<Value> {
-    let subjects: Vec<_> = users
-        .iter()
-        .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}))
-        .collect();
-    objects_for(name, &subjects, tables)
+/// A user, as the subject of a binding.
+pub(super) fn user(name: &str) -> Value {
+    json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name})
 }
 
-/// The same for these subjects of a ClusterRoleBinding.
-pub(super) fn objects_for(name: &str, subjects: &[Value], tables: &[&[Right]]) -> Vec<Value> {
+/// A ClusterRole with the rights of all `tables`, and its binding to `subject`.
+pub(super) fn objects(name: &str, subject: &Value, tables: &[&[Right]]) -> Vec<Value> {
     let name = format!("grove-conformance:{name}");
     let rules: Vec<_> = tables.iter().copied().flatten().map(Right::rule).collect();
     let role = json!({
@@ -110,7 +106,7 @@ pub(super) fn objects_for(name: &str, subjects: &[Value], tables: &[&[Right]]) -
         "kind": "ClusterRoleBinding",
         "metadata": {"name": name},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-        "subjects": subjects,
+        "subjects": [subject],
     });
     vec![role, binding]
 }
@@ -143,9 +139,14 @@ mod tests {
     #[test]
     fn no_role_of_the_manifests_has_a_wildcard() {
         let roles = roles();
-        for name in
-            ["grove-backend-controller", "grove-conformance:volcano", "grove-conformance:koord-scheduler"]
-        {
+        for name in [
+            "grove-backend-controller",
+            "grove-conformance:volcano",
+            "grove-conformance:koord-scheduler",
+            "grove-conformance:kai-scheduler",
+            "grove-conformance:kai-binder",
+            "grove-conformance:kai-podgrouper",
+        ] {
             assert!(roles.iter().any(|role| role["metadata"]["name"] == name), "{name} is not there");
         }
         // How the suite's pods look for leftovers: they may be of any kind.

@@ -24,17 +24,23 @@ pub const SCHEDULER: Scheduler = Scheduler::named("scheduler-plugins-scheduler")
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     // As kube-scheduler: its health is on a port with TLS of its own.
-    processes: &[SchedulerProcess { name: PROGRAM.name, user: USER, health: None, optional: None, start }],
+    processes: &[SchedulerProcess {
+        name: PROGRAM.name,
+        user: USER,
+        rights: &[rbac::FRAMEWORK, RIGHTS],
+        local_rights: &[],
+        health: None,
+        optional: None,
+        start,
+        // TrainJobs are judged on local control planes only.
+        deployment: None,
+    }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("scheduler-plugins-scheduler"),
     user: USER,
-    users: &[USER],
-    rights: &[rbac::FRAMEWORK, RIGHTS],
     crds: Crds::Module(CRDS),
     objects: Vec::new,
     deployed: Deployed::alone("scheduler-plugins", &[SCHEDULER.name()]),
-    // TrainJobs are judged on local control planes only.
-    deployment: None,
     package: None,
 };
 

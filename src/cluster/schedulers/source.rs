@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::given::{GivenScheduler, crds_of};
 use super::install::Install;
-use super::{ALL, install::Recipe};
+use super::{ALL, install::Recipe, of_program};
 use crate::ClusterError;
 use crate::components::{PlannedBuild, Progress};
 use crate::source::{
@@ -71,9 +71,7 @@ impl SchedulerSource {
     /// # Errors
     /// [`SourceError`].
     pub async fn open(name: &str, dir: &Path) -> Result<Self, SourceError> {
-        let first = |install: &Install| install.processes.first().is_some_and(|process| process.name == name);
-        let found = ALL.iter().find(|install| first(install));
-        let install = *found.ok_or_else(|| SourceError::Unknown {
+        let install = of_program(name).ok_or_else(|| SourceError::Unknown {
             name: name.into(),
             dir: dir.into(),
             known: names(),

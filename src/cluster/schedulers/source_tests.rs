@@ -6,7 +6,6 @@ use rstest::rstest;
 use tempfile::TempDir;
 
 use super::*;
-use crate::cluster_spec::ClusterSpec;
 use crate::components::PlannedBuild;
 use crate::schedulers::{installation, kai};
 use crate::source::{folder, put};
@@ -171,11 +170,7 @@ async fn a_tree_is_built_once_per_content() {
     assert_eq!(told[1..3], ["building kai-scheduler unknown", "built kai-scheduler unknown"]);
     let names: Vec<_> = first.programs.iter().map(|program| program.name.as_str()).collect();
     assert_eq!(names, ["kai-scheduler", "kai-binder", "kai-podgrouper"]);
-    let spec = ClusterSpec {
-        given: [(kai::SCHEDULER, std::sync::Arc::new(first.clone()))].into(),
-        ..ClusterSpec::with([kai::SCHEDULER])
-    };
-    let crds = installation(kai::SCHEDULER).crds(Some(&spec)).await.unwrap();
+    let crds = installation(kai::SCHEDULER).crds(Some(&first)).await.unwrap();
     assert_eq!(crds.len(), 3, "the tree's own, and not those that are written here");
 
     put(folder.path(), "README.md", "no input");

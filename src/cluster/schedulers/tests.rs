@@ -104,10 +104,14 @@ fn a_scheduler_writes_its_own_groups_and_pods_only() {
 
 fn writes_its_own_only(scheduler: Scheduler) {
     let roles = installation(scheduler).roles();
-    let [role, binding] = &roles[..] else { panic!("{roles:?}") };
-    assert_eq!(role["kind"], "ClusterRole");
-    assert!(binding["subjects"].to_string().contains(installation(scheduler).user), "{binding}");
-    let writes = role["rules"].as_array().into_iter().flatten().filter(|rule| rule["verbs"][0] != "get");
+    let (bindings, roles): (Vec<_>, Vec<_>) =
+        roles.iter().partition(|object| object["kind"] == "ClusterRoleBinding");
+    for (process, binding) in installation(scheduler).processes.iter().zip(bindings) {
+        assert_eq!(binding["subjects"][0]["name"], process.user);
+    }
+    assert_eq!(roles.len(), installation(scheduler).processes.len());
+    let rules = roles.iter().flat_map(|role| role["rules"].as_array().expect("rules"));
+    let writes = rules.filter(|rule| rule["verbs"][0] != "get");
     let groups: Vec<_> = writes.flat_map(|rule| rule["apiGroups"].as_array().expect("groups")).collect();
     assert!(groups.iter().all(|group| *group != "*" && *group != "grove.io"), "{groups:?}");
     for other in all().filter(|other| *other != scheduler) {
@@ -130,8 +134,34 @@ fn writes_its_own_only(scheduler: Scheduler) {
 fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
     for file in crds.files {
         let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
-        let mut rights = installation(scheduler).rights.iter().copied().flatten();
-        assert!(rights.any(|right| right.reads(group, resource)), "{group} {resource}");
+        assert!(may_read(installation(scheduler).processes, group, resource), "{group} {resource}");
+    }
+}
+
+/// The scheduler itself waits for each of them.
+#[test]
+fn kai_reads_the_kinds_that_it_waits_for() {
+    let kai = installation(kai::SCHEDULER);
+    for crd in kai.own_crds().expect("KAI's own") {
+        let (group, resource) = (&crd["spec"]["group"], &crd["spec"]["names"]["plural"]);
+        let (group, resource) = (group.as_str().expect("a group"), resource.as_str().expect("a name"));
+        assert!(may_read(&kai.processes[..1], group, resource), "{group} {resource}");
+    }
+}
+
+fn may_read(processes: &[SchedulerProcess], group: &str, resource: &str) -> bool {
+    let mut rights = processes.iter().flat_map(|process| process.rights).copied().flatten();
+    rights.any(|right| right.reads(group, resource))
+}
+
+/// In a cluster of containers nobody asks for the eviction of stale gangs.
+#[test]
+fn only_a_local_kai_may_delete_pods() {
+    let deletes = |right: &rbac::Right| right.resources.contains(&"pods") && right.verbs.contains(&"delete");
+    let scheduler = &installation(kai::SCHEDULER).processes[0];
+    assert!(scheduler.local_rights.iter().any(deletes));
+    for process in installation(kai::SCHEDULER).processes {
+        assert!(!process.rights.iter().copied().flatten().any(deletes), "{}", process.name);
     }
 }
 
@@ -149,9 +179,11 @@ fn schedulers_are_told_apart_by_name_and_by_users() {
             "{:?}: its binder is the user of none of its processes",
             install.user
         );
+        for process in install.processes {
+            let has_rights = !process.rights.is_empty() || install.scheduler == Scheduler::KUBE;
+            assert!(has_rights, "{} has no rights", process.user);
+        }
         for user in &own {
-            let described = install.users.contains(user) || install.scheduler == Scheduler::KUBE;
-            assert!(described, "{user} has no rights");
             assert!(users.insert(*user), "{user} is the user of two schedulers");
         }
     }
@@ -179,10 +211,12 @@ fn every_scheduler_has_the_programs_that_it_names() {
             let go_mod = format!("{folder}{}/go.mod", component.module.name);
             assert!(Path::new(&go_mod).is_file(), "{go_mod}");
         }
-        // A Deployment has one container, of a program that is built.
-        let deployed =
-            (install.components().len(), install.processes.len(), install.deployed.deployments.len());
-        assert!(install.deployment.is_none() || deployed == (1, 1, 1), "{:?}", install.scheduler);
+        // Each process becomes a Deployment, or none does.
+        let deployable = install.processes.iter().filter(|process| process.deployment.is_some());
+        let names: Vec<_> = deployable.map(|process| install.name_of(process)).collect();
+        if !names.is_empty() {
+            assert_eq!((names.len(), &*names), (install.processes.len(), install.deployed.deployments));
+        }
     }
 }
 
@@ -203,9 +237,13 @@ fn only_kai_is_missing_without_its_folder() {
             .missing(&spec)
             .is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir or --kai-source)"))
     );
-    assert!(install.missing_in_kind().is_some());
+    assert!(
+        install
+            .missing_in_kind(&spec)
+            .is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir or --kai-source)"))
+    );
     for other in ALL.iter().filter(|other| other.scheduler != kai::SCHEDULER) {
-        let is_in_kind = other.deployment.is_some() || other.scheduler == Scheduler::KUBE;
-        assert_eq!((other.missing(&spec), other.missing_in_kind().is_none()), (None, is_in_kind));
+        let is_in_kind = other.is_deployable() || other.scheduler == Scheduler::KUBE;
+        assert_eq!((other.missing(&spec), other.missing_in_kind(&spec).is_none()), (None, is_in_kind));
     }
 }

@@ -27,22 +27,23 @@ pub(crate) static INSTALL: Install = Install {
     processes: &[SchedulerProcess {
         name: PROGRAM.name,
         user: USER,
+        rights: &[rbac::FRAMEWORK, RIGHTS],
+        local_rights: &[],
         health: Some("/healthz"),
         optional: None,
         start,
+        deployment: Some(Deployment {
+            configuration: Some(|| configuration(&[])),
+            args: |file, health| flags(file, &format!("0.0.0.0:{health}")),
+            env: &[("DEBUG_SOCKET_DIR", "/tmp")],
+        }),
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("vc-scheduler"),
     user: USER,
-    users: &[USER],
-    rights: &[rbac::FRAMEWORK, RIGHTS],
     crds: Crds::Module(CRDS),
     objects,
     deployed: Deployed::alone("volcano-system", &[SCHEDULER.name()]),
-    deployment: Some(Deployment {
-        configuration: || configuration(&[]),
-        args: |file, health| flags(file, &format!("0.0.0.0:{health}")),
-    }),
     package: Some(&PACKAGE),
 };
 

@@ -21,7 +21,7 @@ impl Environment {
         let install = installation(scheduler);
         match &self.settings.origin {
             Origin::Kind(kind) if kind.release(scheduler).is_some() => None,
-            Origin::Kind(_) => install.missing_in_kind(),
+            Origin::Kind(_) => install.missing_in_kind(&self.settings.spec),
             Origin::Local | Origin::Up(_) | Origin::Existing { .. } => install.missing(&self.settings.spec),
         }
     }
