@@ -50,6 +50,7 @@ pub mod processor_time;
 pub mod processors;
 pub mod provider;
 mod real_nodes;
+pub mod rights_of_all;
 pub mod schedulers;
 pub mod shared;
 pub mod source;

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use conformance_contract::metrics::MetricNames;
 use conformance_contract::scheduler::Scheduler;
 use kube::Client;
+use serde_json::Value;
 
 use super::kind::KindCluster;
 use super::local::LocalCluster;
@@ -69,6 +70,12 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
 
     /// From its creation to its being ready, if the harness made it.
     fn ready_in(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What every service account might do before the operator was installed ([`super::rights_of_all`]); `None` if nobody
+    /// read it then.
+    fn rights_of_all(&self) -> Option<&[Value]> {
         None
     }
 

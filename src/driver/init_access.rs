@@ -1,6 +1,6 @@
 //! What the account may do by which an init container sees pods.
 
-use conformance_cluster::ClusterError;
+use conformance_cluster::{ClusterError, rights_of_all};
 use conformance_history::MarkName;
 use conformance_judge::startup::token_of;
 use http::Method;
@@ -13,8 +13,8 @@ use crate::limits::REACTION;
 const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// Asks the API server, as that account, what it may do in the namespace and in `default`, and marks the answers:
-    /// `{"account", "rules", "elsewhere"}`. The account is that of the token which some pod of the case has in its init container.
+    /// Asks the API server, as that account, what it may do in the namespace and in `default`, and marks the answers, with
+    /// what every account may do: `{"account", "rules", "elsewhere", "ofAll"}`. The account is that of the token which some pod of the case has in its init container.
     ///
     /// # Errors
     /// [`Stop::Refused`] if no pod has one, or nobody says whose the token is; [`Stop::Cluster`].
@@ -31,7 +31,13 @@ impl TestContext {
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
         let own = self.rules_of(&user, &self.namespace).await?;
         let elsewhere = self.rules_of(&user, "default").await?;
-        self.mark(mark, json!({"account": account, "rules": own, "elsewhere": elsewhere}));
+        // In a cluster that someone else runs the operator was there first, and there is no earlier answer.
+        let of_all = match self.test_cluster.cluster.rights_of_all() {
+            Some(read) => read.to_vec(),
+            None => rights_of_all::read(&self.test_cluster.client).await?,
+        };
+        let detail = json!({"account": account, "rules": own, "elsewhere": elsewhere, "ofAll": of_all});
+        self.mark(mark, detail);
         Ok(())
     }
 

@@ -52,6 +52,13 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
         served_in: vec!["v1".to_owned()],
     };
     let mut rights: Vec<_> = ASKED.into_iter().map(asked).collect();
+    // What every service account may do (START).
+    rights.extend(["clusterroles", "clusterrolebindings"].map(|resource| Right {
+        verb: "list",
+        group: "rbac.authorization.k8s.io".to_owned(),
+        resource: resource.to_owned(),
+        served_in: vec!["rbac.authorization.k8s.io/v1".to_owned()],
+    }));
     for kind in KINDS.iter().filter(is_here) {
         let mut add = |subresource: &str, verbs: &[&'static str]| {
             rights.extend(verbs.iter().map(|verb| right(kind, subresource, verb)));

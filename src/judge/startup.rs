@@ -228,19 +228,15 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// What an account may do, at a mark `{"account", "rules", "elsewhere"}` with the rules that the API server says of its own
-/// namespace and of another: to see pods in its own, and what everybody may.
+/// What an account may do, at a mark `{"account", "rules", "elsewhere", "ofAll"}` with the rules that the API server says of
+/// its own namespace and of another: to see pods in its own, and what Kubernetes lets every account do.
 ///
 /// # Errors
 /// A violation for each right that is missing or one too many.
 pub fn least_rights(mark: &Mark) -> Ruling {
     let rules = list(&mark.detail["rules"]);
-    // Every account may ask what it may do.
-    let is_everybodys = |rule: &&Value| {
-        let groups = list(&rule["apiGroups"]);
-        groups.iter().all(|group| *group == "authorization.k8s.io" || *group == "authentication.k8s.io")
-    };
-    let own: Vec<_> = rules.iter().filter(|rule| !is_everybodys(rule)).collect();
+    let of_all = list(&mark.detail["ofAll"]);
+    let own: Vec<_> = rules.iter().filter(|rule| !of_all.iter().any(|wider| covers(wider, rule))).collect();
     let is_to_see_pods = |rule: &&&Value| {
         let within = |field: &str, allowed: &[&str]| {
             list(&rule[field]).iter().all(|value| allowed.iter().any(|allowed| *value == *allowed))
@@ -270,6 +266,18 @@ pub fn least_rights(mark: &Mark) -> Ruling {
     none(surplus.chain(elsewhere).chain(missing).map(|fault| {
         violation(OTHER_RIGHTS, format!("account {} has {fault}", text(&mark.detail["account"])))
     }))
+}
+
+/// Whether one rule grants everything that another does.
+fn covers(wider: &Value, rule: &Value) -> bool {
+    let has_all = |field: &str| {
+        let wider = list(&wider[field]);
+        list(&rule[field]).iter().all(|value| wider.contains(value) || wider.iter().any(|all| *all == "*"))
+    };
+    let names = list(&wider["resourceNames"]);
+    let named = list(&rule["resourceNames"]);
+    let has_names = names.is_empty() || (!named.is_empty() && named.iter().all(|name| names.contains(name)));
+    ["verbs", "apiGroups", "resources"].into_iter().all(has_all) && has_names
 }
 
 #[cfg(test)]
@@ -433,10 +441,20 @@ mod tests {
     #[case::secrets(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"]}]), Some("secrets"))]
     #[case::all(json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]), Some("*"))]
     #[case::nothing(json!([]), Some("no get on pods"))]
+    #[case::more_than_all_may(
+        json!([
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": ["certificates.k8s.io"], "resources": ["clustertrustbundles"], "verbs": ["get", "delete"]},
+        ]),
+        Some("clustertrustbundles")
+    )]
     fn rights(#[case] rules: Value, #[case] fault: Option<&str>) {
         let everybodys = json!({"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
-        let rules: Vec<_> = list(&rules).iter().cloned().chain([everybodys]).collect();
-        let mark = Mark { name: "rights".into(), detail: json!({"account": "w", "rules": rules}) };
+        let bundles = json!({"apiGroups": ["certificates.k8s.io"], "resources": ["clustertrustbundles"], "verbs": ["get", "list", "watch"]});
+        let of_all = [everybodys, bundles];
+        let rules: Vec<_> = list(&rules).iter().chain(&of_all).cloned().collect();
+        let detail = json!({"account": "w", "rules": rules, "ofAll": of_all});
+        let mark = Mark { name: "rights".into(), detail };
         match fault {
             None => assert_eq!(least_rights(&mark), Ok(())),
             Some(fault) => assert!(message(least_rights(&mark)).contains(fault)),

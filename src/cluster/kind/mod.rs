@@ -31,6 +31,7 @@ use super::home::{self, ClusterHome};
 use super::images::Image;
 use super::local::{self, ControllerSpec};
 use super::node_pools::NodePools;
+use super::rights_of_all;
 use super::schedulers::helm::{Installed, Release};
 use super::schedulers::in_cluster::DeployedScheduler;
 use super::workers::Workers;
@@ -74,6 +75,8 @@ pub struct KindCluster {
     node_pools: NodePools,
     schedulers: in_cluster::Schedulers,
     operator: OperatorPlace,
+    /// What every service account might do before the operator was installed.
+    rights_of_all: Vec<serde_json::Value>,
     /// From the first container to every node being Ready.
     pub nodes_ready_in: Duration,
     /// From the first container to a controller and schedulers that work.
@@ -113,6 +116,7 @@ impl KindCluster {
         let nodes_ready_in = begin.elapsed();
         let images: Vec<_> = spec.own_images().map(|image| image.reference.as_str()).collect();
         load(&spec.kind, &name, &images).await?;
+        let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;
         let workers = Workers::with_label(client.clone(), WORKER).await?;
         guard.disarm();
@@ -123,6 +127,7 @@ impl KindCluster {
             node_pools: NodePools::Workers(workers),
             schedulers,
             operator: spec.operator.place(),
+            rights_of_all,
             nodes_ready_in,
             ready_in: begin.elapsed(),
             armed: true.into(),

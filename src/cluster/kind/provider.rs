@@ -8,6 +8,7 @@ use conformance_contract::scheduler::Scheduler;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams, LogParams};
 use kube::{Client, ResourceExt};
+use serde_json::Value;
 
 use super::KindCluster;
 use crate::node_pools::NodePools;
@@ -30,6 +31,10 @@ impl Provider for KindCluster {
 
     fn ready_in(&self) -> Option<Duration> {
         Some(self.ready_in)
+    }
+
+    fn rights_of_all(&self) -> Option<&[Value]> {
+        Some(&self.rights_of_all)
     }
 
     fn scheduler_failed(&self, scheduler: Scheduler) -> Option<SchedulerFailure> {

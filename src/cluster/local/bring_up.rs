@@ -16,7 +16,7 @@ use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client,
 use crate::home::{self, ClusterHome};
 use crate::node_pools::NodePools;
 use crate::schedulers::installation;
-use crate::{ClusterError, SchedulerFailure, deploy, trainer};
+use crate::{ClusterError, SchedulerFailure, deploy, rights_of_all, trainer};
 
 /// What a cluster's folder may grow to.
 const CLUSTER_MIB: u64 = 1024;
@@ -48,10 +48,12 @@ impl LocalCluster {
             node_pools: NodePools::Simulated(client),
             operator_log_from: Default::default(),
             ready_in: Duration::ZERO,
+            rights_of_all: Vec::new(),
         };
         cluster.start_part(Part::Etcd).await?;
         cluster.start_part(Part::Apiserver).await?;
         cluster.apiserver_ready().await?;
+        cluster.rights_of_all = rights_of_all::read(&cluster.client()).await?;
         cluster.start_part(Part::KUBE_SCHEDULER).await?;
         cluster.start_part(Part::Kwok).await?;
         let apis = join_all(cluster.starting().into_iter().map(|scheduler| cluster.install_api(scheduler)));

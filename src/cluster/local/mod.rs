@@ -85,6 +85,8 @@ pub struct LocalCluster {
     operator_log_from: AtomicU64,
     /// From the first process to a controller that answers `/readyz`, and schedulers that are up or given up.
     pub ready_in: Duration,
+    /// What every service account might do before the operator was installed.
+    rights_of_all: Vec<serde_json::Value>,
 }
 
 impl LocalCluster {

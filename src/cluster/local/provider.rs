@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use conformance_contract::metrics::MetricNames;
 use conformance_contract::scheduler::Scheduler;
 use kube::Client;
+use serde_json::Value;
 
 use super::{LocalCluster, Part};
 use crate::node_pools::NodePools;
@@ -33,6 +34,10 @@ impl Provider for LocalCluster {
 
     fn ready_in(&self) -> Option<Duration> {
         Some(self.ready_in)
+    }
+
+    fn rights_of_all(&self) -> Option<&[Value]> {
+        Some(&self.rights_of_all)
     }
 
     fn dead(&self) -> Option<ClusterError> {
