@@ -1,5 +1,5 @@
-//! The hard gang and its surplus, where one PodGroup holds the hard gang of a whole PodGang (KUBE-08): which pods
-//! are in it, when the others are released, and where they may go. The PodGroup itself is covered by
+//! The hard gang and its surplus, where the PodGroup or the tree of a PodGang holds its hard gang only (KUBE-08, KUBE-10):
+//! which pods are in it, when the others are released, and where they may go. The objects themselves are covered by
 //! [`super::gang_resources`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,13 +8,14 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, Group, schedulers};
-use conformance_history::{Change, History, Pod};
+use conformance_history::{Change, History, Live, Pod};
 use serde_json::{Value, json};
 
 use super::binding::bindings;
-use super::{Shown, none, violation};
+use super::{Shown, ensure, none, violation};
 
 const WRONG_MEMBERSHIP: Code = Code::new("wrong-membership");
+const MEMBER_NOT_LEFT: Code = Code::new("member-not-left");
 const SURPLUS_RELEASED_EARLY: Code = Code::new("surplus-released-early");
 const SURPLUS_WITHOUT_AFFINITY: Code = Code::new("surplus-without-affinity");
 
@@ -65,6 +66,20 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
         };
         Some(violation(WRONG_MEMBERSHIP, fault).shown_by("created", version))
     }))
+}
+
+/// A clique that was scaled in to its minimum has its members left, and no others.
+///
+/// # Errors
+/// A violation if it has others.
+pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
+    let own = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
+    let left: BTreeSet<_> = own.map(index).collect();
+    let members = gang.groups.iter().filter(|group| group.clique == clique).flat_map(|group| 0..group.min);
+    let wanted: BTreeSet<_> = members.map(Some).collect();
+    ensure(left == wanted, || {
+        violation(MEMBER_NOT_LEFT, format!("pods of {clique} with indexes {left:?} are left, not {wanted:?}"))
+    })
 }
 
 /// No surplus pod left its gate before the hard gang was bound.
@@ -191,6 +206,16 @@ mod tests {
         outside["metadata"]["name"] = "loose".into();
         outside["spec"]["schedulingGroup"] = Value::Null;
         assert!(members_have_the_lowest_indexes(&begin().added(outside).end(), &gang()).is_err());
+    }
+
+    #[test]
+    fn scaled_in_to_the_minimum() {
+        let left = |story: Story| members_are_left(&story.end().end(), &gang(), "g-0-a");
+        assert_eq!(left(begin().deleted(pod(1, true, None))), Ok(()));
+        insta::assert_snapshot!(
+            message(left(begin().deleted(pod(0, true, None)))),
+            @"pods of g-0-a with indexes {Some(1)} are left, not {Some(0)}"
+        );
     }
 
     #[test]

@@ -112,21 +112,25 @@ fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
 }
 
 /// No pod lost its gate before the gang resource that it names was there; a surplus pod, which names none, not before
-/// those of its PodGang were (GANG-07).
+/// the one that stands for its PodGang was (GANG-07).
 ///
 /// # Errors
 /// A violation per pod that did.
 pub fn no_pod_before_its_group(history: &History) -> Ruling {
     let expectations = schedulers::of(history.header.target);
-    let Some(kind) = expectations.kinds().last() else { return Ok(()) };
-    let mut created: BTreeMap<&str, Version<'_>> = BTreeMap::new();
-    for version in history.of(kind) {
-        created.entry(version.name()).or_insert(version);
+    let Some(of_pods) = expectations.kinds().last().copied() else { return Ok(()) };
+    let of_pod_gangs = expectations.kind_of_pod_gang().unwrap_or(of_pods);
+    let mut created: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
+    for kind in [of_pods, of_pod_gangs] {
+        for version in history.of(kind) {
+            created.entry((kind, version.name())).or_insert(version);
+        }
     }
     none(first_ungated(history).filter_map(|version| {
-        let group = expectations.named_by(version.pod()).or(version.pod().pod_gang())?;
+        let named = expectations.named_by(version.pod()).map(|group| (of_pods, group));
+        let (kind, group) = named.or(version.pod().pod_gang().map(|gang| (of_pod_gangs, gang)))?;
         let what = format!("{} lost its gate", version.name());
-        match created.get(group) {
+        match created.get(&(kind, group)) {
             Some(found) if found.revision() < version.revision() => None,
             Some(found) => Some(
                 violation(UNGATED_BEFORE_GROUP, format!("{what} before {kind} {group} existed"))

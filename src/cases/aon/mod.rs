@@ -7,6 +7,7 @@ pub(crate) mod each_clique_alone;
 pub(crate) mod fits_whole;
 pub(crate) mod gang_shown_late;
 pub(crate) mod gang_timeout;
+pub(crate) mod minimum_of_eight_cliques;
 pub(crate) mod minimum_of_two_cliques;
 pub(crate) mod minimum_per_clique;
 pub(crate) mod minimum_then_surplus;

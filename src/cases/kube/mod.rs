@@ -15,3 +15,4 @@ pub(crate) mod podgroup_later;
 pub(crate) mod topology_keys;
 pub(crate) mod tree;
 pub(crate) mod tree_fails_closed;
+pub(crate) mod tree_surplus;

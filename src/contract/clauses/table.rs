@@ -304,7 +304,10 @@ pub static CLAUSES: &[Clause] = &[
         `minGroupCount` = number of its children; a child CompositePodGroup `<podgang>-<group config>` per \
         topology group config with members (its plain name would collide with a scaled PodGang's root); a \
         PodGroup `<podgang>-<podgroup>` per podgroup, minCount = minReplicas (template names are free, judged \
-        by reference); pods stay gated until the tree for the PodGang's current generation stands", "G531")
+        by reference); pods stay gated until the tree for the PodGang's current generation stands. The tree \
+        holds exactly the hard gang (pods of the lowest pod indexes of each clique; a replacement takes the lost \
+        pod's place). Surplus pods are in no PodGroup: they stay gated until the hard gang is bound, then are \
+        released as ordinary pods, with node affinity to the domain of each required level above them", "G531, OWN (surplus)")
         .of(CompositePodGroup),
     scheduling("KUBE-11", "AON-08, TOPO-01..07, 10 and 11 hold natively: atomic across cliques, constraints nest",
         "G531").of(CompositePodGroup)

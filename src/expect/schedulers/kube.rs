@@ -32,7 +32,7 @@ pub enum Mapping {
     Flat,
     /// One PodGroup for the hard gang.
     Whole,
-    /// One PodGroup per podgroup, and CompositePodGroups above them.
+    /// One PodGroup per podgroup for its minimum, and CompositePodGroups above them.
     Tree,
 }
 
@@ -108,14 +108,20 @@ impl Expectations for Kube {
     }
 
     fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name> {
+        let of_clique = || Name::object(format!("{}-{}", gang.name, group.clique));
         match self.mapping {
+            Mapping::Flat => Some(of_clique()),
             Mapping::Whole => (index < group.min).then(|| Name::object(gang.name.clone())),
-            Mapping::Flat | Mapping::Tree => Some(Name::object(format!("{}-{}", gang.name, group.clique))),
+            Mapping::Tree => (index < group.min).then(of_clique),
         }
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
         pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str()
+    }
+
+    fn kind_of_pod_gang(&self) -> Option<&'static str> {
+        (self.mapping == Mapping::Tree).then_some(COMPOSITE)
     }
 
     fn has_priority(&self, resource: &Value, class: &str) -> bool {
@@ -137,11 +143,11 @@ impl Expectations for Kube {
         }
     }
 
-    /// In PodGang scope surplus waits for the hard gang (KUBE-08).
+    /// Surplus that is in no PodGroup waits for the hard gang (KUBE-08, KUBE-10).
     fn released_at_first(&self, gang: &Gang) -> usize {
         match self.mapping {
-            Mapping::Whole => gang.minimum(),
-            Mapping::Flat | Mapping::Tree => gang.pods(),
+            Mapping::Flat => gang.pods(),
+            Mapping::Whole | Mapping::Tree => gang.minimum(),
         }
     }
 
@@ -224,6 +230,25 @@ impl Kube {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::flat(Mapping::Flat, Some("w-0-w-0-a"), Some("w-0-w-0-a"), 3)]
+    #[case::whole(Mapping::Whole, Some("w-0"), None, 2)]
+    #[case::tree(Mapping::Tree, Some("w-0-w-0-a"), None, 2)]
+    fn surplus_joins_where_pods_are_interchangeable(
+        #[case] mapping: Mapping,
+        #[case] member: Option<&str>,
+        #[case] surplus: Option<&str>,
+        #[case] released: usize,
+    ) {
+        let group =
+            Group { clique: "w-0-a".into(), template: "a".into(), min: 2, replicas: 3, scaling_group: None };
+        let gang = Gang { groups: vec![group.clone()], ..Gang::made_by_hand("w-0") };
+        let kube = Kube { mapping };
+        let joined = |index| kube.joins(&gang, &group, index).map(|name| name.to_string());
+        assert_eq!((joined(1).as_deref(), joined(2).as_deref()), (member, surplus));
+        assert_eq!(kube.released_at_first(&gang), released);
+    }
 
     #[test]
     fn one_pod_group_per_podgroup_or_one_for_all() {

@@ -135,6 +135,12 @@ pub trait Expectations: Sync {
         None
     }
 
+    /// The kind of the gang resource that stands for a whole PodGang and has its name, where that is not the kind that pods
+    /// name.
+    fn kind_of_pod_gang(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether a gang resource has the part of itself that a pod names, where it has parts.
     fn has_part_of(&self, _resource: &Value, _pod: Pod<'_>) -> bool {
         true

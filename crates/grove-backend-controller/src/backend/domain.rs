@@ -28,6 +28,32 @@ pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl I
     constraints.into_iter().filter_map(|constraint| pack_keys(constraint).0)
 }
 
+/// A required level that packs the pods of a podgroup.
+pub(super) struct Level<'a> {
+    /// The node-label key.
+    pub key: &'a str,
+    /// The podgroups whose pods share a value of the key.
+    pub podgroups: Vec<&'a str>,
+}
+
+/// Every required level that packs the pods of one podgroup: the PodGang's, its topology group's, and its own.
+pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>> {
+    let spec = &pod_gang.spec;
+    let all = spec.podgroups.iter().map(|found| found.name.as_str()).collect();
+    let mut levels = vec![(spec.topology_constraint.as_ref(), all)];
+    for config in &spec.topology_constraint_group_configs {
+        let names: Vec<_> = config.pod_group_names.iter().map(String::as_str).collect();
+        if names.contains(&podgroup) {
+            levels.push((config.topology_constraint.as_ref(), names));
+        }
+    }
+    if let Some(own) = spec.podgroups.iter().find(|found| found.name == podgroup) {
+        levels.push((own.topology_constraint.as_ref(), vec![own.name.as_str()]));
+    }
+    let level = |(constraint, podgroups)| Some(Level { key: pack_keys(constraint).0?, podgroups });
+    levels.into_iter().filter_map(level).collect()
+}
+
 /// The ClusterTopologyBinding of that name, which the gang names. One that the caller's cache lacks is asked for: it may
 /// be there since a moment.
 ///

@@ -188,7 +188,7 @@ impl SchedulerBackend for DefaultScheduler {
     }
 
     fn keeps_places(&self, pod_gang: &PodGang) -> bool {
-        self.makes_gang(pod_gang) && self.scope(pod_gang) == GangScope::PodGang
+        self.makes_gang(pod_gang) && self.scope(pod_gang).leaves_surplus_out()
     }
 
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
@@ -200,7 +200,7 @@ impl SchedulerBackend for DefaultScheduler {
         }
         let scope = self.scope(gang.pod_gang);
         if release::is_member(pod) {
-            return release::member(&self.client, gang, scope).await;
+            return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
             // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-06).
@@ -209,7 +209,7 @@ impl SchedulerBackend for DefaultScheduler {
                 Err(reason) => Release::Hold(reason),
             });
         }
-        release::surplus_pod(&self.client, gang).await
+        release::surplus_pod(&self.client, pod, gang).await
     }
 }
 

@@ -41,13 +41,16 @@ async fn flat_every_pod_joins_its_podgroup() {
     }
 }
 
+#[rstest::rstest]
+#[case("PodGang", "wl-0")]
+#[case("Tree", "wl-0-wl-0-a")]
 #[tokio::test]
-async fn in_pod_gang_scope_surplus_joins_nothing() {
+async fn surplus_joins_nothing_where_the_hard_gang_is_bound_whole(#[case] scope: &str, #[case] name: &str) {
     let mut gang = pod_gang();
-    gang.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), "PodGang".into());
+    gang.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), scope.into());
     let group =
         |index| prepared(&backend(true), &gang, index, json!({}))["schedulingGroup"]["podGroupName"].clone();
-    assert_eq!(group(1), "wl-0");
+    assert_eq!(group(1), name);
     assert_eq!(group(2), Value::Null);
 }
 
@@ -121,7 +124,9 @@ async fn a_replacement_goes_where_surplus_of_its_gang_is() {
     gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
     let in_r1 = crate::backend::affinity::in_domain("rack", "r1");
     // The PodGroup of a podgroup has surplus too: there the scheduler keeps them together.
-    for (scope, requirements) in [("PodGroup", vec![]), ("PodGang", vec![in_r1])] {
+    for (scope, requirements) in
+        [("PodGroup", vec![]), ("PodGang", vec![in_r1.clone()]), ("Tree", vec![in_r1])]
+    {
         gang.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), scope.into());
         let pods = [pod(0, None, Some("wl-0")), pod(2, Some("n1"), None)];
         let state = GangState { pods: &pods, ..GangState::without_pods(&gang) };
@@ -131,4 +136,68 @@ async fn a_replacement_goes_where_surplus_of_its_gang_is() {
             "{scope}"
         );
     }
+}
+
+/// A block over the PodGang, a rack over a topology group, a host over a podgroup: each from a pod that the level packs.
+#[rstest::rstest]
+#[case::own_podgroup("wl-0-a", &["n1"], &[("block", "b1"), ("rack", "r1"), ("host", "n1")])]
+#[case::of_the_group("wl-0-b", &["n1"], &[("block", "b1"), ("rack", "r1")])]
+#[case::outside_the_group("wl-0-c", &["n1"], &[("block", "b1")])]
+#[case::nothing_bound("wl-0-a", &[], &[])]
+#[tokio::test]
+async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
+    #[case] clique: &str,
+    #[case] bound: &[&str],
+    #[case] wanted: &[(&str, &str)],
+) {
+    let required = |key: &str| {
+        let pack = PodGangPackConstraint { required: Some(key.into()), preferred: None };
+        Some(PodGangTopologyConstraint { pack_constraint: Some(pack) })
+    };
+    let podgroup = |name: &str, topology_constraint| PodGroup {
+        name: name.into(),
+        min_replicas: 1,
+        topology_constraint,
+        ..PodGroup::default()
+    };
+    let config = grove_api::TopologyConstraintGroupConfig {
+        name: "g".into(),
+        pod_group_names: vec!["wl-0-a".into(), "wl-0-b".into()],
+        topology_constraint: required("rack"),
+    };
+    let spec = PodGangSpec {
+        podgroups: vec![
+            podgroup("wl-0-a", required("host")),
+            podgroup("wl-0-b", None),
+            podgroup("wl-0-c", None),
+        ],
+        topology_constraint: required("block"),
+        topology_constraint_group_configs: vec![config],
+        ..PodGangSpec::default()
+    };
+    let mut gang = PodGang::new("wl-0", spec);
+    gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.into(), "Tree".into());
+    let pod = |clique: &str, index: i32, node: Option<&str>, group: Option<&str>| {
+        let labels = json!({"grove.io/podclique": clique, "grove.io/podclique-pod-index": index.to_string()});
+        let group = group.map(|name| json!({"podGroupName": name}));
+        let spec = json!({"containers": [], "nodeName": node, "schedulingGroup": group});
+        Arc::new(
+            serde_json::from_value::<Pod>(json!({"metadata": {"labels": labels}, "spec": spec})).unwrap(),
+        )
+    };
+    let node = json!({"metadata": {"name": "n1", "labels": {"block": "b1", "rack": "r1", "host": "n1"}}});
+    let api = MadeUpApi::holding([("/api/v1/nodes/n1", node)]);
+    let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
+    let backend = DefaultScheduler::new(api.client.clone(), config, "grove-system");
+    // Surplus of the first podgroup runs; a member is to be replaced.
+    let mut pods = vec![pod(clique, 0, None, Some("its"))];
+    pods.extend(bound.iter().map(|node| pod("wl-0-a", 1, Some(*node), None)));
+    let state = GangState { pods: &pods, ..GangState::without_pods(&gang) };
+    let wanted =
+        wanted.iter().map(|(key, domain)| crate::backend::affinity::in_domain(key, domain)).collect();
+    assert_eq!(backend.release_pod(&pods[0], &state).await.unwrap(), Release::Now(wanted));
+    // Surplus waits for the hard gang, of which nothing is bound.
+    let surplus = pod(clique, 1, None, None);
+    let held = backend.release_pod(&surplus, &state).await.unwrap();
+    assert!(matches!(held, Release::Hold(_)), "{held:?}");
 }

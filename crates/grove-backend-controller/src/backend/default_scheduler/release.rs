@@ -1,48 +1,73 @@
 //! When a gated pod is released to kube-scheduler.
 //!
-//! A member of a PodGroup, including surplus of a tree, is released as soon as the caller permits: the scheduler
-//! holds it back until its gang is complete; one that comes later, into the domain of the gang. A surplus pod of the `PodGang` scope is in no PodGroup, so only its
-//! gate keeps it from taking the place of a member: it waits until the hard gang is bound, then goes to the gang's
-//! domain (KUBE-08).
+//! A member of a PodGroup is released as soon as the caller permits: the scheduler holds it back until its gang is
+//! complete. In the scopes `PodGang` and `Tree` a surplus pod is in no PodGroup, so only its gate keeps it from taking
+//! the place of a member: it waits until the hard gang is bound (KUBE-08, KUBE-10). There, a pod that comes later goes
+//! to the domains of the gang.
 
 use grove_api::PodGang;
-use kube::Client;
+use grove_api::names::LABEL_POD_CLIQUE;
+use kube::{Client, ResourceExt};
 
 use super::scope::GangScope;
-use crate::backend::domain::{self, node_name};
+use crate::backend::domain::{self, Level, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
 use crate::observed_pod::Pod;
 
-/// Releases a member of a PodGroup. In `PodGang` scope the scheduler does not know that surplus is of the same gang: a
-/// replacement goes where the gang's bound pods are, which may all be surplus.
+/// Releases a member of a PodGroup. Where surplus is in no PodGroup the scheduler does not know that it is of the same
+/// gang: a replacement goes where the gang's bound pods are, which may all be surplus.
 ///
 /// # Errors
 /// The node of a bound pod could not be read.
 pub(super) async fn member(
     client: &Client,
+    pod: &Pod,
     gang: &GangState<'_>,
     scope: GangScope,
 ) -> Result<Release, BackendError> {
-    let bound = gang.pods.iter().find_map(|pod| node_name(pod)).filter(|_| scope == GangScope::PodGang);
-    match bound {
-        Some(node) => domain::release_beside(client, node, required_key(gang).into_iter()).await,
-        None => Ok(Release::Now(Vec::new())),
+    match scope.leaves_surplus_out() {
+        true => into_domains(client, pod, gang).await,
+        false => Ok(Release::Now(Vec::new())),
     }
 }
 
 /// Releases a surplus pod of `gang` if the hard gang is bound.
 ///
 /// # Errors
-/// The node of a bound member could not be read.
-pub(super) async fn surplus_pod(client: &Client, gang: &GangState<'_>) -> Result<Release, BackendError> {
-    if let Some(reason) = excess_pods::unbound(gang) {
-        return Ok(Release::Hold(reason));
+/// The node of a bound pod could not be read.
+pub(super) async fn surplus_pod(
+    client: &Client,
+    pod: &Pod,
+    gang: &GangState<'_>,
+) -> Result<Release, BackendError> {
+    match excess_pods::unbound(gang) {
+        Some(reason) => Ok(Release::Hold(reason)),
+        None => into_domains(client, pod, gang).await,
     }
-    let member = gang.pods.iter().find_map(|pod| node_name(pod).filter(|_| is_member(pod)));
-    match member {
-        Some(node) => domain::release_beside(client, node, required_key(gang).into_iter()).await,
-        None => Ok(Release::Hold("the hard gang is not bound".to_owned())),
+}
+
+/// Releases a pod into the domain of each required level in which a pod of its gang is bound.
+async fn into_domains(client: &Client, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
+    let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map_or("", String::as_str);
+    let mut requirements = Vec::new();
+    for level in domain::levels(gang.pod_gang, pod_clique) {
+        let Some(node) = node_within(gang, &level) else { continue };
+        match domain::release_beside(client, node, std::iter::once(level.key)).await? {
+            Release::Now(more) => requirements.extend(more),
+            other => return Ok(other),
+        }
     }
+    Ok(Release::Now(requirements))
+}
+
+/// The node of a bound pod that the level packs. The scheduler goes by members, so one of them where there is one.
+fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
+    let is_within = |pod: &Pod| {
+        pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|clique| level.podgroups.contains(&clique.as_str()))
+    };
+    let bound = || gang.pods.iter().filter(|pod| is_within(pod) && node_name(pod).is_some());
+    let chosen = bound().find(|pod| is_member(pod)).or_else(|| bound().next());
+    chosen.and_then(|pod| node_name(pod))
 }
 
 /// A pod of a former generation in the same PodGroup that is bound: kube-scheduler counts it to the quorum until it is gone,
@@ -65,12 +90,7 @@ pub(super) fn is_member(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.scheduling_group.is_some())
 }
 
-/// Whether the pod belongs to no PodGroup by its place: beyond the minimum, in `PodGang` scope (KUBE-08).
+/// Whether the pod belongs to no PodGroup by its place: beyond the minimum, where surplus is in none.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang, scope: GangScope) -> bool {
-    scope == GangScope::PodGang && excess_pods::is_surplus(pod, pod_gang)
-}
-
-/// The hard gang has the PodGang's level and no other (KUBE-07).
-fn required_key<'a>(gang: &GangState<'a>) -> Option<&'a str> {
-    domain::pack_keys(gang.pod_gang.spec.topology_constraint.as_ref()).0
+    scope.leaves_surplus_out() && excess_pods::is_surplus(pod, pod_gang)
 }

@@ -23,8 +23,8 @@ pub enum GangScope {
     PodGroup,
     /// The hard gang of the PodGang: it is bound whole or not at all (KUBE-08).
     PodGang,
-    /// A PodGroup spans one podgroup, and CompositePodGroups above them the PodGang: it is bound whole or not at
-    /// all (KUBE-10). Asked for by name, nothing else is taken for it.
+    /// A PodGroup spans the minimum of one podgroup, and CompositePodGroups above them the hard gang: it is bound whole
+    /// or not at all (KUBE-10). Asked for by name, nothing else is taken for it.
     Tree,
 }
 
@@ -61,8 +61,8 @@ impl GangScope {
 
     /// Name of the PodGroup that the pod with that index joins, `None` for a surplus pod that joins none.
     ///
-    /// In `PodGang` scope the PodGroup holds exactly the hard gang: the pods of the lowest indexes. A
-    /// replacement takes the lost pod's index and with it its place (KUBE-08).
+    /// In the scopes `PodGang` and `Tree` the PodGroups hold exactly the hard gang: the pods of the lowest indexes. A
+    /// replacement takes the index of the lost pod, and with it the place (KUBE-08, KUBE-10).
     pub(super) fn pod_group_of(
         self,
         pod_gang: &PodGang,
@@ -70,10 +70,17 @@ impl GangScope {
         pod_index: i32,
         min_replicas: Option<i32>,
     ) -> Option<String> {
-        match self {
-            Self::PodGroup | Self::Tree => Some(names::pod_group(pod_gang, pod_clique)),
-            Self::PodGang => (pod_index < min_replicas.unwrap_or(0)).then(|| names::whole(pod_gang)),
-        }
+        let is_member = !self.leaves_surplus_out() || pod_index < min_replicas.unwrap_or(0);
+        is_member.then(|| match self {
+            Self::PodGroup | Self::Tree => names::pod_group(pod_gang, pod_clique),
+            Self::PodGang => names::whole(pod_gang),
+        })
+    }
+
+    /// Whether surplus pods are in no PodGroup. In a tree, kube-scheduler 1.37 tries pods by age: surplus of one podgroup
+    /// would take the place of another's minimum, and nothing would be bound.
+    pub(super) fn leaves_surplus_out(self) -> bool {
+        self != Self::PodGroup
     }
 }
 
@@ -83,7 +90,8 @@ mod tests {
 
     #[rstest::rstest]
     #[case(GangScope::PodGroup, 5, Some("wl-0-wl-0-a"))]
-    #[case(GangScope::Tree, 5, Some("wl-0-wl-0-a"))]
+    #[case(GangScope::Tree, 1, Some("wl-0-wl-0-a"))]
+    #[case(GangScope::Tree, 2, None)]
     #[case(GangScope::PodGang, 1, Some("wl-0"))]
     #[case(GangScope::PodGang, 2, None)]
     fn membership(#[case] scope: GangScope, #[case] index: i32, #[case] joins: Option<&str>) {

@@ -1,0 +1,33 @@
+//! Eight cliques, as many as one level of a tree holds, each of a pod that the gang needs and a surplus pod, x 1 GPU.
+//! 1 node x 4 GPUs: not even the minimum. With a second node: one pod of each clique and nothing more. With a third and a
+//! fourth: all.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{all, binding, finding};
+
+use super::surplus_last;
+
+const SET: &str = "stretched-eight";
+
+/// AON-05, of as many cliques as one level of a tree holds.
+pub(crate) const CASE: Case = Case::new(
+    "With room for the minimum of eight cliques one pod of each is bound, whatever surplus would fit there",
+    |test| Box::pin(surplus_last::drive(test, SET, 8, 16)),
+    judge,
+)
+.clauses(&["AON-05"])
+.nodes(&[nodes(1).gpus(4), nodes(1).gpus(4).joining(1), nodes(2).gpus(4).joining(2)])
+.only(&[Target::KUBE_TREE]);
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-05", || {
+        let base = history.base(SET)?;
+        surplus_last::judge(history, SET, |then| {
+            all(base.groups.iter().map(|group| binding::exactly(then, &group.clique, 1)))
+        })
+    })]
+}

@@ -1,0 +1,109 @@
+//! `rooted`, in one block: 1 of 2 routers, and a scaling group in one rack with 1 of 2 prefill pods, on one host, and 1 of
+//! 2 decode pods. A hard gang of 3 with 3 surplus pods x 1 GPU. Block x: 1 node x 2 GPUs, one short. Then block y with
+//! 2 racks of 2 nodes x 8 GPUs: every node there has room for all. A member is lost whose clique runs on with surplus only.
+//! Then the routers are scaled 2 -> 3 -> 1.
+
+use conformance_contract::names::{BLOCK, HOST, POD_INDEX, RACK};
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, MarkName, Pod, SharedMark};
+use conformance_judge::{binding, excess_pods, finding, gang_resources, placement};
+use serde_json::Value;
+
+const NO_ROOM: MarkName = MarkName::of_case("no block has room");
+const REPLACED: MarkName = MarkName::of_case("the lost member is replaced");
+const SCALED_IN: MarkName = MarkName::of_case("scaled in to the minimum");
+
+const SET: &str = "rooted";
+const ROUTER: &str = "rooted-0-router";
+const PREFILL: &str = "rooted-0-model-0-prefill";
+const DECODE: &str = "rooted-0-model-0-decode";
+
+/// KUBE-10, of surplus.
+pub(crate) const CASE: Case = Case::new(
+    "A tree holds the hard gang only; surplus follows it into its domains, and a lost member is replaced there",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["KUBE-10"])
+.nodes(&[
+    nodes(1).gpus(2).block("x").rack("x1"),
+    nodes(2).gpus(8).block("y").rack("y1").joining(1),
+    nodes(2).gpus(8).block("y").rack("y2").joining(1),
+])
+.only(&[Target::KUBE_TREE]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit(SET).await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    test.mark(NO_ROOM, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_bound(6).await?;
+
+    let is_member = |pod: &Pod<'_>| pod.pod_clique() == Some(PREFILL) && pod.label(POD_INDEX) == Some("0");
+    let member = test
+        .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
+    let (lost, uid) = member.unwrap_or_default();
+    test.lose_pod(&lost).await?;
+    test.until(&format!("{lost} replaced"), limits::SCHEDULING, |live| {
+        live.pods().all(|pod| pod.uid() != uid) && live.bound() == 6
+    })
+    .await?;
+    test.mark(REPLACED, Value::Null);
+
+    test.scale_as_an_autoscaler("PodClique", ROUTER, 3).await?;
+    test.until_bound(7).await?;
+    test.scale_as_an_autoscaler("PodClique", ROUTER, 1).await?;
+    let awaited = Awaited::demanded_by("GANG-10", format!("1 pod of {ROUTER}"));
+    test.until(awaited, limits::REACTION, |live| {
+        live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER)).count() == 1
+    })
+    .await?;
+    test.mark(SCALED_IN, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-10", || {
+        let gangs = history.gangs(SET)?;
+        for gang in &gangs {
+            excess_pods::members_have_the_lowest_indexes(history, gang)?;
+            excess_pods::released_after_the_hard_gang(history, gang)?;
+            for (key, cliques) in
+                [(BLOCK, &[ROUTER, PREFILL, DECODE][..]), (RACK, &[PREFILL, DECODE]), (HOST, &[PREFILL])]
+            {
+                excess_pods::released_into_the_domain(history, &only(gang, cliques), key)?;
+            }
+            placement::gang_in_one_domain(history, &gang.name, BLOCK)?;
+        }
+        placement::replicas_in_one_domain(history, &gangs, RACK)?;
+        placement::clique_in_one_domain(history, PREFILL, HOST)?;
+        let (no_room, _) = history.reached(NO_ROOM)?;
+        binding::never(history, &history.units(SET)?, Some(no_room))?;
+
+        let (since, mark) = history.reached(SharedMark::PodLost)?;
+        let lost = mark.detail["name"].as_str().unwrap_or_default();
+        let (replaced, _) = history.reached(REPLACED)?;
+        let until = history.upto(replaced);
+        binding::replaced(&until, since, lost)?;
+        binding::others_untouched(&until, since, &[lost])?;
+        binding::all(&until.end(), &gangs)?;
+
+        let end = history.end();
+        gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+        history.reached(SCALED_IN)?;
+        excess_pods::members_are_left(&end, &history.base(SET)?, ROUTER)
+    })]
+}
+
+/// The gang with these of its podgroups.
+fn only(gang: &Gang, cliques: &[&str]) -> Gang {
+    let mut gang = gang.clone();
+    gang.groups.retain(|group| cliques.contains(&group.clique.as_str()));
+    gang
+}
