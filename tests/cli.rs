@@ -852,6 +852,10 @@ fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case
     "give either a working tree or --bin"
 )]
 #[case::no_folder(&["--scheduler-source", "kai-scheduler"], "expected NAME=DIR")]
+#[case::in_the_image_of_nodes(
+    &["--scheduler-source", "kube-scheduler=DIR", "--provider", "kind"],
+    "it does not become a Deployment: run it with --provider local"
+)]
 #[case::beside_a_chart(
     &["--kai-source", "DIR", "--provider", "kind", "--install", "helm"],
     "with --install helm it is installed from its chart"
