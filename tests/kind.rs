@@ -166,13 +166,14 @@ fn main() -> std::process::ExitCode {
     // The next case gets the same nodes, and ends in an error if one of them is not as it was.
     let next = cases::all().find(|case| case.id == "klt/containers-run").expect("the case is registered");
     let (of_leases, lessor) = (shared.clone(), runtime.clone());
-    let trial = Trial::test("kind::a_case_that_leaves_its_nodes_changed_does_not_affect_the_next", move || {
-        for case in [&CHANGES_ITS_NODES, next, &CHANGES_ITS_NODES] {
-            let make = || environment(&lessor).map_err(|error| error.to_string());
-            execute(case, Target::KUBE_POD_GROUP, &of_leases, make, &lessor)?;
-        }
-        Ok(())
-    });
+    let trial =
+        Trial::test("kind::a_case_that_leaves_its_nodes_changed_does_not_affect_the_next", move || {
+            for case in [&CHANGES_ITS_NODES, next, &CHANGES_ITS_NODES] {
+                let make = || environment(&lessor).map_err(|error| error.to_string());
+                execute(case, Target::KUBE_POD_GROUP, &of_leases, make, &lessor)?;
+            }
+            Ok(())
+        });
     trials.push(trial.with_ignored_flag(missing.is_some()));
     let conclusion = libtest_mimic::run(&arguments, trials);
     shared.close(&runtime);

@@ -263,7 +263,7 @@ pub fn of(target: Target) -> &'static dyn Expectations {
 }
 
 /// Who writes in every cluster: who plays or runs kubelets, and Kubernetes' own controllers.
-const OF_EVERY_CLUSTER: [&str; 2] = ["kwok", "kube-controller-manager"];
+const OF_EVERY_CLUSTER: [&str; 3] = ["kwok", "kubelet", "kube-controller-manager"];
 
 /// Whether the field manager, or the source of an event, of that name writes of its own accord: that of every cluster, and
 /// the target's own scheduler with what comes with it. Another scheduler has nothing to write there.
