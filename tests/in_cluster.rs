@@ -10,7 +10,7 @@
 #[allow(dead_code)]
 mod lane;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
@@ -67,6 +67,7 @@ impl Fixture {
             config: &config::of(spec.kubernetes),
             node_image: None,
             overrides: &Overrides::new(),
+            given: &BTreeMap::new(),
             controller_program: &controller,
             operator: None,
         };

@@ -110,6 +110,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         config: &config::of(spec.kubernetes),
         node_image: None,
         overrides: &Overrides::new(),
+        given: &BTreeMap::new(),
         controller_program: &controller,
         operator: None,
     };
