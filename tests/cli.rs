@@ -449,9 +449,11 @@ fn all_that_a_machine_lacks_is_reported_at_once() {
     }
 }
 
-/// Go that says it is there and builds shell scripts; each build is a line in `builds` in the home.
+/// Go that says it is there, has every module, with the pinned digest, and builds shell scripts; each build is a line in `builds` in the home.
 const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
+mod)
+    case $3 in -json) read -r _ _ sum < go.sum; echo "{\"Dir\": \"$PWD\", \"Sum\": \"$sum\"}";; esac;;
 build)
     while [ "$1" != -o ]; do shift; done
     /bin/sleep 0.1

@@ -118,11 +118,11 @@ mod tests {
             [
                 "                                   without topology                required rack                resident MB",
                 "Kubernetes  mapping     seconds  pods/s  released/s  seconds  pods/s  released/s     API server   scheduler",
-                "v1.36.4     PodGroup       15.0     133         310     30.9      65        1306            466         125",
-                "v1.37.1     PodGang        10.0     201         250        -       -           -              -           -",
+                "v1.36.5     PodGroup       15.0     133         310     30.9      65        1306            466         125",
+                "v1.37.2     PodGang        10.0     201         250        -       -           -              -           -",
                 "",
-                "v1.36.4 PodGroup: a PodGroup per podgroup; the rack is required of each clique for itself",
-                "v1.37.1 PodGang, gate CompositePodGroup off: a PodGroup per PodGang; the rack is required of the PodCliqueSet",
+                "v1.36.5 PodGroup: a PodGroup per podgroup; the rack is required of each clique for itself",
+                "v1.37.2 PodGang, gate CompositePodGroup off: a PodGroup per PodGang; the rack is required of the PodCliqueSet",
             ]
         );
     }
