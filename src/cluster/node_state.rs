@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 const OURS: &str = "conformance.grove.io/";
 /// How the taints begin that the node lifecycle controller adds and removes.
 const BY_LIFECYCLE: &str = "node.kubernetes.io/";
-/// Annotations of Kubernetes' own components, which no case writes.
-const OF_KUBERNETES: &str = "kubernetes.io/";
+/// How the domains end of annotations that Kubernetes' own components write, and no case.
+const OF_KUBERNETES: &str = "kubernetes.io";
 /// The resource that a device plugin advertises; its kubelet writes it.
 const GPU: &str = "nvidia.com/gpu";
 
@@ -45,8 +45,7 @@ impl NodeState {
     pub(crate) fn of(node: &Node) -> Self {
         let (spec, status) = (node.spec.as_ref(), node.status.as_ref());
         let is_written_by_cases = |(key, _): &(&String, &String)| {
-            !key.split_once('/')
-                .is_some_and(|(domain, _)| domain.ends_with(OF_KUBERNETES.trim_end_matches('/')))
+            !key.split_once('/').is_some_and(|(domain, _)| domain.ends_with(OF_KUBERNETES))
         };
         let annotations = node.annotations().iter().filter(is_written_by_cases);
         let mut taints = spec.and_then(|spec| spec.taints.clone()).unwrap_or_default();

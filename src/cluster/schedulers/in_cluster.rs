@@ -136,7 +136,7 @@ impl DeployedScheduler {
                 "template": {"metadata": {"labels": labels}, "spec": pod},
             },
         }));
-        // There is one replica, so `minAvailable: 1` would hold a drain up for ever. It may be evicted: a new one starts on
+        // There is one replica, so `minAvailable: 1` would block a drain indefinitely. It may be evicted: a new one starts on
         // another node, and gangs wait until then. A pod that is not ready does not count, and without `AlwaysAllow` its
         // eviction would be refused for as long as it does not get ready.
         objects.push(json!({

@@ -196,7 +196,7 @@ async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
     let wanted =
         wanted.iter().map(|(key, domain)| crate::backend::affinity::in_domain(key, domain)).collect();
     assert_eq!(backend.release_pod(&pods[0], &state).await.unwrap(), Release::Now(wanted));
-    // Surplus waits for the hard gang, of which nothing is bound.
+    // Surplus waits for the hard gang, and nothing of it is bound.
     let surplus = pod(clique, 1, None, None);
     let held = backend.release_pod(&surplus, &state).await.unwrap();
     assert!(matches!(held, Release::Hold(_)), "{held:?}");
