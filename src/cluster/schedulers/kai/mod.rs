@@ -133,8 +133,11 @@ const SCHEDULER_RIGHTS: &[Right] = &[
 /// To evict stale gangs, which is an action of local cases alone ([`ClusterSpec::stale_gangs_for`]).
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// The binder's, from `pkg/binder`. What only fractions of GPUs need is left out: pods that reserve a GPU, and ConfigMaps.
+/// The binder's, from `pkg/binder`. What only fractions of GPUs need is left out: pods that reserve a GPU, and to write
+/// ConfigMaps.
 const BINDER_RIGHTS: &[Right] = &[
+    // Its controller of pods has an informer on ConfigMaps, and starts no worker before that has synced.
+    Right::read("", &["configmaps"]),
     Right::read("scheduling.run.ai", &["bindrequests"]),
     Right::new("scheduling.run.ai", &["bindrequests"], &["delete"]),
     Right::new("scheduling.run.ai", &["bindrequests/status"], &["patch"]),
