@@ -11,8 +11,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 use serde_json::{Map, Value, json};
 
-/// How the harness's labels, annotations and taints begin.
-const OURS: &str = "conformance.grove.io/";
+/// How the keys begin that a lease writes to a node: the harness's own, and the levels of a topology.
+const BY_LEASES: [&str; 2] = ["conformance.grove.io/", "topology.kubernetes.io/"];
 /// How the taints begin that the node lifecycle controller adds and removes.
 const BY_LIFECYCLE: &str = "node.kubernetes.io/";
 /// How the domains end of annotations that Kubernetes' own components write, and no case.
@@ -25,7 +25,7 @@ const GPU: &str = "nvidia.com/gpu";
 pub(crate) enum Owner {
     /// Nobody: the cluster is the harness's.
     Harness,
-    /// The owner of the cluster and their agents: labels and annotations that they add meanwhile are theirs.
+    /// The owner of the cluster and their agents: labels and annotations that no lease writes are theirs.
     User,
 }
 
@@ -74,7 +74,8 @@ impl NodeState {
     /// How `now` differs from this state, in words; `None` if it does not.
     pub(crate) fn difference(&self, now: &Self, owner: Owner) -> Option<String> {
         let mut lines = Vec::new();
-        let is_theirs = |key: &str| owner == Owner::User && !key.starts_with(OURS);
+        let is_theirs =
+            |key: &str| owner == Owner::User && !BY_LEASES.iter().any(|prefix| key.starts_with(prefix));
         compare(&mut lines, "label", &self.labels, &now.labels, is_theirs);
         compare(&mut lines, "annotation", &self.annotations, &now.annotations, is_theirs);
         if self.cordoned != now.cordoned {
@@ -130,7 +131,7 @@ fn described(taint: &Taint) -> String {
     format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
 }
 
-/// Adds a line per key whose value is not what it was. A key that was added and `is_theirs` makes no difference.
+/// Adds a line per key whose value is not what it was. A key that `is_theirs` makes no difference.
 fn compare(
     lines: &mut Vec<String>,
     what: &str,
@@ -139,12 +140,10 @@ fn compare(
     is_theirs: impl Fn(&str) -> bool,
 ) {
     let keys: BTreeSet<_> = was.keys().chain(now.keys()).collect();
-    for key in keys {
+    for key in keys.into_iter().filter(|key| !is_theirs(key)) {
         match (was.get(key), now.get(key)) {
             (Some(was), None) => lines.push(format!("{what} {key} is missing, it was {was:?}")),
-            (None, Some(now)) if !is_theirs(key) => {
-                lines.push(format!("{what} {key} is {now:?}, it did not exist"))
-            }
+            (None, Some(now)) => lines.push(format!("{what} {key} is {now:?}, it did not exist")),
             (Some(was), Some(now)) if was != now => {
                 lines.push(format!("{what} {key} is {now:?}, it was {was:?}"))
             }
@@ -235,14 +234,16 @@ pub(crate) mod tests {
         assert_eq!(state(&leased()).difference(&changed, Owner::Harness), None);
     }
 
-    #[test]
-    fn on_a_users_node_labels_of_others_may_come() {
-        let others = state(&patched(leased(), &json!({"metadata": {"labels": {"theirs": "b"}}})));
-        let ours =
-            state(&patched(leased(), &json!({"metadata": {"labels": {"conformance.grove.io/pool": "p"}}})));
-        assert_eq!(state(&leased()).difference(&others, Owner::User), None);
-        assert!(state(&leased()).difference(&others, Owner::Harness).is_some());
-        assert!(state(&leased()).difference(&ours, Owner::User).is_some());
+    #[rstest]
+    #[case::added(json!({"labels": {"theirs": "b"}}), false)]
+    #[case::changed(json!({"labels": {"changed": "b"}, "annotations": {"note": "b"}}), false)]
+    #[case::removed(json!({"labels": {"removed": null}}), false)]
+    #[case::ours(json!({"labels": {"conformance.grove.io/pool": "p"}}), true)]
+    #[case::level(json!({"labels": {"topology.kubernetes.io/rack": "p"}}), true)]
+    fn on_a_users_node_others_may_write(#[case] metadata: Value, #[case] differs: bool) {
+        let now = state(&patched(leased(), &json!({ "metadata": metadata })));
+        assert_eq!(state(&leased()).difference(&now, Owner::User).is_some(), differs);
+        assert!(state(&leased()).difference(&now, Owner::Harness).is_some());
     }
 
     #[test]
