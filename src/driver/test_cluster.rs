@@ -28,6 +28,8 @@ pub struct TestCluster {
     pub speed: Speed,
     /// Where it comes from, and what can be done to it.
     pub cluster: Arc<dyn Provider>,
+    /// The schedulers that it was made with.
+    pub schedulers: BTreeSet<Scheduler>,
     /// The run's id, on everything that cases create.
     pub run: String,
     /// Whether the operator's configuration is not the harness's, so that its profiles are unknown.
@@ -105,6 +107,7 @@ impl TestCluster {
             recorder,
             speed,
             cluster,
+            schedulers: schedulers.clone(),
             run: run.into(),
             configured_by_others: false,
             short_limits_count: false,

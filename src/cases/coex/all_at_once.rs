@@ -28,7 +28,7 @@ pub(crate) const CASE: Case = Case::new("Gangs of all schedulers at once: each i
 const PACE: Duration = Duration::from_millis(50);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let (all, begin) = (targets(test)?, Timestamp::now());
+    let (all, begin) = (targets(test), Timestamp::now());
     let mut pods = 0;
     for target in all {
         let mut beside = test.manifest_for(target, "alongside")?;
@@ -50,15 +50,14 @@ fn name(target: Target, scheduler: &str) -> String {
 }
 
 /// The case's target, and one of every other scheduler that the cluster has.
-pub(super) fn targets(test: &TestContext) -> Result<Vec<Target>, Stop> {
-    let cluster = test.local()?;
-    let failed = cluster.failed_schedulers();
-    let present = cluster.spec().schedulers.into_iter().filter(|scheduler| !failed.contains_key(scheduler));
+pub(super) fn targets(test: &TestContext) -> Vec<Target> {
+    let there = &test.test_cluster;
+    let present = there.schedulers.iter().filter(|of| there.cluster.scheduler_failed(**of).is_none());
     let of_scheduler = |scheduler| match test.target.scheduler() == scheduler {
         true => Some(test.target),
         false => TARGETS.into_iter().find(|target| target.scheduler() == scheduler),
     };
-    Ok(present.filter_map(of_scheduler).collect())
+    present.copied().filter_map(of_scheduler).collect()
 }
 
 /// Marks who has bound which pod, once the API server has written all of it down.

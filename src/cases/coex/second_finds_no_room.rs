@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let scheduler = test.target.scheduler();
-    let others = targets(test)?.into_iter().filter(|target| target.scheduler() != scheduler);
+    let others = targets(test).into_iter().filter(|target| target.scheduler() != scheduler);
     for other in others.take(1) {
         let first = test.manifest_for(other, "first-there")?;
         test.submit_value(first).await?;

@@ -1,7 +1,8 @@
 //! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share; then a third rack,
-//! of a node that goes again. KAI's Topology says the binding's keys whatever nodes there are; Volcano's HyperNodes
+//! of a node that goes again; a node that was leased loses its rack instead. KAI's Topology says the binding's keys whatever nodes there are; Volcano's HyperNodes
 //! are the domains of the nodes that there are.
 
+use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
@@ -11,7 +12,7 @@ use conformance_expect::schedulers;
 use conformance_history::{History, Live, MarkName};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::{follow, is_in_sync};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// TOPO-09.
 pub(crate) const CASE: Case = Case::new(
@@ -33,13 +34,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_it_follows(test, POINTS[0]).await?;
     test.nodes_join(1).await?;
     until_it_follows(test, POINTS[1]).await?;
-    let late = format!("{}-4", test.namespace);
+    late_rack_goes(test).await?;
+    until_it_follows(test, POINTS[2]).await
+}
+
+async fn late_rack_goes(test: &mut TestContext) -> Result<(), Stop> {
+    let late = test.nodes.last().map(|node| node.name.clone()).unwrap_or_default();
+    if test.test_cluster.cluster.node_pools().size().is_some() {
+        let without = json!({"metadata": {"labels": {(RACK): null}}});
+        return test.patch("Node", &late, without).await.map(drop);
+    }
     test.delete("Node", &late).await?;
     test.until_in_cluster(Awaited::of_harness("the node gone"), REACTION, |live| {
         live.get("Node", &late).is_none()
     })
-    .await?;
-    until_it_follows(test, POINTS[2]).await
+    .await
 }
 
 async fn until_it_follows(test: &TestContext, point: MarkName) -> Result<(), Stop> {
