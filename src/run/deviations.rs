@@ -96,7 +96,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         clause: "AON-02",
         case: "aon/nothing-requested",
         shows: IN_PART,
-        version: "v1.14.1",
+        version: "v1.15.1",
         occurs: Occurs::Always,
         reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
                  gang (allocate skips it, and it counts as ready from the start)",
@@ -161,7 +161,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         clause: "TRN-13",
         case: "trn/initializer",
         shows: NOT_WHOLE,
-        version: "v1.14.1",
+        version: "v1.15.1",
         occurs: Occurs::Always,
         reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
                  created only when an initializer has succeeded: Volcano waits for pods that wait for the initializer",

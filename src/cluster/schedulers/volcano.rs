@@ -90,7 +90,7 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     ],
 };
 
-/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.14.1.
+/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1.
 ///
 /// Its informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`; its writes those of that file, of
 /// `framework/session.go` and of the plugins of [`configuration`]. Of the ClusterRole in its chart
@@ -107,9 +107,9 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch"]),
     // Their CRD has no status subresource.
     Right::new("scheduling.volcano.sh", &["podgroups"], &["update"]),
-    // It creates the queues `root` and `default` at its start even where they are there, and ends if that is refused
-    // for another reason; later it writes what `root` guarantees.
-    Right::new("scheduling.volcano.sh", &["queues"], &["create", "update"]),
+    // It creates the queues `root` and `default` at its start where they are missing, and ends if it may not. (1.14 creates
+    // them in any case, and updates what `root` guarantees.)
+    Right::new("scheduling.volcano.sh", &["queues"], &["create"]),
     Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
 ];
 
