@@ -11,6 +11,7 @@ pub(crate) mod killed;
 pub(crate) mod lost_early;
 pub(crate) mod never_again;
 pub(crate) mod never_bound_beside;
+pub(crate) mod never_whole;
 pub(crate) mod no_shelter;
 pub(crate) mod other_block;
 pub(crate) mod other_rack;

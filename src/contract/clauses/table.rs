@@ -535,7 +535,7 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("TERM-16", "A group replica of the base gang recycled alone comes back whole or not at all (Σ its \
         minimums), since the gang is below its minimum without it", "OWN").of(AtomicPodGang),
     scheduling("TERM-17", "On a backend without AtomicPodGang: a gang with a bound podgroup and one never bound for \
-        D gives its capacity back, so that two half gangs do not hold each other for ever",
+        D gives its capacity back, after a whole D each time, so that two half gangs do not hold each other for ever",
         "OWN").of(HalfGangRelease),
     scheduling("TERM-18", "The new generation may take another domain, and must where the old one no longer holds \
         it; all of it in one domain", "OWN").of(TopologyRequired),

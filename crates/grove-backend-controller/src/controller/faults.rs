@@ -62,6 +62,8 @@ pub struct Faults {
     pub former_base_counts: bool,
     /// A gang that is bound in part keeps what it has (TERM-17).
     pub half_gangs_stay: bool,
+    /// A PodClique that is held in one generation after the other has been so since the first (TERM-17).
+    pub held_time_kept: bool,
     /// Gates stay while a pod of a former generation is there (TERM-08).
     pub former_pods_hold: bool,
     /// A replica that an update has in its turn is not recycled (TERM-13).

@@ -183,6 +183,9 @@ fn status(
         Some(breached_verdict(scheduled >= minimum, scheduled - unhealthy >= minimum, minimum)),
         held_verdict(&status.conditions, present >= minimum, generation, is_idle),
     ];
+    if !faults.held_time_kept {
+        status.conditions.retain(|condition| !is_held_of_another(condition, generation));
+    }
     for mut verdict in verdicts.into_iter().flatten() {
         if faults.restless_conditions {
             verdict.message = format!("{} at {}", verdict.message, Timestamp::now().as_second());
@@ -241,6 +244,14 @@ fn held_verdict(before: &[Condition], bound: bool, generation: u64, is_idle: boo
         message: message.to_owned(),
     };
     (held || known.is_some()).then_some(verdict)
+}
+
+/// Whether a condition says that the minimum was bound, of another generation. The minimum of this one is bound at another
+/// time, also where nobody wrote in between that it was not.
+fn is_held_of_another(condition: &Condition, generation: u64) -> bool {
+    condition.type_ == CONDITION_MIN_AVAILABLE_HELD
+        && condition.status == "True"
+        && condition.reason != held_reason(generation)
 }
 
 fn held_reason(generation: u64) -> String {
