@@ -1,4 +1,4 @@
-//! Scaling as an autoscaler does it: by the scale subresource.
+//! Scaling as an autoscaler does it, by the scale subresource, and as `kubectl apply` does.
 
 use conformance_history::{MarkName, SharedMark};
 use http::Method;
@@ -6,7 +6,22 @@ use serde_json::{Value, json};
 
 use crate::context::{Answer, Stop, TestContext};
 
+/// What kubectl applied last, as it notes that on the object.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 impl TestContext {
+    /// Sets the replicas of a PodCliqueSet as a client-side `kubectl apply` does, which notes the whole manifest on the object.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn scale_by_apply(&self, set: &str, replicas: u32) -> Result<(), Stop> {
+        let applied = json!({"kind": "PodCliqueSet", "name": set, "replicas": replicas});
+        self.mark(SharedMark::Scaled, applied.clone());
+        let annotations = json!({(LAST_APPLIED): applied.to_string()});
+        let patch = json!({"metadata": {"annotations": annotations}, "spec": {"replicas": replicas}});
+        self.patch("PodCliqueSet", set, patch).await.map(drop)
+    }
+
     /// Sets the replicas of a PodCliqueSet, PodCliqueScalingGroup or PodClique by `/scale`.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ pub(crate) mod healed_while_pending;
 pub(crate) mod healed_while_running;
 pub(crate) mod priority;
 pub(crate) mod restored_while_pending;
+pub(crate) mod scaled_by_apply;
 pub(crate) mod scaled_in_while_one_leaves;
 pub(crate) mod scaling;
 pub(crate) mod scheduler_label;

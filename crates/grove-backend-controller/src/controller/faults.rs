@@ -21,6 +21,8 @@ pub struct Faults {
     pub early_ungate: bool,
     /// The last podgroup of every PodGang of several is left out.
     pub drop_podgroup: bool,
+    /// PodGangs get what kubectl notes on their PodCliqueSet (GANG-10).
+    pub kubectl_annotations_copied: bool,
     /// Every second a PodGang is written for no reason.
     pub write_on_reconcile: bool,
     /// A Workload gets an annotation whenever anything of its PodGang changes (GANG-09).

@@ -1,8 +1,9 @@
 //! What a PodGang looks like, and what has to change on one that exists.
 //!
 //! The PodCliqueSet owns every label and annotation of its PodGangs outside `grove.io/`: they are mirrored,
-//! and others are removed. Keys under `grove.io/` are Grove's and the backend's and stay. Pod references are
-//! the PodGang reconciler's; here they are only carried along.
+//! and others are removed. Keys under `grove.io/` are Grove's and the backend's and stay. What kubectl notes on a
+//! PodCliqueSet is about that object alone: `last-applied-configuration` has all of it, and would change every PodGang
+//! with each apply (GANG-10). Pod references are the PodGang reconciler's; here they are only carried along.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,9 @@ use super::json_diff::merge_patch;
 use super::ownership::owner_reference;
 use super::topology_translation::topology_name;
 use crate::backend::{BackendError, SchedulerBackend, idle};
+
+/// Prefix of the annotations that kubectl writes to what it applies or restarts.
+const OF_KUBECTL: &str = "kubectl.kubernetes.io/";
 
 /// The PodGang as it should be; `existing` is what there is of it.
 ///
@@ -36,6 +40,7 @@ pub(super) async fn pod_gang(
     labels.insert(names::LABEL_SCHEDULER_NAME.to_owned(), backend.name().to_owned());
     let mut annotations =
         mirrored(existing.map_or(&none, |pod_gang| pod_gang.annotations()), pcs.annotations());
+    annotations.retain(|key, _| faults.kubectl_annotations_copied || !key.starts_with(OF_KUBECTL));
     match topology_name(&pcs.spec.template).filter(|_| constrained) {
         Some(name) => annotations.insert(names::ANNOTATION_TOPOLOGY_NAME.to_owned(), name.to_owned()),
         None => annotations.remove(names::ANNOTATION_TOPOLOGY_NAME),

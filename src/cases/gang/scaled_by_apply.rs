@@ -1,0 +1,43 @@
+//! A PodCliqueSet of 2 replicas of one pod, applied by kubectl, which notes the manifest on it; then 2 -> 3 replicas, applied again.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::scaling::LAST_APPLIED;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::{finding, scaling};
+use serde_json::Value;
+
+/// GANG-10.
+pub(crate) const CASE: Case = Case::new(
+    "A set that is scaled by kubectl apply leaves the PodGangs and gang resources alone that it had before",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["GANG-10"])
+.nodes(&[nodes(1)]);
+
+const SET: &str = "applied";
+/// Mark: the set has converged, and its gang resources have followed.
+const FOLLOWED: MarkName = MarkName::of_case("followed");
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut pcs = test.manifest(SET)?;
+    pcs["metadata"]["annotations"][LAST_APPLIED] = pcs.to_string().into();
+    test.submit_value(pcs).await?;
+    test.until_converged(SET).await?;
+    test.comes_to_rest().await?;
+    test.scale_by_apply(SET, 3).await?;
+    test.until_converged(SET).await?;
+    test.until_followed(SET).await?;
+    test.mark(FOLLOWED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-10", || {
+        let (scaled, _) = history.reached(SharedMark::Scaled)?;
+        let (followed, _) = history.reached(FOLLOWED)?;
+        scaling::followed(history, SET, scaled, followed)
+    })]
+}
