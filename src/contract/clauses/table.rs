@@ -269,6 +269,8 @@ pub static CLAUSES: &[Clause] = &[
         PodGroup; Topology from ClusterTopologyBinding, recreated when levels change", "GROVE").needs_topology(),
     contract("KAI-08", "A constraint without a topology name fails clearly: event, no PodGroup, pods stay \
         gated", "G525").needs_topology(),
+    contract("KAI-09", "Node pool from the label `kai.scheduler/node-pool` (PCS, then cliques), on the PodGroup and on \
+        every pod; conflicting ones, and a change once a gang exists, are rejected at admission", "OWN"),
     scheduling("KAI-07", "With KAI's podgrouper running beside: no pod ever names a PodGroup that the \
         podgrouper made, and none of its making is left", "G525"),
 

@@ -1,10 +1,11 @@
-//! Which PodCliqueSets KAI can serve: those with one queue, which stays the same while there are gangs (KAI-04).
+//! Which PodCliqueSets KAI can serve: those with one queue and at most one node pool, which stay the same while there are
+//! gangs (KAI-04, KAI-09).
 //!
 //! Topology needs no rule: KAI honours constraints at all three levels, required and preferred (KAI-06).
 
 use grove_api::PodCliqueSet;
 
-use super::queue;
+use super::{node_pool, queue};
 use crate::backend::Validation;
 
 /// Why a gang cannot follow to another queue.
@@ -16,7 +17,7 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
         Ok(queue) => old.and_then(|old| queue.moved_from(queue::of(old).ok()?.name, old, KEPT)),
         Err(fault) => Some(fault),
     };
-    Validation { errors: error.into_iter().collect(), warnings: Vec::new() }
+    Validation { errors: error.into_iter().chain(node_pool::fault(pcs, old)).collect(), warnings: Vec::new() }
 }
 
 #[cfg(test)]

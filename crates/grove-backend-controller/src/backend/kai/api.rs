@@ -24,7 +24,7 @@ pub(super) const CRDS: [Crd; 4] = [
 pub(super) const PREFIX: &str = "kai.scheduler/";
 /// Label or annotation: the queue.
 pub(super) const KEY_QUEUE: &str = "kai.scheduler/queue";
-/// Label of a PodGroup: the part of the cluster that serves it.
+/// Label of PodGroups, pods and nodes: the part of the cluster that serves them.
 pub(super) const LABEL_NODE_POOL: &str = "kai.scheduler/node-pool";
 /// Label of a pod: its leaf subgroup.
 pub(super) const LABEL_SUB_GROUP: &str = "kai.scheduler/subgroup-name";

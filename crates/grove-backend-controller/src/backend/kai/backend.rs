@@ -9,10 +9,10 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 
 use super::api::{
-    ANNOTATION_POD_GROUP, ANNOTATION_SKIP_PODGROUPER, ANNOTATION_TOPOLOGY, CRDS, KEY_QUEUE, LABEL_SUB_GROUP,
-    RELEASE, pod_groups,
+    ANNOTATION_POD_GROUP, ANNOTATION_SKIP_PODGROUPER, ANNOTATION_TOPOLOGY, CRDS, KEY_QUEUE, LABEL_NODE_POOL,
+    LABEL_SUB_GROUP, RELEASE, pod_groups,
 };
-use super::{admission, plan, queue};
+use super::{admission, node_pool, plan, queue};
 use crate::backend::crd::CrdDetection;
 use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
@@ -63,11 +63,14 @@ impl SchedulerBackend for Kai {
         admission::validate(pcs, old)
     }
 
-    /// Keeps the podgrouper off (KAI-02), and hands down a queue that only cliques name.
+    /// Keeps the podgrouper off (KAI-02), and hands down a queue and a node pool that only cliques name.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of(pcs)) {
             pod_gang.annotations_mut().insert(KEY_QUEUE.to_owned(), queue.name.to_owned());
+        }
+        if let (None, Ok(Some(pool))) = (node_pool::of_gang(pod_gang), node_pool::of(pcs)) {
+            pod_gang.labels_mut().insert(LABEL_NODE_POOL.to_owned(), pool.to_owned());
         }
         Ok(())
     }
@@ -76,6 +79,10 @@ impl SchedulerBackend for Kai {
         pod_spec::schedule_by(self.name(), pod, member)?;
         // KAI-03
         pod.labels_mut().insert(LABEL_SUB_GROUP.to_owned(), plan::leaf(member.pod_clique));
+        // The scheduler of a pool sees the pods that carry its label, as it does PodGroups (KAI-09).
+        if let Some(pool) = node_pool::of_gang(member.pod_gang) {
+            pod.labels_mut().insert(LABEL_NODE_POOL.to_owned(), pool.to_owned());
+        }
         let annotations = pod.annotations_mut();
         annotations.insert(ANNOTATION_POD_GROUP.to_owned(), member.pod_gang.name_any());
         annotations.insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());

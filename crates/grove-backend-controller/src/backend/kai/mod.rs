@@ -5,6 +5,7 @@
 //! PodGroups of its own for pods that have none, is told to keep off. ClusterTopologyBindings become KAI Topologies.
 //!
 //! - `api`: the API's kinds and keys, and by what a release of KAI is recognised
+//! - `node_pool`: the one node pool of a PodCliqueSet
 //! - `queue`: the one queue of a PodCliqueSet
 //! - `plan`: PodGang -> PodGroup
 //! - `admission`: which PodCliqueSets can be expressed
@@ -16,6 +17,7 @@ mod api;
 mod backend;
 #[cfg(test)]
 mod made_up;
+mod node_pool;
 mod plan;
 mod queue;
 mod topology;

@@ -1,0 +1,112 @@
+//! The node pool of a PodCliqueSet (KAI-09).
+//!
+//! KAI divides a cluster into pools by the label `kai.scheduler/node-pool` of nodes; one scheduler per pool takes the PodGroups and
+//! pods that carry its label, and what carries none is the default pool's. The label may be set on the PodCliqueSet or on its
+//! cliques. A gang is in one pool, so all that are set must be the same.
+
+use grove_api::{PodCliqueSet, PodGang};
+use kube::ResourceExt;
+
+use super::api::LABEL_NODE_POOL;
+use crate::backend::FieldError;
+
+/// Why a gang cannot follow to another pool.
+const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
+
+/// The node pool of `pcs`, if it names one.
+///
+/// # Errors
+/// It names several.
+pub(super) fn of(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
+    let mut all = named(pcs);
+    let Some((first, place)) = all.next() else { return Ok(None) };
+    match all.find(|(other, _)| *other != first) {
+        Some((other, path)) => {
+            let message = format!("{other:?} is not {first:?} of {place}: a gang is in one node pool");
+            Err(FieldError::invalid(path, message))
+        }
+        None => Ok(Some(first)),
+    }
+}
+
+/// The node pool that `pod_gang` names.
+pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
+    pod_gang.labels().get(LABEL_NODE_POOL).map(String::as_str).filter(|pool| !pool.is_empty())
+}
+
+/// Why `pcs` cannot be admitted: it names several pools, or another one than its gangs are in.
+pub(super) fn fault(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<FieldError> {
+    let pool = match of(pcs) {
+        Ok(pool) => pool,
+        Err(fault) => return Some(fault),
+    };
+    let before = of(old.filter(|old| old.spec.replicas > 0)?).ok()?;
+    (before != pool).then(|| {
+        let path = named(pcs).next().map_or_else(|| path("metadata"), |(_, path)| path);
+        let told = |pool: Option<&str>| pool.map_or_else(|| "none".to_owned(), |pool| format!("{pool:?}"));
+        let (before, pool) = (told(before), told(pool));
+        let message =
+            format!("the node pool is {before} and cannot become {pool} while there are gangs: {KEPT}");
+        FieldError::forbidden(path, message)
+    })
+}
+
+/// Every pool that is named, and where.
+fn named(pcs: &PodCliqueSet) -> impl Iterator<Item = (&str, String)> {
+    let set = [("metadata".to_owned(), pcs.labels())];
+    let cliques = pcs.spec.template.cliques.iter().enumerate();
+    let cliques = cliques.map(|(i, clique)| (format!("spec.template.cliques[{i}]"), &clique.labels));
+    set.into_iter().chain(cliques).filter_map(|(metadata, labels)| {
+        let pool = labels.get(LABEL_NODE_POOL).filter(|pool| !pool.is_empty())?;
+        Some((pool.as_str(), path(&metadata)))
+    })
+}
+
+fn path(metadata: &str) -> String {
+    format!("{metadata}.labels[{LABEL_NODE_POOL}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A PodCliqueSet and two cliques with these pools; empty is none.
+    fn pcs(replicas: i32, pools: [&str; 3]) -> PodCliqueSet {
+        let labels = |pool: &str| if pool.is_empty() { json!({}) } else { json!({LABEL_NODE_POOL: pool}) };
+        let [set, a, b] = pools.map(labels);
+        let clique = |name: &str, labels| json!({"name": name, "labels": labels, "spec": {"replicas": 1, "podSpec": {}}});
+        let template = json!({"cliques": [clique("a", a), clique("b", b)]});
+        serde_json::from_value(json!({
+            "metadata": {"name": "wl", "labels": set},
+            "spec": {"replicas": replicas, "template": template},
+        }))
+        .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::none(["", "", ""], None)]
+    #[case::of_the_set(["p", "", ""], Some("p"))]
+    #[case::of_a_clique(["", "", "p"], Some("p"))]
+    #[case::all_alike(["p", "p", "p"], Some("p"))]
+    fn one_pool(#[case] pools: [&str; 3], #[case] wanted: Option<&str>) {
+        assert_eq!(of(&pcs(1, pools)), Ok(wanted));
+    }
+
+    #[test]
+    fn refused() {
+        let faults = [
+            fault(&pcs(0, ["", "p", "q"]), None),
+            fault(&pcs(1, ["q", "", ""]), Some(&pcs(1, ["p", "", ""]))),
+            fault(&pcs(1, ["", "", ""]), Some(&pcs(1, ["", "p", ""]))),
+        ];
+        let faults = faults.map(|fault| fault.unwrap().to_string()).join("\n");
+        insta::assert_snapshot!(faults, @r#"
+        spec.template.cliques[1].labels[kai.scheduler/node-pool]: Invalid value: "q" is not "p" of spec.template.cliques[0].labels[kai.scheduler/node-pool]: a gang is in one node pool
+        metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become "q" while there are gangs: KAI keeps the node pool that a PodGroup was created with
+        metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become none while there are gangs: KAI keeps the node pool that a PodGroup was created with
+        "#);
+        assert_eq!(fault(&pcs(1, ["q", "", ""]), Some(&pcs(0, ["p", "", ""]))), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Two cliques; the PodCliqueSet, or its second clique alone, names a node pool, of which this cluster has no scheduler.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
+use conformance_driver::admission_attempts::clique;
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_expect::resolver::gang_resource;
+use conformance_expect::schedulers::kai::POD_GROUP;
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, Live, Pod, name, text};
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::{Shown, all, ensure, finding, none, violation};
+use serde_json::{Value, json};
+
+const OTHER_POOL: Code = Code::new("other-node-pool");
+
+/// KAI-09.
+pub(crate) const CASE: Case = Case::new(
+    "One node pool, however it is named, reaches the PodGroup and all pods, and stays; two are refused",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["KAI-09"])
+.only(&[Target::KAI]);
+
+const KEY: &str = "kai.scheduler/node-pool";
+const POOL: &str = "pool-a";
+
+const NEW: &[Attempt] = &[
+    refused("two node pools on two cliques", &["node-pool"], |pcs| {
+        put(clique(pcs, 0), POOL);
+        put(clique(pcs, 1), "pool-b");
+    }),
+    refused("another node pool on a clique than on the PodCliqueSet", &["node-pool"], |pcs| {
+        put(&mut pcs["metadata"], POOL);
+        put(clique(pcs, 1), "pool-b");
+    }),
+    admitted("the same node pool on the PodCliqueSet and on a clique", |pcs| {
+        put(&mut pcs["metadata"], POOL);
+        put(clique(pcs, 1), POOL);
+    }),
+];
+
+/// Those that get a gang, and how each names its pool.
+const LIVE: [(&str, fn(&mut Value)); 2] = [
+    ("pool-of-the-set", |pcs| put(&mut pcs["metadata"], POOL)),
+    ("pool-of-a-clique", |pcs| put(clique(pcs, 1), POOL)),
+];
+
+const MOVED: &[Attempt] = &[refused("another node pool under a live gang", &["node-pool"], |pcs| {
+    put(&mut pcs["metadata"], "pool-b")
+})];
+
+/// Names a node pool in the labels of a PodCliqueSet's metadata, or of a clique.
+fn put(holder: &mut Value, pool: &str) {
+    match holder["labels"].as_object_mut() {
+        Some(labels) => drop(labels.insert(KEY.into(), pool.into())),
+        None => holder["labels"] = json!({KEY: pool}),
+    }
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let pooled = test.manifest("pooled")?;
+    test.creates(&pooled, NEW).await?;
+    let mut gangs = Vec::new();
+    for (name, edit) in LIVE {
+        let mut pcs = pooled.clone();
+        edit(&mut pcs);
+        pcs["metadata"]["name"] = name.into();
+        pcs["spec"]["replicas"] = 1.into();
+        gangs.extend(test.submit_value(pcs).await?);
+    }
+    let target = test.target;
+    test.until("the PodGroups and pods", REACTION, |live| {
+        let has_all = |gang: &Gang| {
+            gang_resource(target, live, gang, POD_GROUP).is_some() && pods(live, gang).count() == 2
+        };
+        gangs.iter().all(has_all)
+    })
+    .await?;
+    test.updates(LIVE[0].0, MOVED).await
+}
+
+fn pods<'a>(live: &'a Live, gang: &'a Gang) -> impl Iterator<Item = Pod<'a>> {
+    let is_its = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
+    live.pods().filter(is_its)
+}
+
+/// The PodGroup of a PodGang and its two pods are in the pool.
+fn pooled(live: &Live, gang: &Gang) -> Ruling {
+    let group = gang_resource(Target::KAI, live, gang, POD_GROUP);
+    let pods: Vec<_> = pods(live, gang).collect();
+    ensure(group.is_some() && pods.len() == 2, || {
+        violation(OTHER_POOL, format!("{} has no PodGroup, or not its two pods", gang.name))
+    })?;
+    none(group.into_iter().chain(pods.iter().map(|pod| pod.0)).filter_map(|found| {
+        let pool = &found["metadata"]["labels"][KEY];
+        (pool != POOL).then(|| {
+            let (kind, name) = (text(&found["kind"]), name(found));
+            let message = format!("{kind} {name} has the node pool {pool} and not {POOL}");
+            violation(OTHER_POOL, message).shown_by_object("it", found)
+        })
+    }))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KAI-09", || {
+        answers(history, NEW)?;
+        let end = history.end();
+        let gangs = LIVE.map(|(name, _)| history.base(name));
+        all(gangs.into_iter().map(|gang| pooled(&end, &gang?)))?;
+        answers(history, MOVED)
+    })]
+}
