@@ -1,12 +1,34 @@
-//! YAML in and out: the one place that knows the library.
+//! YAML in and out: the one place that knows the libraries.
+//!
+//! Documents are read as kubectl reads them, by the rules of YAML 1.1 for plain words and numbers: `yes` is a boolean and `1_000` a
+//! number, so that an API server refuses the same as from there. In one thing this is stricter: a key that is twice in a mapping
+//! is an error, though kubectl takes the last.
+
+mod plain;
+mod scan;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 /// A document that is no YAML or does not fit; the message names line and column.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct YamlError(#[from] serde_yaml::Error);
+pub enum YamlError {
+    /// What the library says.
+    #[error("{0}")]
+    Malformed(#[from] serde_yaml::Error),
+    /// A key is twice in one mapping.
+    #[error("line {line} column {column}: the key {key:?} is in this mapping twice, first in line {first}")]
+    DuplicateKey {
+        /// The key.
+        key: String,
+        /// The line of the second one, from 1.
+        line: usize,
+        /// Its column, from 1.
+        column: usize,
+        /// The line of the first one.
+        first: usize,
+    },
+}
 
 /// All documents of a stream; empty ones are left out.
 ///
@@ -14,7 +36,7 @@ pub struct YamlError(#[from] serde_yaml::Error);
 /// [`YamlError`] with line and column.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut all = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(text) {
+    for document in serde_yaml::Deserializer::from_str(&scan::as_kubectl_reads(text)?) {
         let value = Value::deserialize(document)?;
         if !value.is_null() {
             all.push(value);
@@ -29,4 +51,46 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
 /// [`YamlError`] if it has no YAML form.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
     Ok(serde_yaml::to_string(value)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_and_numbers_are_what_kubectl_takes_them_for() {
+        let text = "a: yes\nb: 'yes'\nc: [Off, 1_000, \"1_000\", 010, 8]\nd: {e: n, f: no way}\n---\n# nothing\n---\ng: |\n  yes\n";
+        let wanted = [
+            json!({"a": true, "b": "yes", "c": [false, 1000, "1_000", 8, 8], "d": {"e": false, "f": "no way"}}),
+            json!({"g": "yes\n"}),
+        ];
+        assert_eq!(documents(text).unwrap(), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::in_a_block("labels:\n  app: a\n  tier: b\n  app: c\n", "line 4 column 3", "line 2")]
+    #[case::in_a_flow("limits: {cpu: 1, nvidia.com/gpu: 8, cpu: 2}\n", "line 1 column 37", "line 1")]
+    #[case::in_a_list("- a: 1\n- b: 1\n  b: 2\n", "line 3 column 3", "line 2")]
+    #[case::in_the_second_document("a: 1\n---\na: 1\na: 2\n", "line 4 column 1", "line 3")]
+    fn a_key_is_there_once(#[case] text: &str, #[case] place: &str, #[case] first: &str) {
+        let error = documents(text).unwrap_err().to_string();
+        assert!(error.starts_with(place) && error.ends_with(first), "{error}");
+    }
+
+    #[rstest::rstest]
+    #[case::of_two_mappings("a: {x: 1}\nb: {x: 1}\n")]
+    #[case::of_an_alias("a: &one {x: 1}\nb: *one\nc: {<<: *one, x: 2}\n")]
+    #[case::as_a_value("a: a\nb: b\n")]
+    #[case::nested("a: {a: {a: 1}}\n")]
+    fn the_same_key_elsewhere_is_no_duplicate(#[case] text: &str) {
+        documents(text).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_told_with_its_place() {
+        let error = documents("a: [1\nb: 2\n").unwrap_err().to_string();
+        assert!(error.contains("line 2 column 2"), "{error}");
+    }
 }
