@@ -245,6 +245,9 @@ pub enum ClusterError {
         /// Where it is missing, up to the name.
         reason: &'static str,
     },
+    /// What the harness wrote did not hold.
+    #[error("{0}: something else wrote over it, so nothing of this case is known; run it again")]
+    WrittenOver(String),
     /// More nodes than the cluster can have.
     #[error("{wanted} nodes are needed, there are {there}")]
     TooFewNodes {

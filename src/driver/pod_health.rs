@@ -1,6 +1,8 @@
 //! What a kubelet would say of a pod, said in its place: on nodes that are simulated nothing else changes a pod that runs.
 
-use conformance_history::list;
+use std::time::Duration;
+
+use conformance_history::{Live, SharedMark, condition, list, revision, text};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -19,6 +21,12 @@ pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 /// The taint of a node that is closed to all but those whom a case lets in.
 const CLOSED: &str = "conformance.grove.io/closed";
 
+/// Within this time KWOK writes a second time, where it does.
+const SECOND_WRITE: Duration = Duration::from_millis(250);
+
+/// So often the harness says it.
+const TRIES: u32 = 5;
+
 /// What happens to a pod's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containers {
@@ -36,6 +44,12 @@ pub enum Containers {
     Waiting,
 }
 
+impl Containers {
+    fn are_ready(self) -> bool {
+        matches!(self, Self::Ready | Self::Recovered)
+    }
+}
+
 impl TestContext {
     /// Says what has become of a bound pod's containers.
     ///
@@ -48,7 +62,39 @@ impl TestContext {
             reason: "there is none".into(),
         })?;
         let status = said(&pod, containers);
-        self.patch_sub("Pod", name, "status", json!({ "status": status })).await.map(drop)
+        let uid = text(&pod["metadata"]["uid"]);
+        let ready = if containers.are_ready() { "True" } else { "False" };
+        for _ in 0..TRIES {
+            let written = self.patch_sub("Pod", name, "status", json!({ "status": status })).await?;
+            let detail = json!({"name": name, "uid": uid, "ready": ready, "revision": revision(&written)});
+            self.mark(SharedMark::PodSaid, detail);
+            let is_other = |live: &Live| {
+                live.get("Pod", name).is_some_and(|pod| {
+                    pod["metadata"]["uid"] == uid
+                        && revision(pod) > revision(&written)
+                        && condition(pod, "Ready").is_some_and(|found| found["status"] != ready)
+                })
+            };
+            if !self.is_written_over(is_other).await {
+                break;
+            }
+        }
+        // One that never holds is found in the history ([`said`](conformance_judge::said)).
+        Ok(())
+    }
+
+    /// Whether something becomes so shortly. KWOK may write the status of a pod twice, the second time milliseconds later, and
+    /// nothing tells when it has no write left.
+    async fn is_written_over(&self, is_so: impl Fn(&Live) -> bool) -> bool {
+        let mut changes = self.test_cluster.recorder.follow(&self.namespace);
+        let seen = async {
+            while !self.look(&is_so) {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        tokio::time::timeout(SECOND_WRITE, seen).await.is_ok()
     }
 
     /// The same of a clique's first pod, if it has one.
@@ -125,7 +171,7 @@ impl TestContext {
 
 fn said(pod: &Value, containers: Containers) -> Value {
     let known = &pod["status"];
-    let is_ready = matches!(containers, Containers::Ready | Containers::Recovered);
+    let is_ready = containers.are_ready();
     let said = if is_ready { "True" } else { "False" };
     let own = ["Ready", "ContainersReady"];
     let others =

@@ -78,6 +78,9 @@ shared_marks! {
     UpdateRefused = "update refused",
     /// A pod was taken away: `{"name", "by"}`.
     PodLost = "pod lost",
+    /// The harness said in a kubelet's place what became of a bound pod: `{"name", "uid", "ready", "revision"}`, the last of the
+    /// pod as it was then.
+    PodSaid = "said of a pod",
     /// The next write is another client's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
     /// What was in the namespace before the first submit: a list of objects with kind and metadata.

@@ -16,7 +16,7 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, SharedMark};
-use conformance_judge::idle_writes;
+use conformance_judge::{idle_writes, said};
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
 use futures::future::select_all;
@@ -194,6 +194,8 @@ impl Environment {
             }
             stop => stop,
         };
+        let unheld = said::unheld(&test.history()).map(|why| Stop::Cluster(ClusterError::WrittenOver(why)));
+        let stop = unheld.or(stop);
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }

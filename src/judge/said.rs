@@ -1,0 +1,84 @@
+//! Whether what the harness said of pods in a kubelet's place held. Where something else wrote over it, as KWOK may, an operator saw
+//! another state than the case is about: no clause can be judged then.
+
+use conformance_history::{Change, History, SharedMark, Version, condition, text};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::life::health::is_live;
+
+/// For so long another state may show, until the harness has said it again.
+const MOMENT: SignedDuration = SignedDuration::from_secs(1);
+
+/// The first pod of which something else was so for more than a moment after the harness had said it, and what.
+pub fn unheld(history: &History) -> Option<String> {
+    let marks: Vec<_> = history.marks(SharedMark::PodSaid).map(|(_, mark)| &mark.detail).collect();
+    marks.iter().enumerate().find_map(|(number, said)| {
+        let (uid, name, ready) = (text(&said["uid"]), text(&said["name"]), text(&said["ready"]));
+        let revision = |said: &Value| said["revision"].as_u64().unwrap_or_default();
+        let next = marks[number + 1..].iter().find(|next| next["uid"] == uid);
+        let until = next.map_or(u64::MAX, |next| revision(next));
+        let since = history
+            .named("Pod", name)
+            .filter(|version| version.uid() == uid && version.revision() > revision(said));
+        let since: Vec<_> = since.collect();
+        since.iter().enumerate().find_map(|(place, version)| {
+            let lasted = || {
+                let back =
+                    since[place + 1..].iter().find(|later| is_so(later, ready) || later.revision() >= until);
+                back.map_or_else(|| history.last_at(), |back| back.at).duration_since(version.at)
+            };
+            (version.revision() < until && !is_so(version, ready) && lasted() > MOMENT).then(|| {
+                format!("the harness said that Ready of pod {name} is {ready}, and it became something else")
+            })
+        })
+    })
+}
+
+/// Whether a pod is as the harness said, or is no longer about to be.
+fn is_so(version: &Version<'_>, ready: &str) -> bool {
+    let found = condition(version.object, "Ready");
+    version.change == Change::Deleted
+        || !is_live(version.pod())
+        || found.is_some_and(|found| found["status"] == ready)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, worker};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(ready: &str) -> Value {
+        let mut pod = worker("w", 0, Some("n"));
+        pod["metadata"]["uid"] = json!("u");
+        pod["status"]["conditions"] = json!([{"type": "Ready", "status": ready}]);
+        pod
+    }
+
+    /// The harness says so of the pod, which has that resourceVersion then.
+    fn said(story: Story, ready: &str, revision: u64) -> Story {
+        let name = pod(ready)["metadata"]["name"].clone();
+        let detail = json!({"name": name, "uid": "u", "ready": ready, "revision": revision});
+        story.modified(pod(ready)).mark(SharedMark::PodSaid, detail)
+    }
+
+    #[test]
+    fn what_the_harness_says_holds_or_not() {
+        let crashes = || said(Story::flat().added(pod("True")).later(1), "False", 2);
+        assert_eq!(unheld(&crashes().later(9).modified(pod("False")).end()), None);
+        let lost = crashes().modified(pod("True")).later(9).modified(pod("True")).end();
+        assert!(
+            unheld(&lost).is_some_and(|why| why.contains("said that Ready of pod")),
+            "KWOK wrote once more"
+        );
+        let mended = said(crashes().modified(pod("True")), "False", 5);
+        assert_eq!(unheld(&mended.later(9).modified(pod("False")).end()), None, "said again at once");
+        let healed = said(crashes().later(5), "True", 4).later(9).modified(pod("True")).end();
+        assert_eq!(unheld(&healed), None, "the case itself heals it");
+        let mut gone = pod("True");
+        gone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert_eq!(unheld(&crashes().modified(gone).later(9).end()), None, "it is going");
+    }
+}
