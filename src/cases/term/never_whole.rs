@@ -3,7 +3,7 @@
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, nodes};
+use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{RETRIES, SCHEDULING};
 use conformance_history::{History, Live, MarkName, Version};
@@ -36,7 +36,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TERM-17"])
-.nodes(&[nodes(1).gpus(8), nodes(1).gpus(16).joining(1)]);
+.nodes(&[nodes(1).gpus(8), nodes(1).gpus(16).joining(1)])
+.needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let clock = test.clock(DELAY).await?;
