@@ -1,6 +1,7 @@
 //! Pods that somebody else holds with a scheduling gate of his own, as Kueue does, for dedicated cases.
 
 use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::names::POD_CLIQUE;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -14,23 +15,29 @@ const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
 
 impl TestContext {
-    /// From now on every pod of a PodClique gets [`FOREIGN_GATE`] when it is created in the test's namespace: the API server
-    /// puts it there, by an admission policy that stays for as long as the cluster does.
+    /// From now on every pod of a PodClique, or of that one, gets [`FOREIGN_GATE`] when it is created in the test's namespace: the
+    /// API server puts it there, by an admission policy that stays for as long as the cluster does.
     ///
     /// # Errors
     /// [`Stop::Cluster`] on a cluster that is not the harness's own, or if the API server refuses the policy;
     /// [`Stop::Wait`] if it does not follow it.
-    pub async fn gated_by_others(&self) -> Result<(), Stop> {
+    pub async fn gated_by_others(&self, clique: Option<&str>) -> Result<(), Stop> {
         self.local()?;
         let gated = format!(
             "Object{{spec: Object.spec{{schedulingGates: [Object.spec.schedulingGates{{name: '{FOREIGN_GATE}'}}]}}}}"
         );
+        let of_clique = clique.map(|clique| {
+            let label = format!("object.metadata.labels[?'{POD_CLIQUE}'].orValue('') == '{clique}'");
+            json!({"name": "is-of-clique", "expression": label})
+        });
+        let is_groves = json!({"name": "is-groves", "expression": IS_GROVES});
+        let conditions: Vec<_> = [is_groves].into_iter().chain(of_clique).collect();
         let policy = json!({
             "failurePolicy": "Fail", "reinvocationPolicy": "Never",
             "matchConstraints": {"resourceRules": [
                 {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
             ]},
-            "matchConditions": [{"name": "is-groves", "expression": IS_GROVES}],
+            "matchConditions": conditions,
             "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": gated}}],
         });
         let here = json!({"kubernetes.io/metadata.name": self.namespace});
@@ -47,17 +54,21 @@ impl TestContext {
             deploy::apply(&self.test_cluster.client, &object).await?;
         }
         let followed = Awaited::of_harness("the API server following an admission policy");
-        self.until_answered(followed, REACTION, || async { Ok(self.would_be_gated().await?.then_some(())) })
-            .await
+        self.until_answered(followed, REACTION, || async {
+            Ok(self.would_be_gated(clique).await?.then_some(()))
+        })
+        .await
     }
 
     /// Whether a pod of a PodClique gets the gate, by a dry run.
-    async fn would_be_gated(&self) -> Result<bool, Stop> {
+    async fn would_be_gated(&self, clique: Option<&str>) -> Result<bool, Stop> {
         let action = "try a Pod".to_owned();
         let owner =
             json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "name": "none", "uid": "none"});
         let pod = json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tried", "ownerReferences": [owner]},
+            "apiVersion": "v1", "kind": "Pod", "metadata": {
+                "name": "tried", "ownerReferences": [owner], "labels": {(POD_CLIQUE): clique.unwrap_or("none")},
+            },
             "spec": {"containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}]},
         });
         let request = http::Request::builder()

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
+use super::refusals::refusals;
+use super::{Shown, ensure, none, premise, violation};
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
-use conformance_history::{History, Live, Pod, SharedMark, Version};
-use serde_json::Value;
-
-use super::gang_resources::is_gang_resource;
-use super::{Shown, ensure, none, premise, violation};
+use conformance_history::{History, Live, Pod, SharedMark, Version, text};
 
 /// A unit has fewer pods bound than its minimum.
 pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
@@ -159,27 +157,8 @@ pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Viol
 /// # Errors
 /// A violation if nothing ever said so.
 pub fn says_why(history: &History, gang: &Gang) -> Ruling {
-    let told_pod =
-        |condition: &Value| condition["status"] == "False" && condition["reason"] != "SchedulingGated";
-    let expectations = schedulers::of(history.header.target);
-    let has_message =
-        |condition: &Value| condition["message"].as_str().is_some_and(|message| !message.is_empty());
-    let is_its = |clique: Option<&str>| gang.groups.iter().any(|group| clique == Some(&group.clique));
-    let mut pods = history.pods().filter(|version| is_its(version.pod().pod_clique()));
-    let mut resources = history.versions().filter(|version| {
-        let mut owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        is_gang_resource(version.object)
-            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang.name.as_str())
-    });
-    let told = pods.any(|version| {
-        version.pod().condition("PodScheduled").is_some_and(|c| told_pod(c) && has_message(c))
-    }) || resources.any(|version| {
-        let status = &version.object["status"];
-        let all = [&status["conditions"], &status["schedulingConditions"]];
-        let mut conditions = all.into_iter().filter_map(Value::as_array).flatten();
-        conditions.any(|condition| expectations.is_refusal(condition) && has_message(condition))
-    });
-    ensure(told, || {
+    let all = refusals(history, gang);
+    ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {
         violation(
             SILENT_ABOUT_PENDING,
             format!("neither a pod nor a gang resource of {} ever said why it is not bound", gang.name),

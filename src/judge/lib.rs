@@ -41,6 +41,7 @@ pub mod ownership;
 pub mod placement;
 pub mod plain_gangs;
 pub mod pods;
+pub mod refusals;
 pub mod said;
 pub mod scaling;
 pub mod startup;

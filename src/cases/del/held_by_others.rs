@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case::new(
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.gated_by_others().await?;
+    test.gated_by_others(None).await?;
     test.take_baseline().await?;
     test.submit("held").await?;
     let released = Awaited::demanded_by("GANG-07", "Grove's gate taken from 3 pods");

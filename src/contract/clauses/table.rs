@@ -487,8 +487,10 @@ pub static CLAUSES: &[Clause] = &[
     contract("STAT-08", "lastTransitionTime moves with status only; a condition is not rewritten with another text \
         for the same fact more than once per 5 s; no write loops while anything waits (pending gang, stuck update, \
         running clock)", "#692, OWN"),
-    scheduling("STAT-09", "A gang that waits says why within 5 s, on its PodGang or PCS: gate (which base), queue, \
-        no room (the scheduler's words), missing resource; the reason goes when it is over", "#729, OWN"),
+    scheduling("STAT-09", "A gang that waits says why within 5 s, on its PodGang or PCS: gate (which base, or which pod \
+        and which gate of somebody else), queue, no room (the scheduler's words, within 15 s those about a pod that lacks \
+        something before those about one that waits for its gang), missing resource; the reason goes when it is over",
+        "#729, OWN"),
     contract("STAT-10", "A failing backend write is an event and a condition with the cause, retried with growing \
         pauses, and gone after success", "GROVE, OWN").not_of_external(),
     scheduling("STAT-11", "/metrics: gangs by state, recycles, updates, time to bound; numbers agree with the history",

@@ -212,6 +212,11 @@ pub trait Expectations: Sync {
         false
     }
 
+    /// The type of the condition that denies such a refusal when it becomes True later, where the scheduler takes none back.
+    fn denies_refusal(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether an object is what the scheduler leaves of a canary, beside the canary itself.
     fn is_left_of_a_canary(&self, _object: &Value) -> bool {
         false

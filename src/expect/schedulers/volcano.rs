@@ -196,6 +196,10 @@ impl Expectations for Volcano {
         condition["type"] == "Unschedulable" && condition["status"] == "True"
     }
 
+    fn denies_refusal(&self) -> Option<&'static str> {
+        Some("Scheduled")
+    }
+
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},

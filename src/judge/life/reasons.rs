@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
-use conformance_expect::{Gang, schedulers};
+use conformance_expect::Gang;
 use conformance_history::{Change, History, Live, Version, condition, event_about, event_note, list, text};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::gang_resources::is_gang_resource;
+use crate::refusals::refusals;
 use crate::{Shown, ensure, patience, violation};
 
 const WAITS_SILENTLY: Code = Code::new("waits-without-a-reason");
@@ -34,42 +34,34 @@ pub enum Why {
     Scheduler,
     /// The words with which the API server refuses to make its pods.
     Refused(String),
+    /// What some of its pods lack, in any of these words, by which schedulers call it.
+    Lack(&'static [&'static str]),
+    /// This pod has this scheduling gate, which somebody else added.
+    Gate {
+        /// The pod.
+        pod: String,
+        /// The gate.
+        gate: &'static str,
+    },
 }
 
-/// What a message has to have in it, any of these.
-fn words(history: &History, gang: &Gang, why: &Why) -> BTreeSet<String> {
+/// What a message has to have in it: all the words of any of these.
+type Words = BTreeSet<Vec<String>>;
+
+fn words(history: &History, gang: &Gang, why: &Why) -> Words {
     match why {
-        Why::Base(words) | Why::Refused(words) => [words.clone()].into(),
-        Why::Scheduler => refusals(history, gang).map(|(_, words)| words.to_owned()).collect(),
+        Why::Base(words) | Why::Refused(words) => [vec![words.clone()]].into(),
+        Why::Scheduler => said(history, gang).map(|(_, words)| vec![words.to_owned()]).collect(),
+        Why::Lack(words) => words.iter().map(|words| vec![(*words).to_owned()]).collect(),
+        Why::Gate { pod, gate } => [vec![pod.clone(), (*gate).to_owned()]].into(),
     }
 }
 
 /// What the scheduler says of a gang's pods, and of its gang resources, in order.
-fn refusals<'a>(history: &'a History, gang: &Gang) -> impl Iterator<Item = (Version<'a>, &'a str)> {
-    let expectations = schedulers::of(history.header.target);
-    let of_pod = |condition: &Value| {
-        condition["type"] == "PodScheduled"
-            && condition["status"] == "False"
-            && condition["reason"] != "SchedulingGated"
-    };
-    history.versions().filter_map(move |version| {
-        let status = &version.object["status"];
-        let pod = version.pod();
-        let is_its = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
-        let mut owners = list(&version.object["metadata"]["ownerReferences"]).iter();
-        let said: Vec<&Value> = if version.kind() == "Pod" && pod.pod_clique().is_some_and(is_its) {
-            list(&status["conditions"]).iter().filter(|found| of_pod(found)).collect()
-        } else if is_gang_resource(version.object)
-            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
-        {
-            let all = [&status["conditions"], &status["schedulingConditions"]];
-            all.into_iter().flat_map(list).filter(|found| expectations.is_refusal(found)).collect()
-        } else {
-            return None;
-        };
-        let words = said.into_iter().map(|found| text(&found["message"]).trim());
-        words.into_iter().find(|words| words.len() >= A_FEW_WORDS).map(|words| (version, words))
-    })
+fn said<'a>(history: &'a History, gang: &Gang) -> impl Iterator<Item = (Version<'a>, &'a str)> {
+    let all = refusals(history, gang).into_iter();
+    let all = all.map(|(version, condition)| (version, text(&condition["message"]).trim()));
+    all.filter(|(_, words)| words.len() >= A_FEW_WORDS)
 }
 
 /// Whether a message says it, as words of their own: a name is no part of a longer one. One that was cut short says it too.
@@ -82,8 +74,8 @@ fn has(message: &str, words: &str) -> bool {
     found.next().is_some() || (message.len() >= A_FEW_WORDS && words.contains(message))
 }
 
-/// The conditions of a PodGang, and of its PodCliqueSet, whose message has any of these words in it.
-fn saying<'a>(object: &'a Value, gang: &Gang, words: &BTreeSet<String>) -> Vec<&'a Value> {
+/// The conditions of a PodGang, and of its PodCliqueSet, whose message has these words in it.
+fn saying<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a Value> {
     let name = text(&object["metadata"]["name"]);
     let is_its = match text(&object["kind"]) {
         "PodGang" => name == gang.name,
@@ -91,29 +83,44 @@ fn saying<'a>(object: &'a Value, gang: &Gang, words: &BTreeSet<String>) -> Vec<&
         _ => false,
     };
     let conditions = list(&object["status"]["conditions"]).iter().filter(|_| is_its);
-    conditions.filter(|found| words.iter().any(|words| has(text(&found["message"]), words))).collect()
+    let says = |found: &&Value| {
+        let message = text(&found["message"]);
+        words.iter().any(|all| all.iter().all(|words| has(message, words)))
+    };
+    conditions.filter(says).collect()
 }
+
+/// For how much longer an operator may repeat what the scheduler said first, where that is not the cause: schedulers change their
+/// words many times a second.
+const FIRST_WORDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// A gang that waits says why within five seconds from when there is something to say: that its pods are there and it is
 /// initialized, where it waits for its base; that the scheduler has said why, where it waits for that; that it has a PodClique,
-/// where no pod of it can be made.
+/// where no pod of it can be made; that the pod is there, where it has a gate. What a pod lacks it says within 15 s.
 ///
 /// # Errors
 /// A violation if it does not; [`Broken::NotReached`] if it did not come so far.
 pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
     let since = match why {
-        Why::Scheduler => refusals(history, gang).next().map(|(version, _)| version),
+        Why::Scheduler => said(history, gang).next().map(|(version, _)| version),
         Why::Base(_) => history.named("PodGang", &gang.name).find(|version| {
             condition(version.object, "Initialized").is_some_and(|found| found["status"] == "True")
         }),
         Why::Refused(_) => history
             .of("PodClique")
             .find(|version| gang.groups.iter().any(|group| group.clique == version.name())),
+        Why::Lack(words) => said(history, gang)
+            .find(|(_, message)| words.iter().any(|words| has(message, words)))
+            .map(|(version, _)| version),
+        Why::Gate { pod, .. } => history.named("Pod", pod).next(),
     };
     let nothing = || Broken::NotReached(format!("there was nothing to say of PodGang {}", gang.name));
     let since = since.ok_or_else(nothing)?;
     let words = words(history, gang, why);
-    let patience = patience(history);
+    let patience = match why {
+        Why::Lack(_) => patience(history).saturating_add(FIRST_WORDS),
+        _ => patience(history),
+    };
     let in_time = |version: &Version<'_>| version.at.duration_since(since.at) <= patience;
     let is_told = history
         .versions()
@@ -127,6 +134,8 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
             Why::Base(base) => format!("that it waits for its base {base}"),
             Why::Scheduler => "what the scheduler says of it".to_owned(),
             Why::Refused(words) => format!("that its pods are refused: {words:?}"),
+            Why::Lack(words) => format!("what a pod of it lacks: {}", words.join(" or ")),
+            Why::Gate { pod, gate } => format!("that pod {pod} has the scheduling gate {gate}"),
         };
         let message = format!(
             "within {} s no condition of PodGang {} or its PodCliqueSet says {what}",
@@ -145,7 +154,7 @@ pub fn over(history: &History, gang: &Gang, why: &Why, ended: usize) -> Ruling {
     still(history, gang, &words(history, gang, why), ended, &STILL_WAITS)
 }
 
-fn still(history: &History, gang: &Gang, words: &BTreeSet<String>, ended: usize, code: &Code) -> Ruling {
+fn still(history: &History, gang: &Gang, words: &Words, ended: usize, code: &Code) -> Ruling {
     let Some(since) = history.entries.get(ended.saturating_sub(1)).map(|entry| entry.at) else {
         return Ok(());
     };
@@ -178,7 +187,7 @@ pub fn is_told(live: &Live, history: &History, gang: &Gang, why: &Why) -> bool {
 /// # Errors
 /// A violation for each that lacks.
 pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
-    let words: BTreeSet<_> = [refused.to_owned()].into();
+    let words: Words = [vec![refused.to_owned()]].into();
     let is_said = history.versions().any(|version| !saying(version.object, gang, &words).is_empty());
     let condition = (!is_said).then_some("condition of its PodGang or PodCliqueSet");
     let event = (!history.of("Event").any(|version| is_warning(version.object, gang, refused)))
@@ -203,7 +212,7 @@ pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
 /// # Errors
 /// A violation per condition that still does.
 pub fn failure_over(history: &History, gang: &Gang, refused: &str, ended: usize) -> Ruling {
-    still(history, gang, &[refused.to_owned()].into(), ended, &STILL_FAILS)
+    still(history, gang, &[vec![refused.to_owned()]].into(), ended, &STILL_FAILS)
 }
 
 /// The pauses between attempts grow: the longest of the later half is at least twice the longest of the earlier half.
@@ -226,12 +235,14 @@ pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
 
 #[cfg(test)]
 mod tests {
+    use conformance_history::name;
     use conformance_history::testing::{Story, its_gang, object, one_clique, worker};
     use serde_json::json;
 
     use super::*;
     use crate::message;
 
+    const GPUS: &str = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu.";
     const NO_ROOM: &str = "0/3 nodes are available: 3 Insufficient GPUs.";
 
     fn gang() -> Gang {
@@ -296,6 +307,34 @@ mod tests {
         if !right {
             assert!(message(found).contains("says that its pods are refused"));
         }
+    }
+
+    #[rstest::rstest]
+    #[case::the_resource("0/2 nodes are available: 2 Insufficient nvidia.com/gpu.", 12, true)]
+    #[case::late("0/2 nodes are available: 2 Insufficient nvidia.com/gpu.", 16, false)]
+    #[case::another_pods_wait("waiting for minCount pods from a gang to be scheduled", 3, false)]
+    fn what_a_pod_lacks(#[case] said: &str, #[case] after: i64, #[case] right: bool) {
+        let story = Story::flat().added(saying_pod_gang("")).added(refused(GPUS)).later(after);
+        let history = story.modified(saying_pod_gang(said)).later(20).mark_end().end();
+        let found = told(&history, &gang(), &Why::Lack(&["nvidia.com/gpu"]));
+        assert_eq!(found.is_ok(), right, "{found:?}");
+        let unsaid =
+            Story::flat().added(saying_pod_gang("")).added(refused(NO_ROOM)).later(20).mark_end().end();
+        let nothing = told(&unsaid, &gang(), &Why::Lack(&["nvidia.com/gpu"]));
+        assert!(matches!(nothing, Err(Broken::NotReached(_))), "the scheduler did not say so itself");
+    }
+
+    #[rstest::rstest]
+    #[case::both("pod w-0-worker-0 has the scheduling gate example.com/quota", true)]
+    #[case::the_gate_alone("a pod has the scheduling gate example.com/quota", false)]
+    #[case::the_pod_alone("pod w-0-worker-0 waits", false)]
+    fn a_gate_and_its_pod(#[case] said: &str, #[case] right: bool) {
+        let pod = worker("w", 0, None);
+        let gate = Why::Gate { pod: name(&pod).to_owned(), gate: "example.com/quota" };
+        let said = said.replace("w-0-worker-0", name(&pod));
+        let story = Story::flat().added(saying_pod_gang("")).added(pod);
+        let history = story.modified(saying_pod_gang(&said)).later(20).mark_end().end();
+        assert_eq!(told(&history, &gang(), &gate).is_ok(), right);
     }
 
     #[rstest::rstest]

@@ -72,6 +72,10 @@ pub struct Faults {
     pub update_shelters: bool,
     /// Every second the conditions of PodCliques are told in other words (STAT-08).
     pub restless_conditions: bool,
+    /// Of what a scheduler says of the pods of a gang, what it says of the first is told (STAT-09).
+    pub first_words_told: bool,
+    /// That somebody else gates a pod is not told (STAT-09).
+    pub foreign_gates_untold: bool,
     /// Every second the turn of an update is told to have just begun (STAT-08).
     pub restless_turns: bool,
     /// A PodGang that was scheduled once is so for good (STAT-07).

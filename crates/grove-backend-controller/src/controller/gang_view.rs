@@ -4,8 +4,10 @@
 //! recreated the caches still hold pods of its predecessor, with the same labels (DEL-08).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use grove_api::{NamespacedName, PodClique, PodGang, PodGroup};
+use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::caches::{Caches, of};
@@ -174,9 +176,23 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
-/// Whether a scheduler has found no room for a pod.
-pub(super) fn is_unschedulable(pod: &Pod) -> bool {
-    refusal(pod).is_some_and(|told| told.reason.as_deref() == Some("Unschedulable"))
+/// How long a scheduler that says nothing may take for a pod, until it counts as one that waits for room. Koordinator writes no
+/// condition for a gang that it holds.
+pub(super) const UNTOLD: Duration = Duration::from_secs(10);
+
+/// Whether a released pod waits for room: it is not bound, and its scheduler has said why in whatever words, or has said nothing
+/// for [`UNTOLD`].
+pub(super) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
+    let is_older =
+        |made: Timestamp| Duration::try_from(now.duration_since(made)).is_ok_and(|age| age >= UNTOLD);
+    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|made| is_older(made.0));
+    !is_bound(pod) && gates(pod).next().is_none() && (refusal(pod).is_some() || is_old())
+}
+
+/// The names of a pod's scheduling gates.
+pub(super) fn gates(pod: &Pod) -> impl Iterator<Item = &str> {
+    let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
+    gates.iter().map(|gate| gate.name.as_str())
 }
 
 /// What a scheduler says of a pod that it has not bound. That a pod is gated is not a scheduler's to say.
@@ -194,4 +210,42 @@ pub(super) fn waits_for_a_node(pod: &Pod) -> bool {
 /// Whether a scheduler has chosen a node.
 pub(super) fn is_bound(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(spec: &Value, told: Option<&str>) -> Pod {
+        let condition =
+            told.map(|reason| json!({"type": "PodScheduled", "status": "False", "reason": reason}));
+        let conditions: Vec<_> = condition.into_iter().collect();
+        serde_json::from_value(json!({
+            "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": spec,
+            "status": {"conditions": conditions},
+        }))
+        .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::refused_by_kube_scheduler(json!({}), Some("Unschedulable"), 1, true)]
+    #[case::of_a_gang_that_waits_in_volcano(json!({}), Some("Schedulable"), 1, true)]
+    #[case::just_made(json!({}), None, 1, false)]
+    #[case::held_by_koordinator(json!({}), None, 11, true)]
+    #[case::released_and_not_tried_yet(json!({}), Some("SchedulingGated"), 1, false)]
+    #[case::gated(json!({"schedulingGates": [{"name": "g"}]}), Some("SchedulingGated"), 11, false)]
+    #[case::bound(json!({"nodeName": "n"}), None, 11, false)]
+    fn what_waits_for_room(
+        #[case] spec: Value,
+        #[case] told: Option<&str>,
+        #[case] second: i64,
+        #[case] waits: bool,
+    ) {
+        let made: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let now = made + jiff::SignedDuration::from_secs(second);
+        assert_eq!(waits_for_room(&pod(&spec, told), now), waits);
+    }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use grove_api::names::{
     CONDITION_BACKEND_READY, CONDITION_INITIALIZED, CONDITION_MIN_AVAILABLE_BREACHED,
     CONDITION_POD_GANG_READY, CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_UNHEALTHY,
-    LABEL_BASE_POD_GANG,
+    LABEL_BASE_POD_GANG, POD_GANG_GATE,
 };
 use grove_api::{PodClique, PodGang, PodGangPhase, PodGangStatus};
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use kube::ResourceExt;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::gang_view::{GangView, is_bound, is_ready, refusal};
+use super::gang_view::{GangView, gates, is_bound, is_ready, refusal};
 use super::json_diff::merge_patch;
 use super::pod_clique::REASON_POD_CREATE_FAILED;
 use super::pod_clique_status::held_since;
@@ -212,6 +212,11 @@ impl<'a> Gang<'a> {
             let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
             return ("BaseNotScheduled", message);
         }
+        let foreign_gate = self.foreign_gate().filter(|_| !self.context.faults.foreign_gates_untold);
+        if let Some((pod, gate)) = foreign_gate {
+            let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
+            return ("ForeignGate", message);
+        }
         match self.words() {
             Some(words) => ("Unschedulable", words),
             None => ("Scheduling", "it waits for the scheduler".to_owned()),
@@ -229,14 +234,28 @@ impl<'a> Gang<'a> {
         (!is_bound).then(|| base.clone())
     }
 
-    /// What the scheduler says of its pods, or of its gang resources: one that calls it unschedulable first.
+    /// A pod that somebody else holds back, and the gate with which. A scheduler does not look at it, and says nothing; on
+    /// kube-scheduler 1.37 it holds back every pod of its tree.
+    fn foreign_gate(&self) -> Option<(String, String)> {
+        let pods = self.view.pods();
+        pods.iter().find_map(|pod| {
+            let gate = gates(pod).find(|gate| *gate != POD_GANG_GATE)?;
+            Some((pod.name_any(), gate.to_owned()))
+        })
+    }
+
+    /// What the scheduler says of its pods, or else of its gang resources: first what names a cause, then one that calls a pod
+    /// unschedulable.
     fn words(&self) -> Option<String> {
         let pods = self.view.pods();
         let told =
             |pod| refusal(pod).filter(|told| told.message.as_ref().is_some_and(|told| !told.is_empty()));
-        let mut told: Vec<_> = pods.iter().filter_map(|pod| told(pod)).collect();
-        told.sort_by_key(|told| told.reason.as_deref() != Some("Unschedulable"));
-        told.first().and_then(|told| told.message.clone()).or_else(|| {
+        let told = pods.iter().filter_map(|pod| told(pod)).min_by_key(|told| {
+            let names_a_cause = told.message.as_deref().is_some_and(names_a_cause);
+            let is_first = self.context.faults.first_words_told;
+            (!is_first && !names_a_cause, told.reason.as_deref() != Some("Unschedulable"))
+        });
+        told.and_then(|told| told.message.clone()).or_else(|| {
             let Served::By(backend) = self.context.serve(self.pod_gang) else { return None };
             let resources = self.context.caches.gang_resources_of(self.pod_gang);
             resources.iter().find_map(|resource| backend.refusal(resource))
@@ -259,6 +278,13 @@ impl<'a> Gang<'a> {
         conditions::is_true(conditions, CONDITION_MIN_AVAILABLE_BREACHED)
             && held_since(conditions, generation).is_some()
     }
+}
+
+/// Whether a scheduler's words say what a pod lacks: a resource, a volume, or nodes that it may go to. Of a gang that waits the
+/// other pods say only that they wait for it.
+fn names_a_cause(words: &str) -> bool {
+    let words = words.to_lowercase();
+    ["insufficient", "volume", "node(s)", "enough resources"].iter().any(|cause| words.contains(cause))
 }
 
 fn is_same_fact(said: &Condition, verdict: &Verdict) -> bool {

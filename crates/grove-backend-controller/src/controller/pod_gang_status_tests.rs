@@ -125,6 +125,39 @@ async fn a_gang_says_why_it_waits() {
     assert_eq!(failed[CONDITION_BACKEND_READY], ["False", REASON_SYNC_FAILED, "cannot create PodGroup"]);
 }
 
+#[rstest::rstest]
+#[case::last(["waiting for minCount pods from a gang to be scheduled", "0/2 nodes: 2 Insufficient nvidia.com/gpu"], 1)]
+#[case::first(["0/2 nodes: 2 Insufficient nvidia.com/gpu", "waiting for minCount pods from a gang to be scheduled"], 0)]
+#[case::a_volume(["waiting for minCount pods", "pod has unbound immediate PersistentVolumeClaims"], 1)]
+#[case::no_cause(["waiting for minCount pods", "waiting for more"], 0)]
+#[tokio::test]
+async fn what_a_pod_lacks_is_told_first(#[case] words: [&str; 2], #[case] wanted: usize) {
+    let mut world = world();
+    for (name, words) in ["p0", "p1"].into_iter().zip(words) {
+        pod(&mut world, name, words);
+    }
+    let (_, conditions) = said(&world, base()).await;
+    assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][2], words[wanted]);
+}
+
+#[tokio::test]
+async fn somebody_elses_gate_is_told_with_its_pod() {
+    let mut world = world();
+    pod(&mut world, "p0", "waiting for minCount pods");
+    let gated = json!({
+        "metadata": {"name": "p1", "namespace": "ns", "uid": "uid-of-p1",
+                     "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
+                     "ownerReferences": owner("PodClique", "wl-0-a")},
+        "spec": {"containers": [], "schedulingGates": [{"name": "example.com/quota"}]},
+        "status": {"phase": "Pending"},
+    });
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(gated).unwrap()));
+    let (_, conditions) = said(&world, base()).await;
+    let told = &conditions[CONDITION_POD_GANG_SCHEDULED];
+    assert_eq!(told[1], "ForeignGate");
+    assert_eq!(told[2], "pod p1 has the scheduling gate example.com/quota, which Grove did not add");
+}
+
 #[tokio::test]
 async fn words_for_the_same_fact_stay_for_a_while() {
     let mut world = world();

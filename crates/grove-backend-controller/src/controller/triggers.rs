@@ -418,11 +418,11 @@ fn is_talk_only(change: &Change<Pod>) -> bool {
         status.conditions.get_or_insert_default().retain(|condition| condition.type_ != "PodScheduled");
         status
     };
-    let reason = |pod: &Pod| refusal(pod).map(|told| told.reason.clone());
+    let is_refused = |pod: &Pod| refusal(pod).is_some();
     // A binding is no new generation.
     is_status_only(change)
         && old.spec == new.spec
-        && reason(old) == reason(new)
+        && is_refused(old) == is_refused(new)
         && without_talk(old) == without_talk(new)
 }
 

@@ -12,12 +12,13 @@ use grove_api::{
     PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueUpdateProgress, PodsSelectedToUpdate,
     UpdateStrategyType,
 };
+use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::caches::Caches;
 use super::conditions;
 use super::faults::Faults;
-use super::gang_view::{is_bound, is_former, is_live, is_ready, is_unschedulable, own_pods};
+use super::gang_view::{is_bound, is_former, is_live, is_ready, own_pods, waits_for_room};
 use super::minimums;
 use super::ownership::is_controlled_by;
 use super::pod_clique_object::{generation_hash, template_hash, template_of};
@@ -146,7 +147,9 @@ impl CliqueView {
 
     /// Whether every pod is there, and Ready if its scheduler has found room for it.
     fn is_whole(&self) -> bool {
-        self.pods.len() >= self.wanted() && self.pods.iter().all(|pod| is_ready(pod) || is_unschedulable(pod))
+        let now = Timestamp::now();
+        self.pods.len() >= self.wanted()
+            && self.pods.iter().all(|pod| is_ready(pod) || waits_for_room(pod, now))
     }
 
     fn condition(&self, type_: &str) -> bool {

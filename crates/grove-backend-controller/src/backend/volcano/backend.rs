@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use futures::future;
 use grove_api::names::LABEL_POD_CLIQUE;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
+use jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
+use serde_json::Value;
 
 use super::api::{self, ANNOTATION_PINNED_QUEUE, ANNOTATIONS_GROUP_NAME, CRDS, RELEASE, pod_groups};
 use super::hyper_nodes::{self, HyperNodes};
@@ -149,10 +151,16 @@ impl SchedulerBackend for Volcano {
         true
     }
 
+    /// Volcano takes no condition back. Of Unschedulable and Scheduled the one that became True later holds; within one second, in
+    /// which the order is not told, neither is a refusal.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
-        objects::told(&gang_resource.data["status"]["conditions"], |condition| {
-            condition["type"] == "Unschedulable" && condition["status"] == "True"
-        })
+        let conditions = &gang_resource.data["status"]["conditions"];
+        let is_true =
+            |condition: &Value, type_: &str| condition["type"] == type_ && condition["status"] == "True";
+        let since = |condition: &Value| condition["lastTransitionTime"].as_str()?.parse::<Timestamp>().ok();
+        let all = conditions.as_array().into_iter().flatten();
+        let bound = all.filter(|condition| is_true(condition, "Scheduled")).filter_map(since).max();
+        objects::told(conditions, |condition| is_true(condition, "Unschedulable") && since(condition) > bound)
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {

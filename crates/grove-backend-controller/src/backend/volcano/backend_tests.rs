@@ -229,3 +229,20 @@ async fn a_topology_that_is_not_held_is_refused() {
         assert_eq!(messages, if refused { vec![reason] } else { vec![] }, "{name}");
     }
 }
+
+#[rstest::rstest]
+#[case::refused(json!([["Unschedulable", 3]]), true)]
+#[case::refused_after_it_was_bound(json!([["Unschedulable", 3], ["Scheduled", 2]]), true)]
+#[case::bound_since(json!([["Unschedulable", 2], ["Scheduled", 3]]), false)]
+#[case::in_one_second(json!([["Unschedulable", 3], ["Scheduled", 3]]), false)]
+#[tokio::test]
+async fn of_conditions_that_stay_the_later_holds(#[case] conditions: Value, #[case] is_refused: bool) {
+    let told = conditions.as_array().unwrap().iter().map(|told| {
+        json!({"type": told[0], "status": "True", "message": "no room",
+               "lastTransitionTime": format!("2026-01-01T00:00:0{}Z", told[1])})
+    });
+    let told: Vec<_> = told.collect();
+    let mut group = DynamicObject::new("wl-0", &pod_groups());
+    group.data = json!({"status": {"conditions": told}});
+    assert_eq!(with_volcano(&[]).0.refusal(&group).is_some(), is_refused);
+}

@@ -1,0 +1,80 @@
+//! A gang of 1 + 2 pods. The pod of the first clique gets a scheduling gate that is not Grove's when it is created, and the harness
+//! takes it off when the PodGang has told of it. Then the pod is lost, and its replacement has the gate again.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::foreign_gates::FOREIGN_GATE;
+use conformance_driver::limits::REACTION;
+use conformance_expect::Expected;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::life::reasons::{self, Why};
+use conformance_judge::{all, finding};
+use serde_json::{Value, json};
+
+/// Mark: somebody else's gate is taken off that pod: `{"pod"}`.
+const OPENED: MarkName = MarkName::of_case("the foreign gate taken off");
+/// Mark: the replacement's too, and all pods are bound.
+const BOUND: MarkName = MarkName::of_case("all bound again");
+
+const SET: &str = "quota";
+const HELD: &str = "quota-0-held";
+
+/// STAT-09.
+pub(crate) const CASE: Case = Case::new(
+    "A gang that waits because somebody else gates one of its pods names the pod and the gate",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["STAT-09"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.gated_by_others(Some(HELD)).await?;
+    test.submit(SET).await?;
+    opens(test, None).await?;
+    test.until_converged(SET).await?;
+    let former = test.pods_of(HELD).pop().unwrap_or_default();
+    test.lose_pod(&former).await?;
+    opens(test, Some(&former)).await?;
+    test.until_converged(SET).await?;
+    test.mark(BOUND, Value::Null);
+    Ok(())
+}
+
+/// Waits until the PodGang tells of the gate, and takes it off.
+async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
+    let waiting = |live: &Live| gated_pod(live).filter(|pod| Some(pod.as_str()) != former);
+    let alone = Awaited::demanded_by("GANG-07", "a pod with the foreign gate alone");
+    test.until(alone, REACTION, |live| waiting(live).is_some()).await?;
+    let Some(pod) = test.look(waiting) else { return Ok(()) };
+    let history = test.history();
+    let gangs = history.gangs(SET).unwrap_or_default();
+    let why = Why::Gate { pod: pod.clone(), gate: FOREIGN_GATE };
+    let told = Awaited::demanded_by("STAT-09", "the gate told");
+    test.until(told, REACTION, |live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why)))
+        .await?;
+    test.mark(OPENED, json!({"pod": pod}));
+    test.patch("Pod", &pod, json!({"spec": {"schedulingGates": null}})).await.map(drop)
+}
+
+/// The pod that has no gate but the foreign one.
+fn gated_pod(live: &Live) -> Option<String> {
+    let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(HELD) && !pod.is_terminating());
+    its.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("STAT-09", || {
+        let gangs = history.gangs(SET)?;
+        let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+        all(history.marks(OPENED).map(|(opened, mark)| {
+            let pod = mark.detail["pod"].as_str().unwrap_or_default().to_owned();
+            let why = Why::Gate { pod, gate: FOREIGN_GATE };
+            reasons::told(&history.upto(opened), gang, &why)?;
+            reasons::over(history, gang, &why, opened)
+        }))?;
+        history.reached(BOUND).map(drop)
+    })]
+}

@@ -1,0 +1,55 @@
+//! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits; the other asks for 9 GPUs, or for 1000 processors,
+//! and is of the first clique or of the second. What the gang lacks is what that pod asks for.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::life::reasons::{self, Why};
+use conformance_judge::{all, finding};
+
+/// STAT-09.
+pub(crate) const CASE: Case = Case::new(
+    "Of a gang whose pods wait for different reasons, the resource is told that one of them lacks",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["STAT-09"])
+.nodes(&[nodes(2).gpus(8)]);
+
+/// The resources as kube-scheduler's framework calls them, and as KAI does.
+const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs"]);
+const CPUS: Why = Why::Lack(&["cpu", "CPU cores"]);
+
+const SETS: [(&str, Why); 4] =
+    [("gpus-first", GPUS), ("gpus-second", GPUS), ("cpus-first", CPUS), ("cpus-second", CPUS)];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for (set, _) in SETS {
+        for gang in test.submit(set).await? {
+            test.until_released(&gang).await?;
+        }
+    }
+    let history = test.history();
+    let gangs = SETS.iter().flat_map(|(set, why)| {
+        history.gangs(set).unwrap_or_default().into_iter().map(move |gang| (gang, why))
+    });
+    let gangs: Vec<_> = gangs.collect();
+    let told = Awaited::demanded_by("STAT-09", "what each of them lacks told");
+    test.until(told, REACTION, |live| {
+        gangs.iter().all(|(gang, why)| reasons::is_told(live, &history, gang, why))
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("STAT-09", || {
+        all(SETS.iter().map(|(set, why)| {
+            let gangs = history.gangs(set)?;
+            let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+            reasons::told(history, gang, why)
+        }))
+    })]
+}

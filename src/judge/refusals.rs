@@ -1,0 +1,147 @@
+//! What a scheduler says of a gang that it does not bind, on the gang's pods and gang resources, as far as it still holds.
+//!
+//! A condition can be older than what it denies: kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while the
+//! minimum is bound and surplus waits, and Volcano takes no condition back. So a gang whose minimum is bound is refused by none of
+//! its gang resources, and of two conditions that contradict each other the one that changed later holds.
+
+use std::collections::BTreeMap;
+
+use conformance_expect::{Gang, schedulers};
+use conformance_history::{Change, History, Version, list, text};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::gang_resources::is_gang_resource;
+use crate::life::health::{is_bound, is_live};
+
+/// The refusals of a gang, in order: each with the version of the pod or gang resource that says it.
+pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a Value)> {
+    let expectations = schedulers::of(history.header.target);
+    let denied_by = expectations.denies_refusal();
+    let mut bound: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut before: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut found = Vec::new();
+    for version in history.versions() {
+        let (pod, status) = (version.pod(), &version.object["status"]);
+        let its_clique =
+            pod.pod_clique().filter(|clique| gang.groups.iter().any(|group| group.clique == *clique));
+        if version.kind() == "Pod" {
+            let Some(clique) = its_clique else { continue };
+            if version.change == Change::Deleted || !is_live(pod) || !is_bound(pod) {
+                bound.remove(version.uid());
+                let said = list(&status["conditions"]).iter().filter(|condition| is_refused_pod(condition));
+                found.extend(said.map(|condition| (version, condition)));
+            } else {
+                bound.insert(version.uid(), clique);
+            }
+        } else if is_gang_resource(version.object) && is_of(version.object, gang) {
+            let previous = before.insert(version.uid(), status);
+            let is_whole = gang
+                .groups
+                .iter()
+                .all(|group| bound.values().filter(|clique| **clique == group.clique).count() >= group.min);
+            if is_whole {
+                continue;
+            }
+            let all = [&status["conditions"], &status["schedulingConditions"]];
+            let said = all.into_iter().flat_map(list).filter(|condition| expectations.is_refusal(condition));
+            let holds = |condition: &&Value| {
+                denied_by.is_none_or(|type_| !is_denied(condition, type_, status, previous))
+            };
+            found.extend(said.filter(holds).map(|condition| (version, condition)));
+        }
+    }
+    found
+}
+
+fn is_of(resource: &Value, gang: &Gang) -> bool {
+    let mut owners = list(&resource["metadata"]["ownerReferences"]).iter();
+    owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
+}
+
+fn is_refused_pod(condition: &Value) -> bool {
+    condition["type"] == "PodScheduled"
+        && condition["status"] == "False"
+        && condition["reason"] != "SchedulingGated"
+}
+
+/// Whether a condition of that type, which is True, came after this one. Their times have whole seconds: within one, the condition
+/// that this version of the object has changed came later.
+fn is_denied(refusal: &Value, type_: &str, status: &Value, previous: Option<&Value>) -> bool {
+    let is_true = |condition: &&Value| condition["type"] == type_ && condition["status"] == "True";
+    let Some(denial) = list(&status["conditions"]).iter().find(is_true) else { return false };
+    let since = |condition: &Value| text(&condition["lastTransitionTime"]).parse::<Timestamp>().ok();
+    if since(refusal) != since(denial) {
+        return since(refusal) < since(denial);
+    }
+    let was_there = |condition: &Value| {
+        previous.is_some_and(|previous| list(&previous["conditions"]).contains(condition))
+    };
+    was_there(refusal) || !was_there(denial)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::Target;
+    use conformance_history::testing::{Story, object, one_clique, owned, worker};
+    use serde_json::json;
+
+    use super::*;
+
+    fn gang() -> Gang {
+        let mut gang = conformance_expect::gangs(&one_clique("w", 2)).remove(0);
+        gang.name = "w-0".into();
+        gang
+    }
+
+    fn group(kind: &str, conditions: &Value) -> Value {
+        let mut group = owned(object(kind, "w-0"), "PodGang", "w-0");
+        group["status"]["conditions"] = conditions.clone();
+        group
+    }
+
+    fn told(history: &History) -> usize {
+        refusals(history, &gang()).len()
+    }
+
+    #[test]
+    fn a_gang_whose_minimum_is_bound_is_not_refused() {
+        let waits =
+            json!([{"type": "PodGroupInitiallyScheduled", "status": "False", "message": "surplus waits"}]);
+        let before = || Story::flat().added(group("PodGroup", &waits));
+        assert_eq!(told(&before().end()), 1);
+        let bound = Story::flat().added(worker("w", 0, Some("n"))).added(worker("w", 1, Some("n")));
+        assert_eq!(told(&bound.added(group("PodGroup", &waits)).end()), 0);
+        let half = Story::flat().added(worker("w", 0, Some("n"))).added(group("PodGroup", &waits));
+        assert_eq!(told(&half.end()), 1);
+    }
+
+    fn condition(type_: &str, second: u8) -> Value {
+        json!({"type": type_, "status": "True", "message": "m",
+               "lastTransitionTime": format!("2026-01-01T00:00:0{second}Z")})
+    }
+
+    #[rstest::rstest]
+    #[case::refused_later(2, 3, 1)]
+    #[case::bound_later(3, 2, 0)]
+    fn the_later_transition_counts(#[case] bound: u8, #[case] refused: u8, #[case] count: usize) {
+        let both = json!([condition("Scheduled", bound), condition("Unschedulable", refused)]);
+        let story = Story::on(Target::VOLCANO).added(group("PodGroup.scheduling.volcano.sh", &both));
+        assert_eq!(told(&story.end()), count);
+    }
+
+    #[test]
+    fn within_a_second_the_order_of_versions_counts() {
+        let volcano = |first: &Value, both: &Value| {
+            let story = Story::on(Target::VOLCANO).added(group("PodGroup.scheduling.volcano.sh", first));
+            told(&story.modified(group("PodGroup.scheduling.volcano.sh", both)).end())
+        };
+        let (bound, refused) = (condition("Scheduled", 2), condition("Unschedulable", 2));
+        assert_eq!(volcano(&json!([bound]), &json!([bound, refused])), 1, "refused in the later version");
+        assert_eq!(
+            volcano(&json!([refused]), &json!([bound, refused])),
+            1,
+            "refused in the earlier version alone"
+        );
+    }
+}
