@@ -9,6 +9,7 @@ mod base_first;
 mod capacity;
 mod course;
 mod fidelity;
+mod kai_admission;
 mod membership;
 mod quantity;
 mod release;
@@ -45,13 +46,15 @@ pub enum Invariant {
     OwnMembership,
     /// A gang resource belongs to PodGangs of its own backend.
     OwnResources,
+    /// KAI's admission webhook takes every PodGroup.
+    AdmittedByKai,
 }
 
 /// What judges it.
 type Judged = fn(&Course<'_>) -> Ruling;
 
 /// All of them, each with the clause that demands it.
-const ALL: [(Invariant, &str, Judged); 11] = [
+const ALL: [(Invariant, &str, Judged); 12] = [
     (Invariant::Capacity, "AON-01", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::Faithful, "GANG-05", fidelity::is_kept),
@@ -63,6 +66,7 @@ const ALL: [(Invariant, &str, Judged); 11] = [
     (Invariant::WholeOrNothing, "AON-02", units::whole_or_nothing),
     (Invariant::OwnMembership, "COEX-02", membership::of_pods),
     (Invariant::OwnResources, "COEX-02", membership::of_resources),
+    (Invariant::AdmittedByKai, "KAI-01", kai_admission::admits),
 ];
 
 /// What the history of such a workload is asked about, but for the invariants that its case `breaks` on purpose.

@@ -255,7 +255,7 @@ pub static CLAUSES: &[Clause] = &[
         ones are kept; every pod names a PodGroup and a leaf that exist, pods of one podgroup share a leaf \
         whose minMember is its minReplicas, all leaves of a PodGang hang below one node that needs them all, \
         a scaled gang's node is not needed by the base's (upstream's aggregate PodGroup per replica, KAI \
-        #735, is as right as one per PodGang)", "G525, GROVE"),
+        #735, is as right as one per PodGang). KAI's admission webhook takes each (rules of 0.17.0)", "G525, GROVE"),
     contract("KAI-02", "PodGang and pods carry `kai.scheduler/skip-podgrouper: \"true\"`, so that the \
         podgrouper leaves them alone; the annotation survives later syncs", "G525"),
     contract("KAI-03", "Pods carry annotation `pod-group-name` and label `kai.scheduler/subgroup-name`",
