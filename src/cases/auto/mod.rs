@@ -4,6 +4,7 @@ pub(crate) mod autoscalers;
 pub(crate) mod below_minimum;
 pub(crate) mod group_out;
 pub(crate) mod idle;
+pub(crate) mod off_and_on;
 pub(crate) mod out_and_in;
 pub(crate) mod quick_changes;
 pub(crate) mod refused_metric;

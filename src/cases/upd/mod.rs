@@ -13,6 +13,7 @@ pub(crate) mod never_ready;
 pub(crate) mod nothing_changed;
 pub(crate) mod old_until_its_turn;
 pub(crate) mod on_delete;
+pub(crate) mod one_clique;
 pub(crate) mod place_taken;
 pub(crate) mod rolled;
 pub(crate) mod scaled_meanwhile;

@@ -1,0 +1,59 @@
+//! A gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and then the group, is scaled to 0
+//! and to 1 again without a pause: an operator may see both, or the last alone.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::violation::Code;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::scaling;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::{all, binding, ensure, finding, gangs, violation};
+use serde_json::Value;
+
+/// Mark: both are back.
+const BACK: MarkName = MarkName::of_case("both are back");
+
+const SET: &str = "brief";
+const PODCLIQUES: [&str; 3] = ["brief-0-steady", "brief-0-blinking", "brief-0-group-0-member"];
+
+const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
+
+/// AUTO-06.
+pub(crate) const CASE: Case = Case::new(
+    "A clique and a scaling group that go from 1 to 0 and back at once are bound again, as parts of their gang",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-06"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name) in [("PodClique", PODCLIQUES[1]), ("PodCliqueScalingGroup", "brief-0-group")] {
+        test.scale_as_an_autoscaler(kind, name, 0).await?;
+        test.scale_as_an_autoscaler(kind, name, 1).await?;
+        test.until_converged(SET).await?;
+    }
+    test.mark(BACK, Value::Null);
+    Ok(())
+}
+
+fn ready(live: &Live, clique: &str) -> Ruling {
+    let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    let is_ready = its.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
+    ensure(is_ready, || violation(NOT_READY, format!("no pod of {clique} is Ready")))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-06", || {
+        let back = history.waited_for(BACK)?;
+        let live = history.before(back);
+        let all_gangs = scaling::gangs(history, history.submitted(SET)?, back);
+        gangs::base(&live, SET, &all_gangs)?;
+        gangs::references_are_the_pods(&live, &all_gangs)?;
+        all(PODCLIQUES.map(|clique| binding::exactly(&live, clique, 1)))?;
+        all(PODCLIQUES.map(|clique| ready(&live, clique)))?;
+        history.reached(BACK).map(drop)
+    })]
+}
