@@ -25,7 +25,7 @@ use conformance_cluster::local::ClusterSpec;
 use conformance_cluster::schedulers;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
-use conformance_driver::case::{Case, Need};
+use conformance_driver::case::Case;
 use conformance_generated as generated;
 use conformance_run::environment::{is_anothers_turn, scope_of_later_life};
 use conformance_run::verdict::{is_contract, judged_clauses};
@@ -45,14 +45,12 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
 /// Whether a case is a test of a target: not if the target owes none of its clauses, or its scheduler is not there; the
 /// report names it with its reason.
 fn is_tested(case: &Case, target: Target) -> bool {
-    let clauses = judged_clauses(case, target);
-    let is_shown = match target == Target::KAI && !kai::is_there() {
+    let is_shown = target != Target::KAI || kai::is_there() || {
         // Whatever is generated has to be scheduled.
-        true => case.group() != generated::GROUP && clauses.iter().any(|clause| is_contract(clause)),
-        false => !clauses.is_empty(),
+        let mut clauses = judged_clauses(case, target).into_iter();
+        case.group() != generated::GROUP && clauses.any(is_contract)
     };
-    // Kubelets are another test's matter, and so are upgrades, which need an operator to upgrade from.
-    is_shown && !case.needs.contains(&Need::Kubelets) && case.group() != "mig"
+    is_shown && lane::is_judged_locally(case, target)
 }
 
 fn main() -> std::process::ExitCode {

@@ -1,5 +1,6 @@
 //! Test programs that hold a selection of cases.
 
+use std::cmp::Reverse;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ pub(crate) struct Held {
 /// A test per case.
 pub(crate) fn run(all: Vec<Held>) -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(16);
+    // As in tests/conformance.rs: the environment bounds how many are on a cluster at once.
+    arguments.test_threads.get_or_insert(64);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let mut environments = Vec::new();
     let mut trials = Vec::new();
@@ -39,7 +41,7 @@ pub(crate) fn run(all: Vec<Held>) -> ExitCode {
             let case = cases::case(id).expect("the case is registered");
             let name = format!("{}::{}", target.slug(), id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
-            trials.push(Trial::test(name, move || {
+            let trial = Trial::test(name, move || {
                 let make = || {
                     (held.spec)()
                         .and_then(|spec| {
@@ -48,9 +50,13 @@ pub(crate) fn run(all: Vec<Held>) -> ExitCode {
                         .map_err(|error| error.to_string())
                 };
                 execute(case, target, &shared, make, &runtime)
-            }));
+            });
+            trials.push((cases::usual_length(id), trial));
         }
     }
+    // As in a run, the longest begin first.
+    trials.sort_by_key(|(length, _)| Reverse(*length));
+    let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     for shared in environments {
         shared.close(&runtime);
