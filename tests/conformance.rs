@@ -9,6 +9,8 @@
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
 
+#[path = "lane/judged.rs"]
+mod judged;
 #[path = "lane/kai.rs"]
 mod kai;
 mod lane;
@@ -50,7 +52,7 @@ fn is_tested(case: &Case, target: Target) -> bool {
         let mut clauses = judged_clauses(case, target).into_iter();
         case.group() != generated::GROUP && clauses.any(is_contract)
     };
-    is_shown && lane::is_judged_locally(case, target)
+    is_shown && judged::is_judged_locally(case, target)
 }
 
 fn main() -> std::process::ExitCode {

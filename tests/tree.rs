@@ -3,6 +3,8 @@
 
 #[path = "lane/held.rs"]
 mod held;
+#[path = "lane/judged.rs"]
+mod judged;
 mod lane;
 #[path = "lane/local.rs"]
 mod local;
@@ -16,7 +18,7 @@ use held::Held;
 
 fn main() -> std::process::ExitCode {
     let judged = cases::all().filter(|case| {
-        lane::is_judged_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
+        judged::is_judged_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
     });
     held::run(vec![Held {
         letter: 'c',

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
-use conformance_driver::case::{Case, Need};
+use conformance_driver::case::Case;
 use conformance_generated::Plan;
 use conformance_report::CaseResult;
 use conformance_run::environment::Environment;
@@ -42,12 +42,6 @@ const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
 /// How often a case that fails is tried again.
 pub(crate) fn retries() -> u32 {
     u32::from(std::env::var_os(FLAKY).is_some())
-}
-
-/// Whether a target owes any clause of a case, which local processes can show. Kubelets are another test's matter, and so are
-/// upgrades, which need an operator to upgrade from.
-pub(crate) fn is_judged_locally(case: &Case, target: Target) -> bool {
-    !judged_clauses(case, target).is_empty() && !case.needs.contains(&Need::Kubelets) && case.group() != "mig"
 }
 
 /// The environment of all cases, created by the first.

@@ -44,8 +44,11 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// Those that get a gang, and how each names its pool.
-const LIVE: [(&str, fn(&mut Value)); 2] = [
+/// A PodCliqueSet, and how it names its pool.
+type Named = (&'static str, fn(&mut Value));
+
+/// Those that get a gang.
+const LIVE: [Named; 2] = [
     ("pool-of-the-set", |pcs| put(&mut pcs["metadata"], POOL)),
     ("pool-of-a-clique", |pcs| put(clique(pcs, 1), POOL)),
 ];
