@@ -102,6 +102,17 @@ pub const DEVIATIONS: &[Deviation] = &[
                  gang (allocate skips it, and it counts as ready from the start)",
     },
     Deviation {
+        target: Target::VOLCANO,
+        clause: "TERM-16",
+        case: "term/replica-in-base",
+        shows: IN_PART,
+        version: "v1.15.1",
+        occurs: Occurs::ByPace,
+        reason: "Volcano counts a pod that has succeeded towards minMember, also while it is being deleted: a deleted pod whose \
+                 process ends with 0 is one until its kubelet has removed it, and meanwhile a pod of the next generation is \
+                 bound in its place, alone (with real kubelets; a simulated pod is gone at once)",
+    },
+    Deviation {
         target: Target::KOORDINATOR,
         clause: "GANG-12",
         case: "gang/restored-while-pending",
