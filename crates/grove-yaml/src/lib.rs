@@ -45,12 +45,12 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(all)
 }
 
-/// One value as a document.
+/// One value as a document, which kubectl reads as it was: strings such as `yes` are in quotes.
 ///
 /// # Errors
 /// [`YamlError`] if it has no YAML form.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
-    Ok(serde_yaml::to_string(value)?)
+    scan::quoted_for_kubectl(&serde_yaml::to_string(value)?)
 }
 
 #[cfg(test)]
@@ -67,6 +67,14 @@ mod tests {
             json!({"g": "yes\n"}),
         ];
         assert_eq!(documents(text).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_it_was() {
+        let value = json!({"y": "y", "n": 1, "on": ["off", "1_000", "010", "0x1f", true, 8, "8", "no way"], "text": "yes\nno\n"});
+        let text = write(&value).unwrap();
+        assert_eq!(documents(&text).unwrap(), [value]);
+        assert!(text.contains("'y': 'y'") && text.contains("- 'off'"), "{text}");
     }
 
     #[rstest::rstest]

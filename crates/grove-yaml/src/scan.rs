@@ -1,4 +1,5 @@
-//! One pass over a stream before it is read: plain scalars are put into the form of YAML 1.2, and keys are counted.
+//! One pass over a stream before it is read or after it was written: plain scalars are put into a form that YAML 1.2 and kubectl
+//! read alike, and keys are counted.
 
 use std::collections::HashMap;
 
@@ -19,19 +20,34 @@ enum Open {
 /// # Errors
 /// [`YamlError::DuplicateKey`].
 pub(crate) fn as_kubectl_reads(text: &str) -> Result<String, YamlError> {
+    scanned(text, |plain, is_key| in_yaml_1_2(plain).filter(|_| !is_key))
+}
+
+/// The text, which a writer of YAML 1.2 has written, with quotes around the plain strings that kubectl would take for something else.
+///
+/// # Errors
+/// None for what a writer has written: [`YamlError::DuplicateKey`].
+pub(crate) fn quoted_for_kubectl(text: &str) -> Result<String, YamlError> {
+    scanned(text, |plain, _| in_yaml_1_2(plain).map(|_| format!("'{plain}'")))
+}
+
+/// The text with plain scalars replaced; of each its text is given, and whether it is a key.
+fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Result<String, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut edits: Vec<(Span, String)> = Vec::new();
     for event in Parser::new_from_str(text) {
         let Ok((event, span)) = event else { return Ok(text.to_owned()) };
         match event {
             Event::Scalar(value, style, _, tag) => {
+                let is_key = matches!(open.last(), Some(Open::Mapping(_, true)));
                 if let Some(Open::Mapping(keys, true)) = open.last_mut() {
                     let (line, column) = (span.start.line(), span.start.col() + 1);
                     if let Some(first) = keys.insert(value.to_string(), line) {
                         return Err(YamlError::DuplicateKey { key: value.into(), line, column, first });
                     }
-                } else if style == ScalarStyle::Plain && tag.is_none() {
-                    edits.extend(in_yaml_1_2(&value).map(|edit| (span, edit)));
+                }
+                if style == ScalarStyle::Plain && tag.is_none() {
+                    edits.extend(replacement(&value, is_key).map(|edit| (span, edit)));
                 }
                 is_complete(&mut open);
             }
