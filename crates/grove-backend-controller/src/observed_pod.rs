@@ -117,6 +117,12 @@ pub struct Terminated {
 const UNREAD: [&str; 3] = [names::LABEL_MANAGED_BY, names::LABEL_NAME, names::LABEL_COMPONENT];
 
 impl Pod {
+    /// The names of its scheduling gates.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = &str> {
+        let gates = self.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
+        gates.iter().map(|gate| gate.name.as_str())
+    }
+
     /// Without annotations, and labels and conditions that nobody reads. A list that was read has room for four of what it holds.
     pub(crate) fn trimmed(mut self) -> Self {
         self.metadata.annotations = None;

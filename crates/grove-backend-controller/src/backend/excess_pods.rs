@@ -28,8 +28,7 @@ pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
 
 /// Whether a pod has Grove's gate.
 pub(crate) fn is_gated(pod: &Pod) -> bool {
-    let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
-    gates.iter().any(|gate| gate.name == POD_GANG_GATE)
+    pod.gates().any(|gate| gate == POD_GANG_GATE)
 }
 
 /// Whether every pod of the hard gang is there and released to the scheduler.

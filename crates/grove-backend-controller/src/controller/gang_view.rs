@@ -12,6 +12,7 @@ use kube::ResourceExt;
 
 use super::caches::{Caches, of};
 use super::ownership::{controller, is_controlled_by};
+use super::reconcile_loop::Action;
 use crate::backend::generation;
 use crate::observed_pod::{Pod, PodCondition};
 
@@ -176,23 +177,23 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
-/// How long a scheduler that says nothing may take for a pod, until it counts as one that waits for room. Koordinator writes no
+/// After this time, a released pod without a node and without a condition counts as one that waits for room. Koordinator writes no
 /// condition for a gang that it holds.
-pub(super) const UNTOLD: Duration = Duration::from_secs(10);
+const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
 
-/// Whether a released pod waits for room: it is not bound, and its scheduler has said why in whatever words, or has said nothing
-/// for [`UNTOLD`].
-pub(super) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
-    let is_older =
-        |made: Timestamp| Duration::try_from(now.duration_since(made)).is_ok_and(|age| age >= UNTOLD);
-    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|made| is_older(made.0));
-    !is_bound(pod) && gates(pod).next().is_none() && (refusal(pod).is_some() || is_old())
+/// When to compute a status again. During an update the clock decides which pods wait for room, so no change of an object may come.
+pub(super) fn next_look(is_updating: bool) -> Action {
+    if is_updating { Action::requeue(UNREPORTED_WAIT) } else { Action::await_change() }
 }
 
-/// The names of a pod's scheduling gates.
-pub(super) fn gates(pod: &Pod) -> impl Iterator<Item = &str> {
-    let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
-    gates.iter().map(|gate| gate.name.as_str())
+/// Whether a released pod waits for room: it is not bound, and its scheduler reported a reason, or nothing for
+/// [`UNREPORTED_WAIT`].
+pub(super) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
+    let is_older = |made: Timestamp| {
+        Duration::try_from(now.duration_since(made)).is_ok_and(|age| age >= UNREPORTED_WAIT)
+    };
+    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|made| is_older(made.0));
+    !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
 /// What a scheduler says of a pod that it has not bound. That a pod is gated is not a scheduler's to say.

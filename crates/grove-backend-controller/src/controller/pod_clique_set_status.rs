@@ -20,7 +20,7 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::faults::Faults;
-use super::gang_view::UNTOLD;
+use super::gang_view::next_look;
 use super::json_diff::merge_patch;
 use super::minimums;
 use super::ownership::is_controlled_by;
@@ -80,9 +80,7 @@ pub(super) async fn reconcile(
     if context.faults.restless_turns {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
-    // A pod that waits for room may do so without a word.
-    let is_updated = status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none());
-    Ok(if is_updated { Action::requeue(UNTOLD) } else { Action::await_change() })
+    Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
 /// Whether anything is left of replicas that were scaled in.

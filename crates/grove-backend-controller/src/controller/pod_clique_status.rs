@@ -17,7 +17,7 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::faults::Faults;
-use super::gang_view::{UNTOLD, gates, has_condition, is_bound, is_former, is_live, is_ready, own_pods};
+use super::gang_view::{has_condition, is_bound, is_former, is_live, is_ready, next_look, own_pods};
 use super::json_diff::merge_patch;
 use super::reconcile_loop::Action;
 use super::update_view::{
@@ -83,9 +83,7 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     if context.faults.restless_conditions {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
-    // A pod that waits for room may do so without a word.
-    let is_updated = status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none());
-    Ok(if is_updated { Action::requeue(UNTOLD) } else { Action::await_change() })
+    Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
 /// For how long nothing is said yet of a PodClique whose pods are being made, each of which would change what is said.
@@ -278,7 +276,7 @@ pub(super) fn selector_text(labels: &std::collections::BTreeMap<String, String>)
 }
 
 fn is_gated(pod: &Pod) -> bool {
-    gates(pod).next().is_some()
+    pod.gates().next().is_some()
 }
 
 /// Not ready although it has started, or because a container ended in an error. A pod that is still starting

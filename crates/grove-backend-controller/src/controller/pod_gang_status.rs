@@ -21,7 +21,7 @@ use kube::ResourceExt;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::gang_view::{GangView, gates, is_bound, is_ready, refusal};
+use super::gang_view::{GangView, is_bound, is_ready, refusal};
 use super::json_diff::merge_patch;
 use super::pod_clique::REASON_POD_CREATE_FAILED;
 use super::pod_clique_status::held_since;
@@ -239,7 +239,7 @@ impl<'a> Gang<'a> {
     fn foreign_gate(&self) -> Option<(String, String)> {
         let pods = self.view.pods();
         pods.iter().find_map(|pod| {
-            let gate = gates(pod).find(|gate| *gate != POD_GANG_GATE)?;
+            let gate = pod.gates().find(|gate| *gate != POD_GANG_GATE)?;
             Some((pod.name_any(), gate.to_owned()))
         })
     }

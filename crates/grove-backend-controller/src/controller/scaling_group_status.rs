@@ -21,7 +21,7 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::faults::Faults;
-use super::gang_view::UNTOLD;
+use super::gang_view::next_look;
 use super::generations::{Cause, of_replica};
 use super::json_diff::merge_patch;
 use super::minimums;
@@ -97,9 +97,7 @@ pub(super) async fn reconcile(
         (_, 1..) => context.events.settled(&*pcsg, REASON_ALL_LOST),
         _ => {}
     }
-    // A pod that waits for room may do so without a word.
-    let is_updated = status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none());
-    Ok(if is_updated { Action::requeue(UNTOLD) } else { Action::await_change() })
+    Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
 /// How far the update of a group has come, and which replica of it is the next to go.
