@@ -61,7 +61,7 @@ static SIMULATION: [Component; 1] = [Component {
     purpose: Purpose::Simulation,
 }];
 
-static NODES: [Component; 9] = [
+static NODES: [Component; 8] = [
     Component {
         name: "kind",
         version: "v0.33.0",
@@ -82,7 +82,6 @@ static NODES: [Component; 9] = [
     cni("ptp", "github.com/containernetworking/plugins/plugins/main/ptp"),
     cni("loopback", "github.com/containernetworking/plugins/plugins/main/loopback"),
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
-    cni("portmap", "github.com/containernetworking/plugins/plugins/meta/portmap"),
 ];
 
 /// Every program that clusters of a Kubernetes version are made of, in the order in which builds share the most work.

@@ -22,7 +22,7 @@ const ASK: Duration = Duration::from_secs(15);
 const PULL: Duration = Duration::from_secs(300);
 /// What is installed beside Debian's minimum.
 const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,socat,ebtables,jq,procps,\
-                        ca-certificates,libseccomp2,util-linux,runc";
+                        ca-certificates,libseccomp2,util-linux,crun";
 /// systemd 252 is the last that boots on hosts with cgroup v1.
 const SUITE: &str = "bookworm";
 /// Parts of the root that no node needs.
@@ -38,7 +38,7 @@ const LEFT_OUT: [&str; 6] = [
 const NODE: &str = include_str!("../../../images/node/Dockerfile");
 const KUBE_PROXY: &str = include_str!("../../../images/node/kube-proxy.Dockerfile");
 /// Files of the node, with their modes.
-const FILES: [(&str, u32, &str); 8] = [
+const FILES: [(&str, u32, &str); 9] = [
     (
         "etc/containerd/config.toml",
         0o644,
@@ -65,6 +65,11 @@ const FILES: [(&str, u32, &str); 8] = [
         0o644,
         include_str!("../../../images/node/files/kind/manifests/default-storage.yaml"),
     ),
+    (
+        "usr/local/bin/oci-runtime",
+        0o755,
+        include_str!("../../../images/node/files/usr/local/bin/oci-runtime"),
+    ),
     ("usr/local/bin/entrypoint", 0o755, include_str!("../../../images/node/files/usr/local/bin/entrypoint")),
     (
         "usr/local/bin/pod-network",
@@ -74,7 +79,7 @@ const FILES: [(&str, u32, &str); 8] = [
 ];
 
 /// The programs of the node itself, and where they go.
-const PROGRAMS: [(&str, &str); 11] = [
+const PROGRAMS: [(&str, &str); 10] = [
     ("kubelet", "usr/bin"),
     ("kubeadm", "usr/bin"),
     ("kubectl", "usr/bin"),
@@ -85,7 +90,6 @@ const PROGRAMS: [(&str, &str); 11] = [
     ("ptp", "opt/cni/bin"),
     ("loopback", "opt/cni/bin"),
     ("host-local", "opt/cni/bin"),
-    ("portmap", "opt/cni/bin"),
 ];
 
 /// The node image to use: the published one if the engine has it or gets it, else the built one.
