@@ -417,7 +417,7 @@ fn concurrency(args: &RunArgs) -> usize {
 
 /// Whether more run while processors are idle: not where somebody says how many, and not in others' clusters.
 fn grows(args: &RunArgs) -> bool {
-    let is_ours = args.provider.provider == ProviderName::Local && args.cluster.is_none();
+    let is_ours = args.provider.provider != ProviderName::Existing && args.cluster.is_none();
     is_ours && args.concurrency.is_none()
 }
 
