@@ -79,6 +79,7 @@ fn named(need: Need) -> &'static str {
         Need::Kubelets => "kubelets",
         Need::SimulatedNodes => "simulatedNodes",
         Need::Devices => "devices",
+        Need::Volumes => "volumes",
         Need::AuditLog => "auditLog",
         Need::SeveralSchedulers => "severalSchedulers",
         Need::Process(name) => name,

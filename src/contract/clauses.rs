@@ -172,7 +172,7 @@ mod tests {
             ("TRN", (1..=16).collect()),
             ("AIC", (1..=3).collect()),
             ("STAT", (1..=11).collect()),
-            ("TERM", (1..=20).collect()),
+            ("TERM", (1..=21).collect()),
             ("START", (1..=9).collect()),
             ("UPD", (1..=25).collect()),
             ("AUTO", (1..=10).collect()),

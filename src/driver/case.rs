@@ -56,6 +56,8 @@ pub enum Need {
     SimulatedNodes,
     /// Nodes whose devices are the harness's to publish, and no kubelet's to prepare.
     Devices,
+    /// A cluster of the harness's own, where it may provide volumes.
+    Volumes,
     /// The API server's account of who has bound what.
     AuditLog,
     /// More than one scheduler.

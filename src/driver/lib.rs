@@ -51,3 +51,4 @@ pub mod test_cluster;
 pub mod train_jobs;
 pub mod updates;
 pub mod upgrade;
+pub mod volumes;

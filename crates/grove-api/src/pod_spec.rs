@@ -45,6 +45,16 @@ impl PodSpecJson {
         self.0.get("schedulingGroup").filter(|group| !group.is_null())
     }
 
+    /// The names of the claims that the volumes of a pod of that name use.
+    pub fn claims(&self, pod: &str) -> Vec<String> {
+        let claim = |volume: &Value| match &volume["ephemeral"] {
+            Value::Null => volume["persistentVolumeClaim"]["claimName"].as_str().map(str::to_owned),
+            _ => volume["name"].as_str().map(|name| format!("{pod}-{name}")),
+        };
+        let volumes = self.0.get("volumes").and_then(Value::as_array);
+        volumes.into_iter().flatten().filter_map(claim).collect()
+    }
+
     fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
@@ -56,6 +66,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn claims_of_a_pod() {
+        let spec = json!({"volumes": [
+            {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}},
+            {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}},
+            {"name": "memory", "emptyDir": {}},
+        ]});
+        assert_eq!(PodSpecJson(spec.into()).claims("p-0"), ["shared", "p-0-scratch"]);
+        assert!(PodSpecJson::default().claims("p-0").is_empty());
+    }
 
     #[rstest]
     #[case(json!({}), None)]

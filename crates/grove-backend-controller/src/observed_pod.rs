@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use grove_api::names;
 use k8s_openapi::api::core::v1::{self as core, Affinity, PodSchedulingGate};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::ObjectMeta;
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ pub struct PodSchedulingGroup {
 pub struct PodStatus {
     /// `Pending`, `Running`, …
     pub phase: Option<String>,
-    /// `Ready`, and while it is not bound `PodScheduled`.
+    /// `Ready` and `PodScheduled`.
     pub conditions: Option<Vec<PodCondition>>,
     /// Of its containers.
     pub container_statuses: Option<Vec<ContainerStatus>>,
@@ -75,6 +76,9 @@ pub struct PodCondition {
     pub reason: Option<String>,
     /// Why, for people.
     pub message: Option<String>,
+    /// Since when it has this status.
+    #[serde(rename = "lastTransitionTime")]
+    pub last_transition_time: Option<Time>,
 }
 
 /// Of a container's status.
@@ -136,11 +140,7 @@ impl Pod {
             let statuses = [&mut status.init_container_statuses, &mut status.container_statuses];
             statuses.into_iter().flatten().for_each(Vec::shrink_to_fit);
             if let Some(conditions) = &mut status.conditions {
-                conditions.retain(|condition| match condition.type_.as_str() {
-                    "Ready" => true,
-                    "PodScheduled" => condition.status == "False",
-                    _ => false,
-                });
+                conditions.retain(|condition| matches!(condition.type_.as_str(), "Ready" | "PodScheduled"));
                 conditions.shrink_to_fit();
             }
         }

@@ -1,5 +1,6 @@
 //! Gang termination.
 
+pub(crate) mod claim_unbound;
 pub(crate) mod clock_changed;
 pub(crate) mod fought_for;
 pub(crate) mod group_replica;

@@ -1,5 +1,5 @@
 //! kube-controller-manager with the controllers that a run needs: garbage collection, namespaces, the finalizer of
-//! PodGroups, the claims of pods that are gone, and the groundwork of RBAC.
+//! PodGroups, the claims of pods that are gone, volumes for others, and the groundwork of RBAC.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::cluster_spec::Gates;
 /// The API server puts a finalizer on every `scheduling.k8s.io` PodGroup; only this controller takes it off.
 pub(super) const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";
 
-const CONTROLLERS: [&str; 7] = [
+const CONTROLLERS: [&str; 11] = [
     "garbage-collector-controller",
     "namespace-controller",
     "pod-garbage-collector-controller",
@@ -17,6 +17,10 @@ const CONTROLLERS: [&str; 7] = [
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
+    "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "ephemeral-volume-controller",
 ];
 
 /// Arguments of `kube-controller-manager`.

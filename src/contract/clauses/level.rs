@@ -122,6 +122,9 @@ pub enum Feature {
     /// A gang that stays half bound gives its capacity back.
     #[serde(rename = "HalfGangRelease")]
     HalfGangRelease,
+    /// A gang of which some pods are bound and others wait for a volume gives its capacity back.
+    #[serde(rename = "StuckGangRelease")]
+    StuckGangRelease,
     /// A pod lost before its turn in an update comes back with the template that it had.
     #[serde(rename = "RevisionedRestore")]
     RevisionedRestore,
@@ -162,7 +165,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 26] = [
+    pub const ALL: [Feature; 27] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
@@ -177,6 +180,7 @@ impl Feature {
         Feature::Kubelet,
         Feature::FreshGang,
         Feature::HalfGangRelease,
+        Feature::StuckGangRelease,
         Feature::RevisionedRestore,
         Feature::ScaleToZero,
         Feature::Claims,
@@ -208,6 +212,7 @@ impl Feature {
             Feature::Kubelet => "Kubelet",
             Feature::FreshGang => "FreshGang",
             Feature::HalfGangRelease => "HalfGangRelease",
+            Feature::StuckGangRelease => "StuckGangRelease",
             Feature::RevisionedRestore => "RevisionedRestore",
             Feature::ScaleToZero => "ScaleToZero",
             Feature::Claims => "Claims",
@@ -301,6 +306,7 @@ mod tests {
     #[case(Feature::StartupOrder, &["START-01", "START-02", "START-03", "START-05"])]
     #[case(Feature::FreshGang, &["TERM-08"])]
     #[case(Feature::HalfGangRelease, &["TERM-17"])]
+    #[case(Feature::StuckGangRelease, &["TERM-21"])]
     #[case(Feature::PodGangStatus, &["STAT-07"])]
     #[case(Feature::Metrics, &["STAT-11"])]
     #[case(Feature::TrainJob, &["TRN-03"])]
@@ -333,6 +339,7 @@ mod tests {
             "Kubelet",
             "FreshGang",
             "HalfGangRelease",
+            "StuckGangRelease",
             "RevisionedRestore",
             "ScaleToZero",
             "Claims",

@@ -11,8 +11,9 @@ use super::{Clause, Feature, Level, Tier};
 use Feature::{
     AtomicPodGang, AtomicTrainJob, Autoscaling, Claims, CompositePodGroup, External, FreshGang,
     HalfGangRelease, JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore,
-    ScaleToZero, SelfHealing, StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup,
-    TopologyPerJob, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
+    ScaleToZero, SelfHealing, StartupOrder, StuckGangRelease, TopologyNested, TopologyPerClique,
+    TopologyPerGroup, TopologyPerJob, TopologyPerReplica, TopologyPreferred, TopologyRequired,
+    TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -548,6 +549,10 @@ pub static CLAUSES: &[Clause] = &[
         availableReplicas one less meanwhile", "GROVE"),
     scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
         claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),
+
+    scheduling("TERM-21", "Some pods of a gang are bound, and one waits for a volume after its scheduler has chosen a node: \
+        for D → all are recycled, on every backend, after a whole D each time; volume in time → never. STAT-09 holds \
+        meanwhile, with pod and claim within 15 s", "OWN").of(StuckGangRelease),
 
     // Startup order.
     contract("START-01", "AnyOrder: pods untouched. InOrder, Explicit: pods of a clique with parents end their init \

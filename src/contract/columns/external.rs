@@ -45,6 +45,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
         (Feature::Kubelet, NO_SCHEDULER),
         (Feature::FreshGang, NO_SCHEDULER),
         (Feature::HalfGangRelease, NO_SCHEDULER),
+        (Feature::StuckGangRelease, NO_SCHEDULER),
         (Feature::RevisionedRestore, NO_SCHEDULER),
         (Feature::ScaleToZero, NO_SCHEDULER),
         (Feature::Claims, NO_SCHEDULER),
@@ -66,6 +67,7 @@ pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'stat
         Feature::TopologyPerReplica
         | Feature::FreshGang
         | Feature::HalfGangRelease
+        | Feature::StuckGangRelease
         | Feature::RevisionedRestore
         | Feature::ScaleToZero
         | Feature::Claims

@@ -44,6 +44,7 @@ static COLUMN: Column = Column {
         Feature::Autoscaling,
         Feature::StartupOrder,
         Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
         Feature::ScaleToZero,
         Feature::PodGangStatus,
         Feature::Metrics,

@@ -41,6 +41,7 @@ static COLUMN: Column = Column {
         Feature::Metrics,
         Feature::FreshGang,
         Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
         Feature::ScaleToZero,
     ],
     why_not: &[

@@ -80,6 +80,7 @@ static POD_GROUP: Column = Column {
         Feature::Claims,
         Feature::FreshGang,
         Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
         Feature::HalfGangRelease,
         Feature::ScaleToZero,
     ],
@@ -115,6 +116,7 @@ static POD_GANG: Column = Column {
         Feature::Claims,
         Feature::FreshGang,
         Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
     ],
     why_not: &[
         (
@@ -154,6 +156,7 @@ static TREE: Column = Column {
         Feature::Claims,
         Feature::FreshGang,
         Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
     ],
     why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],

@@ -44,6 +44,7 @@ static COLUMN: Column = Column {
         Feature::Metrics,
         Feature::FreshGang,
         Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
         Feature::ScaleToZero,
     ],
     why_not: &[

@@ -43,6 +43,13 @@ pub enum Why {
         /// The gate.
         gate: &'static str,
     },
+    /// This pod waits for a volume for this claim, with a part of its gang bound.
+    Claim {
+        /// The pod.
+        pod: String,
+        /// The claim.
+        claim: String,
+    },
 }
 
 /// What a message has to have in it: all the words of any of these.
@@ -54,6 +61,7 @@ fn words(history: &History, gang: &Gang, why: &Why) -> Words {
         Why::Scheduler => said(history, gang).map(|(_, words)| vec![words.to_owned()]).collect(),
         Why::Lack(words) => words.iter().map(|words| vec![(*words).to_owned()]).collect(),
         Why::Gate { pod, gate } => [vec![pod.clone(), (*gate).to_owned()]].into(),
+        Why::Claim { pod, claim } => [vec![pod.clone(), claim.clone()]].into(),
     }
 }
 
@@ -96,7 +104,8 @@ const FIRST_WORDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// A gang that waits says why within five seconds from when there is something to say: that its pods are there and it is
 /// initialized, where it waits for its base; that the scheduler has said why, where it waits for that; that it has a PodClique,
-/// where no pod of it can be made; that the pod is there, where it has a gate. What a pod lacks it says within 15 s.
+/// where no pod of it can be made; that the pod is there, where it has a gate. What a pod lacks it says within 15 s, and which claim it waits for within 15 s from when
+/// the first of the gang is bound.
 ///
 /// # Errors
 /// A violation if it does not; [`Broken::NotReached`] if it did not come so far.
@@ -113,12 +122,16 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
             .find(|(_, message)| words.iter().any(|words| has(message, words)))
             .map(|(version, _)| version),
         Why::Gate { pod, .. } => history.named("Pod", pod).next(),
+        Why::Claim { .. } => history.pods().find(|version| {
+            let pod = version.pod();
+            pod.node().is_some() && gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique))
+        }),
     };
     let nothing = || Broken::NotReached(format!("there was nothing to say of PodGang {}", gang.name));
     let since = since.ok_or_else(nothing)?;
     let words = words(history, gang, why);
     let patience = match why {
-        Why::Lack(_) => patience(history).saturating_add(FIRST_WORDS),
+        Why::Lack(_) | Why::Claim { .. } => patience(history).saturating_add(FIRST_WORDS),
         _ => patience(history),
     };
     let in_time = |version: &Version<'_>| version.at.duration_since(since.at) <= patience;
@@ -136,6 +149,7 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
             Why::Refused(words) => format!("that its pods are refused: {words:?}"),
             Why::Lack(words) => format!("what a pod of it lacks: {}", words.join(" or ")),
             Why::Gate { pod, gate } => format!("that pod {pod} has the scheduling gate {gate}"),
+            Why::Claim { pod, claim } => format!("that pod {pod} waits for a volume for its claim {claim}"),
         };
         let message = format!(
             "within {} s no condition of PodGang {} or its PodCliqueSet says {what}",

@@ -84,6 +84,10 @@ impl Environment {
                 "the devices that its pods share are the harness's, and no kubelet has a driver for them: run it with \
                  --provider local",
             ),
+            Need::Volumes => (
+                matches!(origin, Origin::Local | Origin::Up(_) | Origin::Kind(_)),
+                "it makes a storage class and volumes, which it does on clusters of its own only",
+            ),
             Need::AuditLog => (
                 matches!(origin, Origin::Local),
                 "who bound a pod is read from the audit log of a cluster that the run starts itself",

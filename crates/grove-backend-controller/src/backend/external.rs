@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use grove_api::{PodCliqueSet, PodGang};
+use grove_api::PodCliqueSet;
 use kube::api::{ApiResource, DynamicObject};
 use serde::Deserialize;
 
@@ -91,11 +91,6 @@ impl SchedulerBackend for External {
         Ok(Synced::default())
     }
 
-    /// Nothing is known of it.
-    fn binds_whole(&self, _pod_gang: &PodGang) -> bool {
-        false
-    }
-
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
     }
@@ -103,7 +98,7 @@ impl SchedulerBackend for External {
 
 #[cfg(test)]
 mod tests {
-    use grove_api::PodGangSpec;
+    use grove_api::{PodGang, PodGangSpec};
     use serde_json::{Value, json};
 
     use super::*;

@@ -104,12 +104,6 @@ pub trait SchedulerBackend: Send + Sync {
         BTreeMap::new()
     }
 
-    /// Whether the scheduler binds the hard gang of this PodGang whole, and not each podgroup for itself: then it is never half
-    /// bound (TERM-17).
-    fn binds_whole(&self, _pod_gang: &PodGang) -> bool {
-        true
-    }
-
     /// Whether the hard gang of this PodGang is the pods of the lowest indexes, and no others can take their places: one of
     /// them is not given up while others run (AUTO-07).
     fn keeps_places(&self, _pod_gang: &PodGang) -> bool {

@@ -208,6 +208,13 @@ pub(super) fn waits_for_a_node(pod: &Pod) -> bool {
     is_live(pod) && !is_bound(pod) && refusal(pod).is_none()
 }
 
+/// Since when a pod is bound.
+pub(super) fn bound_since(pod: &Pod) -> Option<Timestamp> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let scheduled = conditions.iter().find(|told| told.type_ == "PodScheduled" && told.status == "True")?;
+    Some(scheduled.last_transition_time.as_ref()?.0)
+}
+
 /// Whether a scheduler has chosen a node.
 pub(super) fn is_bound(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())

@@ -1,9 +1,10 @@
-//! PodGangs that stay half bound, where a scheduler binds their podgroups one by one (TERM-17).
+//! PodGangs of which only a part is bound: their scheduler binds podgroups one by one (TERM-17), or some of their pods wait for a
+//! volume after a node was chosen for all (TERM-21).
 //!
-//! A podgroup that is bound is not breached, and one that never was cannot be: nothing would ever end it, and two such gangs that
-//! each hold what the other wants would hold it for ever. So one that has been half bound for the termination delay is recycled,
-//! which gives its room back. Were all of them to do that at once, each could take the same half again; the youngest goes first,
-//! and the next a delay later.
+//! What is bound is not breached, and what never was cannot be, so such a gang would keep its room, and two that each hold what
+//! the other wants would do so for ever. One that has been bound in part for the termination delay is recycled, which gives its
+//! room back. Were all that want room to do that at once, each could take the same part again; the youngest goes first, and the next
+//! a delay later. One that waits for a volume has its room, and goes by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,39 +16,58 @@ use kube::ResourceExt;
 
 use super::caches::Caches;
 use super::context::Context;
+use super::gang_view::{GangView, bound_since, refusal};
 use super::pod_clique_status::held_since;
-use crate::backend::Served;
 
-/// What a scheduler may take from the first podgroup of a gang to the last, however short the termination delay is.
+/// What a scheduler may take from the first pod of a gang to the last, however short the termination delay is.
 const BINDING: Duration = Duration::from_secs(6);
 
-/// Since when some podgroup of a PodGang has had its minimum bound, and another one never, in their generation. A gang that was
-/// whole since and has lost something is another matter: that is a breach, and has had its answer.
-fn half_since(caches: &Caches, pod_gang: &PodGang) -> Option<Timestamp> {
-    let pcs = caches.set_of(pod_gang)?;
-    let held = pod_gang.spec.podgroups.iter().filter(|podgroup| podgroup.min_replicas > 0).map(|podgroup| {
-        let member = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
-        held_since(&member.status.as_ref()?.conditions, caches.generation_of(&pcs, &member))
-    });
-    never_whole(pod_gang, &held.collect::<Vec<_>>())
+/// A podgroup in its generation.
+struct Part {
+    /// Since when its minimum is known to have been bound.
+    held: Option<Timestamp>,
+    /// Since when the first of its pods is bound.
+    first: Option<Timestamp>,
 }
 
-fn never_whole(pod_gang: &PodGang, held: &[Option<Timestamp>]) -> Option<Timestamp> {
-    let since = held.iter().flatten().min().copied().filter(|_| held.iter().any(Option::is_none))?;
+/// Since when a pod of a PodGang has been bound, in whose generation the minimum of some podgroup never was. A gang that was whole
+/// since and has lost something is another matter: that is a breach, and has had its answer.
+fn half_since(caches: &Caches, pod_gang: &PodGang) -> Option<Timestamp> {
+    let pcs = caches.set_of(pod_gang)?;
+    let view = GangView::of(caches, pod_gang);
+    view.unbound_minimum()?;
+    let parts = view.podgroups.iter().filter(|podgroup| podgroup.min_replicas > 0).map(|podgroup| {
+        let member = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
+        let held = member.and_then(|member| {
+            held_since(&member.status.as_ref()?.conditions, caches.generation_of(&pcs, &member))
+        });
+        Part { held, first: podgroup.pods.iter().filter_map(|pod| bound_since(pod)).min() }
+    });
+    never_whole(pod_gang, &parts.collect::<Vec<_>>())
+}
+
+fn never_whole(pod_gang: &PodGang, parts: &[Part]) -> Option<Timestamp> {
+    let since = parts.iter().flat_map(|part| part.held.into_iter().chain(part.first)).min()?;
+    if parts.iter().all(|part| part.held.is_some()) {
+        return None;
+    }
     let mut conditions = pod_gang.status.as_ref()?.conditions.iter();
     let scheduled = conditions.find(|condition| condition.type_ == CONDITION_POD_GANG_SCHEDULED)?;
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// Since when a PodGang is half bound that its scheduler binds in parts, and for how many delays it has to be until it gives its
-/// room back.
+/// Whether a scheduler refuses a pod of a PodGang.
+fn wants_room(caches: &Caches, pod_gang: &PodGang) -> bool {
+    GangView::of(caches, pod_gang).pods().iter().any(|pod| refusal(pod).is_some())
+}
+
+/// Since when a PodGang is half bound, and for how many delays it has to be until it gives its room back.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
     let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME);
-    let Served::By(backend) = context.serve(pod_gang) else { return None };
-    if backend.binds_whole(pod_gang) {
-        return None;
-    }
     let since = half_since(&context.caches, pod_gang)?;
+    if !wants_room(&context.caches, pod_gang) {
+        return Some((since, 1));
+    }
     let age = |pod_gang: &PodGang| {
         (pod_gang.metadata.creation_timestamp.as_ref().map(|made| made.0), pod_gang.uid())
     };
@@ -56,6 +76,7 @@ pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Times
         other.labels().get(LABEL_SCHEDULER_NAME) == scheduler
             && age(other) > age(pod_gang)
             && half_since(&context.caches, other).is_some()
+            && wants_room(&context.caches, other)
     });
     Some((since, u32::try_from(younger.count()).unwrap_or(u32::MAX).saturating_add(1)))
 }
@@ -89,14 +110,22 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::one_of_two(&[Some(5), None], ("False", 3), Some(5))]
-    #[case::the_first_of_three(&[Some(7), None, Some(5)], ("False", 3), Some(5))]
-    #[case::nothing(&[None, None], ("False", 3), None)]
-    #[case::all(&[Some(5), Some(6)], ("True", 6), None)]
-    #[case::whole_before_and_a_replica_recycled_alone(&[Some(5), None], ("False", 9), None)]
-    fn half(#[case] held: &[Option<i64>], #[case] scheduled: (&str, i64), #[case] since: Option<i64>) {
-        let held: Vec<_> = held.iter().map(|second| second.map(at)).collect();
-        assert_eq!(never_whole(&pod_gang(scheduled.0, scheduled.1), &held), since.map(at));
+    #[case::one_of_two(&[(Some(5), Some(5)), (None, None)], ("False", 3), Some(5))]
+    #[case::the_first_of_three(&[(Some(7), Some(7)), (None, None), (Some(5), Some(5))], ("False", 3), Some(5))]
+    #[case::a_bound_pod_was_replaced(&[(Some(5), Some(8)), (None, None)], ("False", 3), Some(5))]
+    #[case::a_part_of_a_podgroup(&[(None, Some(5))], ("False", 3), Some(5))]
+    #[case::nothing(&[(None, None), (None, None)], ("False", 3), None)]
+    #[case::all(&[(Some(5), Some(5)), (Some(6), Some(6))], ("True", 6), None)]
+    #[case::whole_before_and_a_replica_recycled_alone(&[(Some(5), Some(5)), (None, None)], ("False", 9), None)]
+    fn half(
+        #[case] parts: &[(Option<i64>, Option<i64>)],
+        #[case] scheduled: (&str, i64),
+        #[case] since: Option<i64>,
+    ) {
+        let part =
+            |(held, first): &(Option<i64>, Option<i64>)| Part { held: held.map(at), first: first.map(at) };
+        let parts: Vec<_> = parts.iter().map(part).collect();
+        assert_eq!(never_whole(&pod_gang(scheduled.0, scheduled.1), &parts), since.map(at));
     }
 
     #[rstest::rstest]

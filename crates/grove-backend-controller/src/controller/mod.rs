@@ -87,6 +87,7 @@ mod startup_wait;
 mod test_api;
 mod topology_translation;
 mod triggers;
+mod unbound_claims;
 mod update_view;
 mod writes;
 mod written_versions;

@@ -27,6 +27,7 @@ use super::pod_clique::REASON_POD_CREATE_FAILED;
 use super::pod_clique_status::held_since;
 use super::pod_gang::REASON_SYNC_FAILED;
 use super::reconcile_loop::Action;
+use super::unbound_claims::{self, UnboundClaim};
 use super::writes;
 use crate::backend::Served;
 
@@ -49,7 +50,10 @@ pub(super) async fn reconcile(
     if context.caches.is_left(&pod_gang) || !is_begun {
         return Ok(Action::await_change());
     }
-    let gang = Gang::of(&context, &pod_gang);
+    let mut gang = Gang::of(&context, &pod_gang);
+    if !gang.is_scheduled() && !context.faults.claims_untold {
+        gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
+    }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
     // With `Initialized` the other reconciler tells the rest.
     if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
@@ -87,13 +91,15 @@ struct Gang<'a> {
     view: GangView,
     /// Why its gang resources could not be made.
     failure: Option<String>,
+    /// What a pod of its waits for, if it has been looked for.
+    unbound_claim: Option<UnboundClaim>,
 }
 
 impl<'a> Gang<'a> {
     fn of(context: &'a Context, pod_gang: &'a PodGang) -> Self {
         let view = GangView::of(&context.caches, pod_gang);
         let failure = context.events.standing(pod_gang, REASON_SYNC_FAILED);
-        Self { context, pod_gang, view, failure }
+        Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
     /// Its status, the one before being that; the words for the same fact may have to stay.
@@ -217,9 +223,13 @@ impl<'a> Gang<'a> {
             let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
             return ("ForeignGate", message);
         }
-        match self.words() {
-            Some(words) => ("Unschedulable", words),
-            None => ("Scheduling", "it waits for the scheduler".to_owned()),
+        let words = self.words();
+        // Where a part is bound there was room for all, and the words are of an earlier attempt.
+        let is_for_want_of_room = words.as_deref().is_some_and(names_a_cause) && !self.is_bound_in_part();
+        match (words, &self.unbound_claim) {
+            (_, Some(claim)) if !is_for_want_of_room => ("VolumeMissing", claim.says()),
+            (Some(words), _) => ("Unschedulable", words),
+            (None, _) => ("Scheduling", "it waits for the scheduler".to_owned()),
         }
     }
 
@@ -242,6 +252,10 @@ impl<'a> Gang<'a> {
             let gate = pod.gates().find(|gate| *gate != POD_GANG_GATE)?;
             Some((pod.name_any(), gate.to_owned()))
         })
+    }
+
+    fn is_bound_in_part(&self) -> bool {
+        self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
     /// What the scheduler says of its pods, or else of its gang resources: first what names a cause, then one that calls a pod

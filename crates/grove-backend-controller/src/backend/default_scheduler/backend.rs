@@ -178,10 +178,6 @@ impl SchedulerBackend for DefaultScheduler {
         })
     }
 
-    fn binds_whole(&self, pod_gang: &PodGang) -> bool {
-        self.makes_gang(pod_gang) && self.scope(pod_gang) != GangScope::PodGroup
-    }
-
     /// Each podgroup has a PodGroup of its own, which may be empty; one for several has a size that cannot change.
     fn lets_idle(&self, pod_gang: &PodGang) -> bool {
         !self.makes_gang(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
