@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn there_are_workers_for_the_largest_cases() {
-        assert_eq!(nodes(&for_host(&of(Kubernetes::V1_36), "2").unwrap()), 9);
+        assert_eq!(nodes(&for_host(&of(Kubernetes::V1_36), "2").unwrap()), 13);
     }
 
     #[rstest::rstest]

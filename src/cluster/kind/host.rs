@@ -7,9 +7,9 @@ use crate::docker::Engine;
 use crate::{ClusterError, home};
 
 /// A cluster's containers and volumes, with images loaded into every node.
-const DISK_MIB: u64 = 6 * 1024;
-/// Kubelets and container runtimes of nine nodes; with the usual 128 some of them never come up.
-const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 512), ("max_user_watches", 32_768)];
+const DISK_MIB: u64 = 8 * 1024;
+/// Kubelets and container runtimes of thirteen nodes; with the usual 128 some of them never come up.
+const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
 /// What prepares a plain Debian machine, as root.
 pub const PREPARE_DEBIAN: &str = "apt-get install -y docker.io debootstrap && \
