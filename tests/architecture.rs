@@ -54,6 +54,26 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// The features of every package, as far as programs or, with `dev`, tests too need them. Nothing is downloaded.
+fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let said = Command::new(cargo)
+        .args(["tree", "--locked", "--offline", "--workspace", "--exclude=generate", "--prefix=none"])
+        .args(["--edges", edges, "--format={p};{f}"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (package, features) in
+        String::from_utf8_lossy(&said.stdout).lines().filter_map(|line| line.split_once(';'))
+    {
+        let features = features.trim_end_matches(" (*)").split(',').filter(|feature| !feature.is_empty());
+        found.entry(package.to_owned()).or_default().extend(features.map(str::to_owned));
+    }
+    found
+}
+
 /// Everything that a package reaches.
 fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) -> BTreeSet<&'a str> {
     let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
@@ -112,6 +132,26 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
         ["conformance-cluster", "conformance-driver", "kube", "k8s-openapi", "tokio", "hyper", "rustls"]
     {
         assert!(!reached.contains(beyond), "{package} reaches {beyond}");
+    }
+}
+
+/// Else `cargo test` after `cargo run` would compile a package anew, and all above it.
+#[test]
+fn tests_turn_on_no_feature_of_what_programs_are_made_of() {
+    let (of_programs, of_tests) = (features("normal,no-proc-macro"), features("normal,dev,no-proc-macro"));
+    assert!(of_programs.keys().any(|package| package.starts_with("tokio v")), "{of_programs:?}");
+    for (package, features) in of_programs {
+        assert_eq!(of_tests[&package], features, "{package}");
+    }
+}
+
+#[test]
+fn programs_are_made_without_the_crates_of_tests() {
+    let own = packages().into_iter().filter(|(package, _)| package != "generate");
+    for (package, needed) in own {
+        let of_tests = ["insta", "libtest-mimic", "rstest", "tower-test"].map(str::to_owned);
+        let needed: Vec<_> = of_tests.into_iter().filter(|crate_| needed.contains(crate_)).collect();
+        assert!(needed.is_empty(), "{package} needs {needed:?}: make them dev-dependencies");
     }
 }
 
