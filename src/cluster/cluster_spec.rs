@@ -86,6 +86,8 @@ pub struct ClusterSpec {
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
     /// that its file in [`crate::schedulers`] has for them; none but in mutants.
     pub plugins_off: Vec<(Scheduler, String)>,
+    /// Stages that KWOK has beside the suite's; none but in mutants.
+    pub further_stages: Vec<Value>,
     /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in mutants.
     pub gpu_plugin_faults: Vec<String>,
     /// The parts that reach the API server through a fault proxy; none but while a case asks for it.
@@ -240,6 +242,7 @@ impl ClusterSpec {
             trainer: None,
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
+            further_stages: Vec::new(),
             gpu_plugin_faults: Vec::new(),
             proxied: BTreeSet::new(),
             rules: BTreeMap::new(),

@@ -1,5 +1,5 @@
-//! Volumes for the claims of a case's pods, which nobody provides but the harness, when the case says so. As with most provisioners
-//! a node is chosen for a pod before its claim gets a volume.
+//! Claims of a storage class that has no provisioner. The harness creates their volumes when the case asks for it. The class binds a
+//! claim only after the scheduler has chosen a node for the pod, as most classes do.
 
 use conformance_cluster::{ClusterError, deploy};
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use super::limits::SCHEDULING;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// By this annotation a scheduler tells a claim's provisioner the node.
+/// The annotation in which a scheduler tells the provisioner of a claim which node it has chosen.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl TestContext {
-    /// Makes claims of a storage class of the test's own, which goes with its namespace.
+    /// Creates claims, and their storage class, which is deleted with the test's namespace.
     ///
     /// # Errors
     /// [`Stop::Cluster`].
-    pub async fn make_claims(&self, names: &[&str]) -> Result<(), Stop> {
+    pub async fn create_claims(&self, names: &[&str]) -> Result<(), Stop> {
         let class = json!({
-            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": self.going_with_the_test().await?,
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": self.owned_by_the_namespace().await?,
             "provisioner": "conformance.grove.io/by-hand", "volumeBindingMode": "WaitForFirstConsumer",
-            // Volcano takes every provisioner for a CSI driver, of whose volumes a node has room for none unless it says so, but
-            // for one that this parameter names.
+            // Volcano takes every provisioner for a CSI driver, and no node admits volumes of a driver that its CSINode does not
+            // list. It ignores a driver with an empty name.
             "parameters": {"csi.storage.k8s.io/csi-driver-name": ""},
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
@@ -54,12 +54,12 @@ impl TestContext {
         .await
     }
 
-    /// Provides the volume that a claim waits for: a folder of whatever node its pod is on.
+    /// Creates the volume that a claim waits for: a folder on the node of its pod.
     ///
     /// # Errors
     /// [`Stop::Cluster`].
-    pub async fn provide_volume(&self, claim: &str) -> Result<(), Stop> {
-        let mut metadata = self.going_with_the_test().await?;
+    pub async fn create_volume(&self, claim: &str) -> Result<(), Stop> {
+        let mut metadata = self.owned_by_the_namespace().await?;
         metadata["name"] = format!("{}-{claim}", self.namespace).into();
         let volume = json!({
             "apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata,
@@ -73,8 +73,8 @@ impl TestContext {
         Ok(deploy::apply(&self.test_cluster.client, &volume).await?)
     }
 
-    /// Metadata of an object outside namespaces that is named after the test's namespace, and owned by it.
-    async fn going_with_the_test(&self) -> Result<Value, Stop> {
+    /// Metadata of a cluster-scoped object that is named after the test's namespace and owned by it.
+    async fn owned_by_the_namespace(&self) -> Result<Value, Stop> {
         let name = &self.namespace;
         let found = Api::<Namespace>::all(self.test_cluster.client.clone()).get(name).await;
         let found = found.map_err(|source| ClusterError::api(format!("get Namespace {name}"), source))?;

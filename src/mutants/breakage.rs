@@ -40,6 +40,8 @@ pub struct Breakage {
     pub api_gates: BTreeMap<String, bool>,
     /// Plugins (or arguments of plugins) that the target's scheduler does without.
     pub plugins_off: Vec<String>,
+    /// Stages that KWOK has beside the suite's.
+    pub stages: Vec<Value>,
     /// Schedulers beside the target's.
     pub beside: Vec<String>,
     /// Faults of the plugin that provides the kubelets' GPUs.
@@ -78,6 +80,7 @@ impl Breakage {
         spec.api_gates.0.extend(self.api_gates.clone());
         spec.scheduler_gates.0.extend(self.scheduler_gates.clone());
         spec.plugins_off = self.plugins_off.iter().map(|name| (target.scheduler(), name.clone())).collect();
+        spec.further_stages.clone_from(&self.stages);
         spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
         spec.altered.extend(self.altered.clone());
         let mut of_scheduler: Vec<Part> = spec.parts_of(target.scheduler()).collect();

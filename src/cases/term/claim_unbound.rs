@@ -1,15 +1,15 @@
-//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs, of which one pod has a claim that gets its volume when the harness makes it. Of
-//! both the other pod is bound. The first gets its volume within the termination delay of 30 s, when the PodGang of the second has told
-//! of its claim; the second only when its bound pod has been recycled.
+//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs. One pod of each gang uses a claim without a volume, so only the other pod is bound.
+//! The control gets its volume within the termination delay of 30 s and must not be recycled. The other gang must be recycled after the
+//! delay; then it gets its volume and must be bound whole.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{REACTION, RETRIES, SCHEDULING};
 use conformance_expect::Expected;
 use conformance_history::{History, Live, MarkName};
-use conformance_judge::life::generations::recycles;
+use conformance_judge::life::generations::{Recycle, recycles};
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::life::termination;
 use conformance_judge::{Shown, all, binding, ensure, finding, violation};
@@ -18,25 +18,25 @@ use serde_json::{Value, json};
 
 use super::replica;
 
-/// Mark: a pod of the gang that gets no volume is bound, and this one waits for it: `{"pod"}`.
-const HALF: MarkName = MarkName::of_case("a pod is bound and one waits for its volume");
-/// Mark: the gang whose volume came in time is whole.
-const IN_TIME: MarkName = MarkName::of_case("whole within the delay");
-/// Mark: the other one, after it gave its room back.
-const WHOLE: MarkName = MarkName::of_case("whole at last");
+/// Mark: of the stuck gang, one pod is bound and this pod waits for its volume: `{"pod"}`.
+const WAITS: MarkName = MarkName::of_case("one pod bound, one waits for its volume");
+/// Mark: the control has its volume and is whole.
+const CONTROL_WHOLE: MarkName = MarkName::of_case("the control is whole");
+/// Mark: the stuck gang was recycled, has its volume and is whole.
+const WHOLE: MarkName = MarkName::of_case("the stuck gang is whole");
 
-/// Its volume comes in time.
-const UNHURRIED: &str = "unhurried";
-/// Its volume does not.
-const UNSERVED: &str = "unserved";
-/// The termination delay of the manifests, less one second, because API times have whole seconds.
+/// The PodCliqueSet, and its claim, whose volume is created within the delay.
+const CONTROL: &str = "volume-in-time";
+/// The PodCliqueSet, and its claim, whose volume is created after the recycle.
+const STUCK: &str = "volume-missing";
+/// The termination delay of the manifest, less one second, because API times have whole seconds.
 const AT_LEAST: SignedDuration = SignedDuration::from_secs(29);
 
-const GIVEN_BACK_EARLY: Code = Code::new("stuck-gang-given-back-early");
+const RECYCLED_EARLY: Code = Code::new("stuck-gang-recycled-early");
 
 /// TERM-21, STAT-09.
 pub(crate) const CASE: Case = Case::new(
-    "A gang with a pod that waits for its volume names the claim, and gives its room back after the termination delay only",
+    "A gang with a pod that waits for its volume reports the claim, and is recycled after the termination delay, not before",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -45,23 +45,23 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::Volumes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.make_claims(&[UNHURRIED, UNSERVED]).await?;
-    for set in [UNHURRIED, UNSERVED] {
+    test.create_claims(&[CONTROL, STUCK]).await?;
+    for set in [CONTROL, STUCK] {
         test.submit(set).await?;
         let free = Awaited::demanded_by("AON-01", format!("the pod of {set} without a claim bound"));
         test.until(free, SCHEDULING, |live| is_bound(live, &format!("{set}-0-free"))).await?;
         test.until_claim_has_a_node(set).await?;
     }
-    test.mark(HALF, json!({"pod": test.pods_of("unserved-0-tied").pop()}));
-    until_told(test).await?;
-    test.provide_volume(UNHURRIED).await?;
-    until_whole(test, UNHURRIED).await?;
-    test.mark(IN_TIME, Value::Null);
-    let old = test.pods_of("unserved-0-free");
-    let gone = Awaited::demanded_by("TERM-21", "the bound pod of a stuck gang recycled");
-    test.until(gone, RETRIES, |live| old.iter().all(|name| live.get("Pod", name).is_none())).await?;
-    test.provide_volume(UNSERVED).await?;
-    until_whole(test, UNSERVED).await?;
+    test.mark(WAITS, json!({"pod": test.pods_of("volume-missing-0-tied").pop()}));
+    until_reported(test).await?;
+    test.create_volume(CONTROL).await?;
+    until_whole(test, CONTROL).await?;
+    test.mark(CONTROL_WHOLE, Value::Null);
+    let former = test.pods_of("volume-missing-0-free");
+    let deleted = Awaited::demanded_by("TERM-21", "the bound pod of a stuck gang deleted");
+    test.until(deleted, RETRIES, |live| former.iter().all(|name| live.get("Pod", name).is_none())).await?;
+    test.create_volume(STUCK).await?;
+    until_whole(test, STUCK).await?;
     test.mark(WHOLE, Value::Null);
     Ok(())
 }
@@ -70,14 +70,14 @@ fn is_bound(live: &Live, clique: &str) -> bool {
     live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
 }
 
-/// Until the PodGang names the pod and its claim, if it does so before the volume of the other gang is due.
-async fn until_told(test: &TestContext) -> Result<(), Stop> {
+/// Waits until the PodGang reports the pod and its claim, but not so long that the volume of the control would be late.
+async fn until_reported(test: &TestContext) -> Result<(), Stop> {
     let history = test.history();
-    let (gangs, why) = (history.gangs(UNSERVED).unwrap_or_default(), why(&history));
-    let is_told = |live: &Live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why));
-    match test.until("the claim told that a gang waits for", REACTION, is_told).await {
+    let (gangs, why) = (history.gangs(STUCK).unwrap_or_default(), why(&history));
+    let is_reported = |live: &Live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why));
+    match test.until("the unbound claim reported", REACTION, is_reported).await {
         Err(Stop::Wait(_)) => Ok(()),
-        told => told,
+        reported => reported,
     }
 }
 
@@ -89,42 +89,42 @@ async fn until_whole(test: &TestContext, set: &str) -> Result<(), Stop> {
     .await
 }
 
-/// What the first generation of the gang waits for that gets no volume.
+/// What the first generation of the stuck gang waits for.
 fn why(history: &History) -> Why {
-    let pod = history.marks(HALF).next().and_then(|(_, mark)| mark.detail["pod"].as_str());
-    Why::Claim { pod: pod.unwrap_or_default().to_owned(), claim: UNSERVED.to_owned() }
+    let pod = history.marks(WAITS).next().and_then(|(_, mark)| mark.detail["pod"].as_str());
+    Why::Claim { pod: pod.unwrap_or_default().to_owned(), claim: STUCK.to_owned() }
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TERM-21", || {
-            let in_time = history.waited_for(IN_TIME)?;
-            let unhurried = replica(history, UNHURRIED, 0)?;
-            termination::times(history, &unhurried, &unhurried.scope(), 0)?;
-            binding::whole(&history.before(in_time), &history.units(UNHURRIED)?)?;
-            let scope = replica(history, UNSERVED, 0)?.scope();
-            all(recycles(history, &scope).iter().map(|recycle| {
-                let is_its = |uid: &str| recycle.old.contains(uid);
-                let mut pods = history.pods().filter(|version| is_its(version.uid()));
-                let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };
-                let lasted = recycle.begun.at.duration_since(bound.happened());
-                ensure(lasted >= AT_LEAST, || {
-                    let message = format!(
-                        "it gave its room back {:.1} s after its first pod was bound; its termination delay is 30 s",
-                        lasted.as_secs_f64()
-                    );
-                    violation(GIVEN_BACK_EARLY, message)
-                        .shown_by("bound", bound)
-                        .shown_by("first deletion", recycle.begun)
-                })
-            }))?;
+            let control_whole = history.waited_for(CONTROL_WHOLE)?;
+            let control = replica(history, CONTROL, 0)?;
+            termination::times(history, &control, &control.scope(), 0)?;
+            binding::whole(&history.before(control_whole), &history.units(CONTROL)?)?;
+            let stuck = replica(history, STUCK, 0)?.scope();
+            all(recycles(history, &stuck).iter().map(|recycle| not_early(history, recycle)))?;
             let whole = history.waited_for(WHOLE)?;
-            binding::whole(&history.before(whole), &history.units(UNSERVED)?)
+            binding::whole(&history.before(whole), &history.units(STUCK)?)
         }),
         finding("STAT-09", || {
-            history.reached(HALF)?;
-            let gangs = history.gangs(UNSERVED)?;
+            history.reached(WAITS)?;
+            let gangs = history.gangs(STUCK)?;
             all(gangs.iter().map(|gang| reasons::told(history, gang, &why(history))))
         }),
     ]
+}
+
+/// The first pod that the recycle deletes had been bound for the delay.
+fn not_early(history: &History, recycle: &Recycle<'_>) -> Ruling {
+    let mut pods = history.pods().filter(|version| recycle.old.contains(version.uid()));
+    let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };
+    let lasted = recycle.begun.at.duration_since(bound.happened());
+    ensure(lasted >= AT_LEAST, || {
+        let message = format!(
+            "the gang was recycled {:.1} s after its first pod was bound; its termination delay is 30 s",
+            lasted.as_secs_f64()
+        );
+        violation(RECYCLED_EARLY, message).shown_by("bound", bound).shown_by("first deletion", recycle.begun)
+    })
 }

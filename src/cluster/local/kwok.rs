@@ -3,8 +3,17 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 /// The stages, written for this suite: a bound pod runs and is ready at once, a deleted one is gone at once.
-pub(super) const STAGES: &str = include_str!("kwok-stages.yaml");
+const STAGES: &str = include_str!("kwok-stages.yaml");
+
+/// Those, and further ones.
+pub(super) fn stages(further: &[Value]) -> String {
+    // YAML holds JSON.
+    let further = further.iter().map(|stage| format!("---\n{stage}\n"));
+    std::iter::once(STAGES.to_owned()).chain(further).collect()
+}
 
 /// Arguments of `kwok`.
 pub(super) fn args(kubeconfig: &Path, stages: &Path, port: u16) -> Vec<String> {

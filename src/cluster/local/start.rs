@@ -267,7 +267,7 @@ impl Layout {
             }
             Part::Kwok => kwok::args(
                 &self.kwok_config,
-                &write(&config, "kwok-stages.yaml", kwok::STAGES)?,
+                &write(&config, "kwok-stages.yaml", kwok::stages(&spec.further_stages))?,
                 self.kwok.number,
             ),
             Part::ControllerManager => controller_manager::args(

@@ -550,9 +550,9 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
         claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),
 
-    scheduling("TERM-21", "Some pods of a gang are bound, and one waits for a volume after its scheduler has chosen a node: \
-        for D → all are recycled, on every backend, after a whole D each time; volume in time → never. STAT-09 holds \
-        meanwhile, with pod and claim within 15 s", "OWN").of(StuckGangRelease),
+    scheduling("TERM-21", "Some pods of a gang are bound, and one waits for a volume after its scheduler has chosen a node. \
+        On every backend: after D, and after a whole D each time, all pods of the gang are recycled; if the volume is \
+        created within D, none is. Meanwhile STAT-09 applies: pod and claim within 15 s", "OWN").of(StuckGangRelease),
 
     // Startup order.
     contract("START-01", "AnyOrder: pods untouched. InOrder, Explicit: pods of a clique with parents end their init \

@@ -43,7 +43,7 @@ pub enum Why {
         /// The gate.
         gate: &'static str,
     },
-    /// This pod waits for a volume for this claim, with a part of its gang bound.
+    /// This pod waits for a volume for this claim, while another pod of its gang is bound.
     Claim {
         /// The pod.
         pod: String,
@@ -104,8 +104,8 @@ const FIRST_WORDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// A gang that waits says why within five seconds from when there is something to say: that its pods are there and it is
 /// initialized, where it waits for its base; that the scheduler has said why, where it waits for that; that it has a PodClique,
-/// where no pod of it can be made; that the pod is there, where it has a gate. What a pod lacks it says within 15 s, and which claim it waits for within 15 s from when
-/// the first of the gang is bound.
+/// where no pod of it can be made; that the pod is there, where it has a gate. What a pod lacks it says within 15 s. The claim that a pod waits for it reports within
+/// 15 s after the first pod of the gang is bound.
 ///
 /// # Errors
 /// A violation if it does not; [`Broken::NotReached`] if it did not come so far.

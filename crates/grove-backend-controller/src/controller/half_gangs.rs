@@ -1,10 +1,10 @@
-//! PodGangs of which only a part is bound: their scheduler binds podgroups one by one (TERM-17), or some of their pods wait for a
-//! volume after a node was chosen for all (TERM-21).
+//! PodGangs of which only a part is bound: their scheduler binds podgroups one by one (TERM-17), or a pod waits for its volume after
+//! the scheduler has chosen nodes for all of them (TERM-21).
 //!
-//! What is bound is not breached, and what never was cannot be, so such a gang would keep its room, and two that each hold what
-//! the other wants would do so for ever. One that has been bound in part for the termination delay is recycled, which gives its
-//! room back. Were all that want room to do that at once, each could take the same part again; the youngest goes first, and the next
-//! a delay later. One that waits for a volume has its room, and goes by itself.
+//! A podgroup that is bound is not breached, and a podgroup that was never bound cannot be. Without this module such a gang would keep
+//! its nodes indefinitely, and two gangs that each hold what the other needs would block each other. So a PodGang that has been bound
+//! in part for the termination delay is recycled. PodGangs that wait for room take turns, because each could take the same part again:
+//! the youngest is recycled first, the next one a delay later. A PodGang that waits for a volume has room and waits for no other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use super::pod_clique_status::held_since;
 /// What a scheduler may take from the first pod of a gang to the last, however short the termination delay is.
 const BINDING: Duration = Duration::from_secs(6);
 
-/// A podgroup in its generation.
+/// What is bound of a podgroup in its generation.
 struct Part {
     /// Since when its minimum is known to have been bound.
     held: Option<Timestamp>,
@@ -30,8 +30,8 @@ struct Part {
     first: Option<Timestamp>,
 }
 
-/// Since when a pod of a PodGang has been bound, in whose generation the minimum of some podgroup never was. A gang that was whole
-/// since and has lost something is another matter: that is a breach, and has had its answer.
+/// Since when a part of a PodGang has been bound, if the minimum of some podgroup never was in this generation. A gang that was whole
+/// after that and has lost a pod is breached, which `gang_termination` handles.
 fn half_since(caches: &Caches, pod_gang: &PodGang) -> Option<Timestamp> {
     let pcs = caches.set_of(pod_gang)?;
     let view = GangView::of(caches, pod_gang);

@@ -91,7 +91,7 @@ struct Gang<'a> {
     view: GangView,
     /// Why its gang resources could not be made.
     failure: Option<String>,
-    /// What a pod of its waits for, if it has been looked for.
+    /// The claim that one of its pods waits for, if claims have been listed.
     unbound_claim: Option<UnboundClaim>,
 }
 
@@ -224,10 +224,10 @@ impl<'a> Gang<'a> {
             return ("ForeignGate", message);
         }
         let words = self.words();
-        // Where a part is bound there was room for all, and the words are of an earlier attempt.
+        // If a part is bound, there was room for the whole gang, and these words are from an earlier attempt.
         let is_for_want_of_room = words.as_deref().is_some_and(names_a_cause) && !self.is_bound_in_part();
         match (words, &self.unbound_claim) {
-            (_, Some(claim)) if !is_for_want_of_room => ("VolumeMissing", claim.says()),
+            (_, Some(claim)) if !is_for_want_of_room => ("VolumeMissing", claim.message()),
             (Some(words), _) => ("Unschedulable", words),
             (None, _) => ("Scheduling", "it waits for the scheduler".to_owned()),
         }

@@ -1,5 +1,6 @@
-//! Claims that pods wait for after their scheduler has chosen a node: until there is a volume, which may take ten minutes, it says
-//! nothing more of them (STAT-09). Claims are read only for gangs that wait: to watch all of a cluster would cost more.
+//! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten minutes for the volume, and
+//! no condition of the pod reports it, so the PodGang does (STAT-09). Claims are listed only for gangs that wait: a watch of every
+//! claim in the cluster would cost more.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +12,27 @@ use kube::api::{Api, ListParams};
 use super::context::Context;
 use super::gang_view::{GangView, PodGroupView, is_bound};
 
-/// The annotation by which a scheduler tells a claim's provisioner the node.
+/// The annotation in which a scheduler tells the provisioner of a claim which node it has chosen.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// A pod and a claim of its that has a node and no volume.
+/// A pod, and a claim of it that has a node but no volume.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnboundClaim {
     pod: String,
     claim: String,
-    /// The storage class, whose provisioner should make the volume.
+    /// The storage class, whose provisioner should create the volume.
     class: String,
 }
 
 impl UnboundClaim {
-    /// What it means for the pod.
-    pub(super) fn says(&self) -> String {
+    /// The message for the status.
+    pub(super) fn message(&self) -> String {
         let Self { pod, claim, class } = self;
         format!("pod {pod} has a node, and waits for a volume for its claim {claim} of storage class {class}")
     }
 }
 
-/// The first that a pod of a PodGang waits for. That claims cannot be read keeps nothing else from being told.
+/// The first claim that a pod of a PodGang waits for. If claims cannot be listed, the rest of the status is still written.
 pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
     let wanted = wanted(context, pod_gang, view);
     if wanted.is_empty() {
@@ -42,13 +43,13 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     match claims.list(&ListParams::default()).await {
         Ok(found) => first_of(wanted, &found.items),
         Err(error) => {
-            tracing::warn!(namespace, %error, "claims cannot be listed, so none is named as what a gang waits for");
+            tracing::warn!(namespace, %error, "cannot list claims: the PodGang will not report the claim that it waits for");
             None
         }
     }
 }
 
-/// The claims of pods that a scheduler may have chosen a node for: pairs of pod and claim.
+/// Pairs of pod and claim, of the pods for which a scheduler may have chosen a node.
 fn wanted(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let of_podgroup = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
@@ -98,6 +99,6 @@ mod tests {
         let wanted = || vec![("w-0".to_owned(), "other".to_owned()), ("w-1".to_owned(), "data".to_owned())];
         let found = first_of(wanted(), &[claim("data"), claim("unused")]);
         let says = "pod w-1 has a node, and waits for a volume for its claim data of storage class fast";
-        assert_eq!(found.map(|found| found.says()), named.then(|| says.to_owned()));
+        assert_eq!(found.map(|found| found.message()), named.then(|| says.to_owned()));
     }
 }
