@@ -135,7 +135,7 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     }
 }
 
-/// Else `cargo test` after `cargo run` would compile a package anew, and all above it.
+/// Otherwise `cargo test` after `cargo run` compiles the package again, and everything that depends on it.
 #[test]
 fn tests_turn_on_no_feature_of_what_programs_are_made_of() {
     let (of_programs, of_tests) = (features("normal,no-proc-macro"), features("normal,dev,no-proc-macro"));

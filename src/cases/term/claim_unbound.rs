@@ -2,21 +2,19 @@
 //! The control gets its volume within the termination delay of 30 s and must not be recycled. The other gang must be recycled after the
 //! delay; then it gets its volume and must be bound whole.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::violation::Code;
+use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{REACTION, RETRIES, SCHEDULING};
 use conformance_expect::Expected;
 use conformance_history::{History, Live, MarkName};
-use conformance_judge::life::generations::{Recycle, recycles};
+use conformance_judge::life::generations::recycles;
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::life::termination;
-use conformance_judge::{Shown, all, binding, ensure, finding, violation};
-use jiff::SignedDuration;
+use conformance_judge::{all, binding, finding};
 use serde_json::{Value, json};
 
-use super::replica;
+use super::{is_bound, not_recycled_early, replica};
 
 /// Mark: of the stuck gang, one pod is bound and this pod waits for its volume: `{"pod"}`.
 const WAITS: MarkName = MarkName::of_case("one pod bound, one waits for its volume");
@@ -29,10 +27,8 @@ const WHOLE: MarkName = MarkName::of_case("the stuck gang is whole");
 const CONTROL: &str = "volume-in-time";
 /// The PodCliqueSet, and its claim, whose volume is created after the recycle.
 const STUCK: &str = "volume-missing";
-/// The termination delay of the manifest, less one second, because API times have whole seconds.
-const AT_LEAST: SignedDuration = SignedDuration::from_secs(29);
-
-const RECYCLED_EARLY: Code = Code::new("stuck-gang-recycled-early");
+/// The termination delay of the manifest, in seconds.
+const DELAY: u32 = 30;
 
 /// TERM-21, STAT-09.
 pub(crate) const CASE: Case = Case::new(
@@ -64,10 +60,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_whole(test, STUCK).await?;
     test.mark(WHOLE, Value::Null);
     Ok(())
-}
-
-fn is_bound(live: &Live, clique: &str) -> bool {
-    live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
 }
 
 /// Waits until the PodGang reports the pod and its claim, but not so long that the volume of the control would be late.
@@ -103,7 +95,7 @@ fn judge(history: &History) -> Vec<Finding> {
             termination::times(history, &control, &control.scope(), 0)?;
             binding::whole(&history.before(control_whole), &history.units(CONTROL)?)?;
             let stuck = replica(history, STUCK, 0)?.scope();
-            all(recycles(history, &stuck).iter().map(|recycle| not_early(history, recycle)))?;
+            all(recycles(history, &stuck).iter().map(|recycle| not_recycled_early(history, recycle, DELAY)))?;
             let whole = history.waited_for(WHOLE)?;
             binding::whole(&history.before(whole), &history.units(STUCK)?)
         }),
@@ -113,18 +105,4 @@ fn judge(history: &History) -> Vec<Finding> {
             all(gangs.iter().map(|gang| reasons::told(history, gang, &why(history))))
         }),
     ]
-}
-
-/// The first pod that the recycle deletes had been bound for the delay.
-fn not_early(history: &History, recycle: &Recycle<'_>) -> Ruling {
-    let mut pods = history.pods().filter(|version| recycle.old.contains(version.uid()));
-    let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };
-    let lasted = recycle.begun.at.duration_since(bound.happened());
-    ensure(lasted >= AT_LEAST, || {
-        let message = format!(
-            "the gang was recycled {:.1} s after its first pod was bound; its termination delay is 30 s",
-            lasted.as_secs_f64()
-        );
-        violation(RECYCLED_EARLY, message).shown_by("bound", bound).shown_by("first deletion", recycle.begun)
-    })
 }

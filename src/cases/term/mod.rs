@@ -24,9 +24,13 @@ pub(crate) mod shared_device;
 
 use std::time::Duration;
 
-use conformance_contract::ruling::Broken;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_expect::scopes::{SetReplica, replicas};
-use conformance_history::History;
+use conformance_history::{History, Live};
+use conformance_judge::life::generations::Recycle;
+use conformance_judge::{Shown, ensure, violation};
+use jiff::SignedDuration;
 
 /// The termination delay of the manifests: long enough that a deletion at once is too early, and no longer.
 const DELAY: Duration = Duration::from_secs(2);
@@ -36,4 +40,26 @@ pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetR
     let all = replicas(history.submitted(set)?).into_iter();
     let mut its = all.filter(|replica| replica.index == index);
     its.next().ok_or_else(|| Broken::NotReached(format!("{set} was sent without a replica {index}")))
+}
+
+const RECYCLED_EARLY: Code = Code::new("part-recycled-early");
+
+/// Whether a live pod of a clique is bound.
+fn is_bound(live: &Live, clique: &str) -> bool {
+    live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
+}
+
+/// Checks that a recycle of a gang that was bound in part began a whole termination delay after its first pod was bound, less one
+/// second, because API times have whole seconds.
+fn not_recycled_early(history: &History, recycle: &Recycle<'_>, delay: u32) -> Ruling {
+    let mut pods = history.pods().filter(|version| recycle.old.contains(version.uid()));
+    let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };
+    let lasted = recycle.begun.at.duration_since(bound.happened());
+    ensure(lasted >= SignedDuration::from_secs(i64::from(delay) - 1), || {
+        let seconds = lasted.as_secs_f64();
+        let message = format!(
+            "the gang was recycled {seconds:.1} s after its first pod was bound; its termination delay is {delay} s"
+        );
+        violation(RECYCLED_EARLY, message).shown_by("bound", bound).shown_by("first deletion", recycle.begun)
+    })
 }

@@ -1,18 +1,17 @@
 //! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9: the first is bound, the second fits nowhere. The gang gives its room
 //! back again and again while a clock with its termination delay of 6 s runs out four times. Then a node with 16 GPUs joins.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::Finding;
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{RETRIES, SCHEDULING};
-use conformance_history::{History, Live, MarkName, Version};
-use conformance_judge::life::generations::{Recycle, recycles};
-use conformance_judge::{Shown, all, binding, ensure, finding, violation};
-use jiff::SignedDuration;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::generations::recycles;
+use conformance_judge::{all, binding, ensure, finding, violation};
 use serde_json::Value;
 
-use super::replica;
+use super::{is_bound, not_recycled_early, replica};
 
 /// Mark: the clock has run out four times.
 const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
@@ -21,12 +20,9 @@ const WHOLE: MarkName = MarkName::of_case("whole at last");
 
 const SET: &str = "lopsided";
 const CLIQUES: [&str; 2] = ["lopsided-0-narrow", "lopsided-0-wide"];
-/// The termination delay of the manifest.
-const DELAY: &str = "6s";
-/// The same, less one second, because API times have whole seconds.
-const AT_LEAST: SignedDuration = SignedDuration::from_secs(5);
+/// The termination delay of the manifest, in seconds.
+const DELAY: u32 = 6;
 
-const GIVEN_BACK_EARLY: Code = Code::new("room-given-back-early");
 const NOT_GIVEN_BACK: Code = Code::new("room-not-given-back-again");
 
 /// TERM-17.
@@ -40,7 +36,7 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let clock = test.clock(DELAY).await?;
+    let clock = test.clock(&format!("{DELAY}s")).await?;
     test.submit(SET).await?;
     let narrow = Awaited::demanded_by("AON-01", "the pod that fits bound");
     test.until(narrow, SCHEDULING, |live| is_bound(live, CLIQUES[0])).await?;
@@ -52,16 +48,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn is_bound(live: &Live, clique: &str) -> bool {
-    live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
-}
-
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TERM-17", || {
         let waited = history.waited_for(WAITED)?;
         let scope = replica(history, SET, 0)?.scope();
         let all_recycles = recycles(history, &scope);
-        all(all_recycles.iter().map(|recycle| not_early(history, recycle)))?;
+        all(all_recycles.iter().map(|recycle| not_recycled_early(history, recycle, DELAY)))?;
         let meanwhile = all_recycles.iter().filter(|recycle| recycle.begun.index < waited);
         let count = meanwhile.count();
         ensure(count >= 2, || {
@@ -71,21 +63,4 @@ fn judge(history: &History) -> Vec<Finding> {
         history.reached(WHOLE)?;
         all(CLIQUES.map(|clique| binding::exactly(&history.end(), clique, 1)))
     })]
-}
-
-/// What a recycle takes was bound for the delay.
-fn not_early(history: &History, recycle: &Recycle<'_>) -> Result<(), Broken> {
-    let is_its = |version: &Version<'_>| recycle.old.contains(version.uid());
-    let mut bound = history.pods().filter(is_its).filter(|version| version.pod().node().is_some());
-    let Some(bound) = bound.next() else { return Ok(()) };
-    let lasted = recycle.begun.at.duration_since(bound.happened());
-    ensure(lasted >= AT_LEAST, || {
-        let message = format!(
-            "it gave its room back {:.1} s after its first pod was bound; its termination delay is {DELAY}",
-            lasted.as_secs_f64()
-        );
-        violation(GIVEN_BACK_EARLY, message)
-            .shown_by("bound", bound)
-            .shown_by("first deletion", recycle.begun)
-    })
 }

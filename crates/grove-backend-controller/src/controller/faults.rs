@@ -76,7 +76,7 @@ pub struct Faults {
     pub first_words_told: bool,
     /// That somebody else gates a pod is not told (STAT-09).
     pub foreign_gates_untold: bool,
-    /// The claim that a pod waits for is not told (STAT-09).
+    /// The PodGang does not report the claim that a pod waits for (STAT-09).
     pub claims_untold: bool,
     /// Every second the turn of an update is told to have just begun (STAT-08).
     pub restless_turns: bool,

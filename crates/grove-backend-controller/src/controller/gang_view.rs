@@ -211,7 +211,8 @@ pub(super) fn waits_for_a_node(pod: &Pod) -> bool {
 /// Since when a pod is bound.
 pub(super) fn bound_since(pod: &Pod) -> Option<Timestamp> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let scheduled = conditions.iter().find(|told| told.type_ == "PodScheduled" && told.status == "True")?;
+    let scheduled =
+        conditions.iter().find(|found| found.type_ == "PodScheduled" && found.status == "True")?;
     Some(scheduled.last_transition_time.as_ref()?.0)
 }
 
