@@ -160,23 +160,31 @@ impl TestContext {
     }
 
     /// Takes a pod away, and waits until the loss is recorded: else the next wait could be met by a view in which nothing is
-    /// lost yet. A pod that fails runs before, if it is bound: what starts pods would say so after it failed.
+    /// lost yet. A pod that fails runs before, if it is bound: what starts pods would say so after it failed. A kubelet says so as
+    /// long as its containers run: there a pod fails because its time is over.
     ///
     /// # Errors
     /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run, or the loss is not recorded.
     pub async fn lose_pod_by(&self, loss: Loss, name: &str) -> Result<(), Stop> {
+        let is_real = self.test_cluster.cluster.node_pools().size().is_some();
         if loss == Loss::Failed {
             let runs = |pod: &Value| pod["spec"]["nodeName"].is_null() || pod["status"]["phase"] == "Running";
             let condition = Awaited::of_harness(format!("pod {name} running"));
             self.until(condition, limits::CLEANUP, |live| live.get("Pod", name).is_none_or(runs)).await?;
         }
-        let uid = self.look(|live| live.get("Pod", name).map(|pod| pod["metadata"]["uid"].clone()));
+        let (uid, is_bound) = self.look(|live| {
+            let pod = live.get("Pod", name);
+            (pod.map(|pod| pod["metadata"]["uid"].clone()), pod.is_some_and(|pod| Pod(pod).node().is_some()))
+        });
         self.mark(SharedMark::PodLost, json!({"name": name, "by": loss.name()}));
         let deletion =
             |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});
         let (method, tail, body) = match loss {
             Loss::AtOnce => (http::Method::DELETE, "", deletion(0)),
             Loss::WithGrace => (http::Method::DELETE, "", deletion(1)),
+            Loss::Failed if is_real && is_bound => {
+                (http::Method::PATCH, "", json!({"spec": {"activeDeadlineSeconds": 1}}))
+            }
             Loss::Failed => (
                 http::Method::PATCH,
                 "/status",
@@ -195,7 +203,7 @@ impl TestContext {
             is_same && !Pod(pod).is_terminating() && pod["status"]["phase"] != "Failed"
         };
         let recorded = Awaited::of_harness(format!("the loss of pod {name} in the history"));
-        self.until(recorded, limits::SETTLE, |live| !live.get("Pod", name).is_some_and(is_there)).await
+        self.until(recorded, limits::CLEANUP, |live| !live.get("Pod", name).is_some_and(is_there)).await
     }
 }
 
