@@ -315,6 +315,23 @@ pub enum ClusterError {
         /// Their PodCliqueSets, as `namespace/name`.
         sets: Vec<String>,
     },
+    /// Kinds that a scheduler waits for, so that it binds nothing.
+    #[error(
+        "the API server does not serve {}; a scheduler that lacks one of its kinds binds no pod: install its CRDs, or turn its API on",
+        missing.join(", ")
+    )]
+    NotServed {
+        /// All that are missing: `PLURAL of GROUP/VERSION` each.
+        missing: Vec<String>,
+    },
+    /// Volcano's queue for gangs that name none, in a state in which it allocates nothing.
+    #[error(
+        "Volcano's queue default has the state {state:?}, and Volcano binds pods of an Open queue only: run its controllers, or open it with `kubectl patch queues.scheduling.volcano.sh default --type merge --subresource status --patch '{{\"status\":{{\"state\":\"Open\"}}}}'`"
+    )]
+    QueueNotOpen {
+        /// The state; empty if nobody has set it.
+        state: String,
+    },
     /// A scheduler that did not come up, or ended.
     #[error("backend {backend} is not run: {source}")]
     NoScheduler {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use conformance_contract::kinds::Kind;
 use conformance_contract::scheduler::Scheduler;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::authorization::v1::{
@@ -25,6 +26,7 @@ use serde_json::json;
 
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
+use super::schedulers::volcano;
 use super::sweep::{self, RunLabel};
 use super::workers::Workers;
 use super::{ClusterError, deploy};
@@ -91,16 +93,18 @@ pub struct ExistingCluster {
 
 impl ExistingCluster {
     /// Connects, and looks whether the run may do there what it has to: what is `needed`, and to list every kind that a
-    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes.
+    /// namespace may hold, for that is how leftovers are found; and whether the `kinds` of the schedulers are served. `run` is
+    /// the label of everything that it makes.
     ///
     /// # Errors
     /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with
     /// workloads of others unless `beside_others`; [`ClusterError::Rights`] with everything that is not allowed;
-    /// [`ClusterError::NoNodes`].
+    /// [`ClusterError::NotServed`], [`ClusterError::QueueNotOpen`]; [`ClusterError::NoNodes`].
     pub async fn connect(
         way: &Connection,
         run: (&str, &str),
         mut needed: Vec<Right>,
+        kinds: &[Kind],
     ) -> Result<Self, ClusterError> {
         if way.lent.is_some() {
             let of_nodes = ["get", "patch"].map(|verb| Right {
@@ -112,7 +116,12 @@ impl ExistingCluster {
             needed.extend(of_nodes);
         }
         let client = reached(&way.access).await?;
-        allowed(&client, needed).await?;
+        let served = Served::by(&client).await?;
+        allowed(&client, &served, needed).await?;
+        served.holds(kinds)?;
+        if kinds.iter().any(|kind| kind.scheduler == Some(volcano::SCHEDULER)) {
+            volcano::queue_is_open(&client).await?;
+        }
         if way.again {
             sweep::removed(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
         }
@@ -230,26 +239,63 @@ fn causes(error: &dyn std::error::Error) -> String {
     said
 }
 
-/// Asks the API server about everything that a run does.
-async fn allowed(client: &Client, needed: Vec<Right>) -> Result<(), ClusterError> {
-    let failed = |source| ClusterError::api("discover the kinds of the API server", source);
-    let discovery = Discovery::new(client.clone()).run().await.map_err(failed)?;
-    let mut served = BTreeSet::new();
-    let mut rights = BTreeSet::new();
-    for group in discovery.groups() {
-        served.extend(group.versions().map(|version| match group.name() {
-            "" => version.to_owned(),
-            name => format!("{name}/{version}"),
-        }));
-        for (kind, able) in group.resources_by_stability() {
-            if able.scope == Scope::Namespaced && able.supports_operation(verbs::LIST) {
-                let (group, resource) = (kind.group, kind.plural);
-                rights.insert(Right { verb: "list", group, resource, served_in: Vec::new() });
-            }
+/// What an API server serves.
+#[derive(Debug, Default)]
+struct Served {
+    /// `GROUP/VERSION`, or `v1`.
+    versions: BTreeSet<String>,
+    /// Group and plural of what can be listed, and whether it lives in namespaces.
+    listed: BTreeSet<(String, String, bool)>,
+}
+
+impl Served {
+    async fn by(client: &Client) -> Result<Self, ClusterError> {
+        let failed = |source| ClusterError::api("discover the kinds of the API server", source);
+        let discovery = Discovery::new(client.clone()).run().await.map_err(failed)?;
+        let mut served = Self::default();
+        for group in discovery.groups() {
+            served.versions.extend(group.versions().map(|version| match group.name() {
+                "" => version.to_owned(),
+                name => format!("{name}/{version}"),
+            }));
+            let listed = group.resources_by_stability().into_iter();
+            let listed = listed.filter(|(_, able)| able.supports_operation(verbs::LIST));
+            served.listed.extend(
+                listed.map(|(kind, able)| (kind.group, kind.plural, able.scope == Scope::Namespaced)),
+            );
         }
+        Ok(served)
     }
+
+    /// Whether all of these are served. A scheduler that misses one waits for it and binds no pod at all; only its log says so.
+    fn holds(&self, kinds: &[Kind]) -> Result<(), ClusterError> {
+        let is_served = |kind: &&Kind| {
+            let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
+            kind.served(&self.versions).is_some_and(|kind| self.versions.contains(kind.api_version))
+                && self.listed.contains(&(group.to_owned(), kind.plural.to_owned(), kind.namespaced))
+        };
+        let missing: Vec<_> = kinds
+            .iter()
+            .filter(|kind| !is_served(kind))
+            .map(|kind| format!("{} of {}", kind.plural, kind.api_version))
+            .collect();
+        if missing.is_empty() { Ok(()) } else { Err(ClusterError::NotServed { missing }) }
+    }
+}
+
+/// Asks the API server about everything that a run does.
+async fn allowed(client: &Client, served: &Served, needed: Vec<Right>) -> Result<(), ClusterError> {
+    let in_namespaces = served.listed.iter().filter(|(.., namespaced)| *namespaced);
+    let mut rights: BTreeSet<_> = in_namespaces
+        .map(|(group, plural, _)| Right {
+            verb: "list",
+            group: group.clone(),
+            resource: plural.clone(),
+            served_in: Vec::new(),
+        })
+        .collect();
     let is_done = |right: &Right| {
-        right.served_in.is_empty() || right.served_in.iter().any(|version| served.contains(version))
+        right.served_in.is_empty() || right.served_in.iter().any(|version| served.versions.contains(version))
     };
     let needed = needed.into_iter().filter(is_done);
     rights.extend(needed.map(|right| Right { served_in: Vec::new(), ..right }));
@@ -446,9 +492,35 @@ mod tests {
             right("patch", "", "nodes/status", &[]),
             right("watch", "topology.volcano.sh", "hypernodes", &["topology.volcano.sh/v1alpha1"]),
         ];
-        match allowed(&client(denied), needed).await {
+        let client = client(denied);
+        let served = Served::by(&client).await.unwrap();
+        match allowed(&client, &served, needed).await {
             Ok(()) => assert!(missing.is_empty()),
             Err(ClusterError::Rights { missing: found }) => assert_eq!(found, missing),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::all(&["queues"], &["v1beta1"], &[])]
+    #[case::one_lacks(&[], &["v1beta1"], &["queues of scheduling.volcano.sh/v1beta1"])]
+    #[case::another_version(&["queues"], &["v2"], &["podgroups of scheduling.volcano.sh/v1beta1", "queues of scheduling.volcano.sh/v1beta1"])]
+    fn kinds_that_a_scheduler_would_wait_for_are_named(
+        #[case] besides: &[&str],
+        #[case] versions: &[&str],
+        #[case] wanted: &[&str],
+    ) {
+        let group = "scheduling.volcano.sh";
+        let listed = besides.iter().map(|plural| (group.to_owned(), (*plural).to_owned(), false));
+        let served = Served {
+            versions: versions.iter().map(|version| format!("{group}/{version}")).collect(),
+            listed: listed.chain([(group.to_owned(), "podgroups".to_owned(), true)]).collect(),
+        };
+        let kinds = ["PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh"];
+        let kinds: Vec<Kind> = kinds.iter().filter_map(|name| Kind::named(name)).copied().collect();
+        match served.holds(&kinds) {
+            Ok(()) => assert!(wanted.is_empty()),
+            Err(ClusterError::NotServed { missing }) => assert_eq!(missing, wanted),
             Err(other) => panic!("{other}"),
         }
     }

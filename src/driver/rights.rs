@@ -27,7 +27,7 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("PodGang", "", &["create", "get", "patch", "delete"]),
     ("PodGang", "status", &["patch"]),
     ("Service", "", &["get", "delete"]),
-    ("Queue.scheduling.volcano.sh", "", &["create", "delete"]),
+    ("Queue.scheduling.volcano.sh", "", &["create", "get", "delete"]),
     ("Queue.scheduling.volcano.sh", "status", &["patch"]),
 ];
 /// Verbs on a scheduler's gang resources: for canaries, for foreign ones, and for changes by another client.
@@ -72,6 +72,17 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
         }
     }
     rights
+}
+
+/// The kinds without which one of these schedulers binds nothing. Kubernetes' own, which a cluster may be started without, are
+/// needed by `trees` alone: an operator may do without the others.
+pub fn kinds_of(schedulers: &BTreeSet<Scheduler>, trees: bool) -> Vec<Kind> {
+    let is_needed = |kind: &&Kind| match kind.scheduler {
+        Some(Scheduler::KUBE) => trees,
+        Some(scheduler) => schedulers.contains(&scheduler),
+        None => false,
+    };
+    KINDS.iter().filter(is_needed).copied().collect()
 }
 
 fn right(kind: &Kind, subresource: &str, verb: &'static str) -> Right {

@@ -30,6 +30,8 @@ use conformance_cluster::node_pools::CANARY_NODE;
 use conformance_cluster::preflight::available_memory_mib;
 use conformance_cluster::processors::Processors;
 use conformance_cluster::provider::Provider;
+use conformance_contract::clauses::Workload;
+use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{self, Target};
@@ -284,6 +286,10 @@ impl Environment {
         let (run, spec) = (&self.settings.run, &self.settings.spec);
         let label = (names::RUN, run.as_str());
         let needed = rights::needed(&spec.schedulers);
+        let only_trees = spec.kubernetes == Kubernetes::V1_37
+            && spec.schedulers.len() == 1
+            && spec.workload() == Workload::PodCliqueSets;
+        let kinds = rights::kinds_of(&spec.schedulers, only_trees);
         let existing = match &self.settings.origin {
             Origin::Local => return self.bring_up_local("shared", spec.clone()).await,
             Origin::Kind(kind) => {
@@ -294,10 +300,10 @@ impl Environment {
             Origin::Up(kubeconfig) => {
                 let access = Access::Kubeconfig(kubeconfig.clone());
                 let connection = Connection { access, beside_others: true, lent: None, again: false };
-                ExistingCluster::connect(&connection, label, needed).await?
+                ExistingCluster::connect(&connection, label, needed, &kinds).await?
             }
             Origin::Existing { connection, .. } => {
-                ExistingCluster::connect(connection, label, needed).await?
+                ExistingCluster::connect(connection, label, needed, &kinds).await?
             }
         };
         let existing = Arc::new(existing);

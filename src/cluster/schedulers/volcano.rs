@@ -6,6 +6,9 @@
 use std::path::Path;
 
 use conformance_contract::scheduler::Scheduler;
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::helm::Package;
@@ -203,6 +206,23 @@ fn values() -> Value {
 /// Its environment. The socket that changes its log level is shared by all instances of a machine by default.
 pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
     vec![("DEBUG_SOCKET_DIR".into(), place.folder.display().to_string())]
+}
+
+/// Looks at the queue of gangs that name none. One that the scheduler made while no controller ran has no state, and plugin
+/// `proportion`, which Volcano's own configuration has, allocates nothing from it: groups and pods then say `NotEnoughResources`
+/// while everything is free (1.15.1).
+///
+/// # Errors
+/// [`ClusterError::QueueNotOpen`], [`ClusterError::Api`].
+pub async fn queue_is_open(client: &Client) -> Result<(), ClusterError> {
+    let kind = GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue");
+    let queues: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let found = queues.get_opt("default").await;
+    let found = found.map_err(|source| ClusterError::api("read Volcano's queue default", source))?;
+    // Where there is none, the scheduler does not run; that is found out later.
+    let Some(queue) = found else { return Ok(()) };
+    let state = queue.data["status"]["state"].as_str().unwrap_or_default();
+    if state == "Open" { Ok(()) } else { Err(ClusterError::QueueNotOpen { state: state.to_owned() }) }
 }
 
 /// The queues that it would make itself, but Open.
