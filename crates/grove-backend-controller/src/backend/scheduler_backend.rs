@@ -122,6 +122,11 @@ pub trait SchedulerBackend: Send + Sync {
         None
     }
 
+    /// Where the scheduler has tried several domains, and its words on pods are about one of them: what it says of all of them.
+    fn tried(&self, _gang_resource: &DynamicObject) -> Option<String> {
+        None
+    }
+
     /// The backend's topology resources, where the scheduler has such (TOPO-09).
     fn topology(&self) -> Option<&dyn TopologyBackend> {
         None

@@ -269,11 +269,14 @@ impl<'a> Gang<'a> {
             let is_first = self.context.faults.first_words_told;
             (!is_first && !names_a_cause, told.reason.as_deref() != Some("Unschedulable"))
         });
-        told.and_then(|told| told.message.clone()).or_else(|| {
-            let Served::By(backend) = self.context.serve(self.pod_gang) else { return None };
-            let resources = self.context.caches.gang_resources_of(self.pod_gang);
-            resources.iter().find_map(|resource| backend.refusal(resource))
-        })
+        let of_pod = told.and_then(|told| told.message.clone());
+        let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
+        let resources = self.context.caches.gang_resources_of(self.pod_gang);
+        match (of_pod, resources.iter().find_map(|resource| backend.tried(resource))) {
+            (Some(of_pod), Some(tried)) => Some(format!("{tried}; of the first one tried: {of_pod}")),
+            (Some(of_pod), None) => Some(of_pod),
+            (None, _) => resources.iter().find_map(|resource| backend.refusal(resource)),
+        }
     }
 
     fn member(&self, name: &str) -> Option<Arc<PodClique>> {

@@ -178,6 +178,13 @@ impl SchedulerBackend for DefaultScheduler {
         })
     }
 
+    /// Of a required level it tries each domain, and pods get the words about the first one, which may not even be for them
+    /// (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
+    fn tried(&self, gang_resource: &DynamicObject) -> Option<String> {
+        let refusal = self.refusal(gang_resource)?;
+        refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
+    }
+
     /// Each podgroup has a PodGroup of its own, which may be empty; one for several has a size that cannot change.
     fn lets_idle(&self, pod_gang: &PodGang) -> bool {
         !self.makes_gang(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup

@@ -201,3 +201,17 @@ async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
     let held = backend.release_pod(&surplus, &state).await.unwrap();
     assert!(matches!(held, Release::Hold(_)), "{held:?}");
 }
+
+#[rstest::rstest]
+#[case::no_domain(
+    "0/2 placements are available, first placement status: waiting for minCount pods",
+    Some("0/2 placements are available")
+)]
+#[case::no_level("waiting for minCount pods", None)]
+#[tokio::test]
+async fn of_several_domains_all_are_told(#[case] message: &str, #[case] tried: Option<&str>) {
+    let condition = json!({"type": "PodGroupInitiallyScheduled", "status": "False", "message": message});
+    let podgroup = DynamicObject::new("wl-0", &ApiResource::erase::<Pod>(&()))
+        .data(json!({"status": {"conditions": [condition]}}));
+    assert_eq!(backend(true).tried(&podgroup).as_deref(), tried);
+}
