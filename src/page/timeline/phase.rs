@@ -55,16 +55,12 @@ impl Phase {
         }
     }
 
-    /// Every scheduler says in its own way that a gang is scheduled.
+    /// Every scheduler says in its own way that a gang is scheduled; kube-scheduler of 1.37 calls it `Initially`.
     fn of_other(object: &Value) -> Self {
         let phase = object["status"]["phase"].as_str();
         if matches!(phase, Some("Running")) {
             Self::Ready
-        } else if ["PodGroupScheduled", "CompositePodGroupScheduled", "Scheduled"]
-            .iter()
-            .any(|of_type| is_true(object, of_type))
-            || phase == Some("Scheduled")
-        {
+        } else if SCHEDULED.iter().any(|of_type| is_true(object, of_type)) || phase == Some("Scheduled") {
             Self::Bound
         } else if is_true(object, "Initialized") {
             Self::Initialized
@@ -73,6 +69,10 @@ impl Phase {
         }
     }
 }
+
+/// Conditions that say it.
+const SCHEDULED: [&str; 4] =
+    ["PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled", "Scheduled"];
 
 fn is_true(object: &Value, of_type: &str) -> bool {
     condition(object, of_type).is_some_and(|condition| condition["status"] == "True")
@@ -109,6 +109,9 @@ mod tests {
     #[case(json!({"phase": "Pending", "conditions": [{"type": "Initialized", "status": "True"}]}), Phase::Initialized)]
     #[case(json!({"conditions": [{"type": "Initialized", "status": "False"}]}), Phase::Exists)]
     #[case(json!({"conditions": [{"type": "PodGroupScheduled", "status": "True"}]}), Phase::Bound)]
+    #[case(json!({"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "True"}]}), Phase::Bound)]
+    #[case(json!({"conditions": [{"type": "CompositePodGroupInitiallyScheduled", "status": "True"}]}), Phase::Bound)]
+    #[case(json!({"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False"}]}), Phase::Exists)]
     #[case(json!({"phase": "Running"}), Phase::Ready)]
     fn a_gangs_phase(#[case] status: Value, #[case] phase: Phase) {
         let gang = json!({"kind": "PodGang", "status": status});
