@@ -61,7 +61,7 @@ static SIMULATION: [Component; 1] = [Component {
     purpose: Purpose::Simulation,
 }];
 
-static NODES: [Component; 8] = [
+static NODES: [Component; 7] = [
     Component {
         name: "kind",
         version: "v0.33.0",
@@ -80,7 +80,6 @@ static NODES: [Component; 8] = [
         purpose: Purpose::Node,
     },
     cni("ptp", "github.com/containernetworking/plugins/plugins/main/ptp"),
-    cni("loopback", "github.com/containernetworking/plugins/plugins/main/loopback"),
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 

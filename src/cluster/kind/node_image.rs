@@ -79,7 +79,7 @@ const FILES: [(&str, u32, &str); 9] = [
 ];
 
 /// The programs of the node itself, and where they go.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("kubelet", "usr/bin"),
     ("kubeadm", "usr/bin"),
     ("kubectl", "usr/bin"),
@@ -88,7 +88,6 @@ const PROGRAMS: [(&str, &str); 10] = [
     ("ctr", "usr/local/bin"),
     ("crictl", "usr/local/bin"),
     ("ptp", "opt/cni/bin"),
-    ("loopback", "opt/cni/bin"),
     ("host-local", "opt/cni/bin"),
 ];
 
