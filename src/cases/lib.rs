@@ -25,6 +25,8 @@ mod term;
 mod topo;
 mod trn;
 mod upd;
+#[cfg(test)]
+mod upstream_tests;
 mod vol;
 
 use std::sync::LazyLock;
