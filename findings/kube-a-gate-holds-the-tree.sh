@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# kube-scheduler 1.37.2, scheduling gates in gangs.
+# One would expect: a gate holds its own pod, and a gang whose other pods reach its minimum is bound.
+# Seen: one gated pod holds back every unbound pod of its PodGroup, and in a tree those of the whole tree, although the minimum is there
+# without it. No condition on pods or groups and no event says so. All are bound once the gate is gone.
+# Source: pkg/scheduler/backend/queue/scheduling_queue.go (a group is one entity of the queue).
+. "$(dirname "$0")/common.sh"
+kube_scheduler_1_37
+for i in 1 2 3; do node "n$i" 8; done
+gate='schedulingGates: [{name: example.com/quota}]'
+
+tree both 2
+member left 1 both
+member right 1 both
+pod right-2 right 8 "$gate"
+pod left-1 left 8
+pod right-1 right 8
+for_all_of 15 "minimum 1 + 1, three free nodes, one surplus pod gated: nothing is bound" are_bound ""
+is_silent() {
+    [[ -z $(get "$pods/left-1" | jq -r '.status.conditions[]? | select(.reason == "Unschedulable") | .message') ]] &&
+        [[ -z $(get "$podgroups/left" | jq -r '.status.conditions[]?.message') ]] &&
+        [[ $(get /api/v1/namespaces/default/events | jq '.items | length') == 0 ]]
+}
+is_silent || { echo "CHANGED: something reports it now"; exit 1; }
+echo "seen: no condition of a waiting pod or of its PodGroup, and no event, reports it"
+patched "$pods/right-2" <<<'{"spec": {"schedulingGates": null}}'
+within 10 "without the gate all are bound" are_bound left-1 right-1 right-2

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# kube-scheduler 1.36.5 (and 1.37.2 by its source), a gang with a required topology level that fits nowhere.
+# One would expect: pods are told what is missing in the domain that comes closest, or in each.
+# Seen: the pods' condition is about one domain, which is chosen arbitrarily: here it speaks of a taint of another tenant's rack, in which
+# these pods may not run at all, and not of the GPUs that the rack lacks that they may use. Only the PodGroup tells that it is about
+# the first of several.
+# Source: podGroupSchedulingPlacementAlgorithm in pkg/scheduler/schedule_one_podgroup.go ("arbitrary for now").
+. "$(dirname "$0")/common.sh"
+gates=GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true
+api_server v1.36.5 "$gates" scheduling.k8s.io/v1alpha2
+kube_scheduler "$gates"
+podgroups=/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups
+
+# Rack own has room for one pod of two, the four other racks are somebody else's.
+node own 8 '{rack: own}'
+for i in 1 2 3 4; do
+    node "other-$i" 8 "{rack: other-$i}"
+    patched "/api/v1/nodes/other-$i" <<<'{"spec": {"taints": [{"key": "tenant", "value": "other", "effect": "NoSchedule"}]}}'
+done
+misleads() {
+    local name=gang-$1
+    created "$podgroups" <<YAML
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: $name}
+spec:
+  schedulingPolicy: {gang: {minCount: 2}}
+  schedulingConstraints: {topology: [{key: rack}]}
+YAML
+    for i in 1 2; do pod "$name-$i" "$name" 8; done
+    within 20 "$name: pods and PodGroup have been told" told "$name"
+    get "$pods" | jq -r --arg name "$name" '.items[] | select(.metadata.name | startswith($name)) | .metadata.name + ": " + .status.conditions[0].message'
+    get "$podgroups/$name" | jq -r '.metadata.name + ": " + .status.conditions[0].message'
+    local said
+    said=$(get "$pods" | jq -r --arg name "$name" '.items[] | select(.metadata.name | startswith($name)) | .status.conditions[0].message')
+    [[ $said == *"untolerated taint"* && $said != *Insufficient* ]]
+}
+told() { [[ -n $(get "$podgroups/$1" | jq -r '.status.conditions[0].message // empty') && -n $(get "$pods/$1-1" | jq -r '.status.conditions[0].message // empty') ]]; }
+misled=0
+for round in {1..6}; do
+    ! misleads "$round" || misled=$((misled + 1))
+    for i in 1 2; do delete "$pods/gang-$round-$i?gracePeriodSeconds=0"; done
+    delete "$podgroups/gang-$round"
+done
+echo "$misled of 6 gangs are told of another tenant's taint and not of GPUs"
+((misled > 0)) || { echo "CHANGED: each was told of GPUs"; exit 1; }

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Volcano 1.15.1, the scheduler without Volcano's controllers, with plugin proportion (as in the configuration of its chart).
+# One would expect: the queue `default` that the scheduler makes itself can be used, or a gang says that its queue is not open.
+# Seen: the queue has no state, nothing is allocated from it, and the PodGroup says NotEnoughResources while all GPUs are free. With
+# `status.state: Open` the gang is bound.
+. "$(dirname "$0")/common.sh"
+volcano proportion
+for i in 1 2; do node "n$i" 8; done
+volcano_podgroup gang 2
+for i in 1 2; do volcano_pod "gang-$i" gang 8; done
+within 60 "two free nodes, a gang of two: Unschedulable, NotEnoughResources" \
+    is_condition "$volcano_podgroups/gang" Unschedulable "True NotEnoughResources"
+[[ -z $(get "$queues/default" | jq -r '.status.state // empty') ]] || { echo "CHANGED: the queue has a state"; exit 1; }
+for_all_of 15 "nothing is bound, and no condition names the queue" eval \
+    'are_bound "" && ! get "$volcano_podgroups/gang" | jq -c .status.conditions | grep -qi queue'
+get "$volcano_podgroups/gang" | jq -c '.status.conditions[] | {type, reason, message}'
+opened default
+within 60 "with the queue Open the gang is bound" are_bound gang-1 gang-2
