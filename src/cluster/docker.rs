@@ -42,9 +42,20 @@ pub async fn output(mut command: Command) -> Result<String, ClusterError> {
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    Err(failed(format!("{}: {}", ended.status, reason(&said))))
+}
+
+/// The last lines that report an error, or else the last lines. Go programs print a stack trace after the error.
+fn reason(said: &str) -> String {
     let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    Err(failed(format!("{}: {}", ended.status, lines[lines.len().saturating_sub(20)..].join("\n"))))
+    let is_error = |line: &&&str| {
+        let line = line.to_lowercase();
+        line.contains("error:") || line.contains("failed")
+    };
+    let errors: Vec<_> = lines.iter().filter(is_error).copied().collect();
+    let telling = if errors.is_empty() { &lines } else { &errors };
+    telling[telling.len().saturating_sub(20)..].join("\n")
 }
 
 /// Runs `docker` with these arguments.
@@ -99,3 +110,18 @@ pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), Cl
 
 /// On every image that the harness makes.
 pub const LABEL: &str = "conformance.grove.io/made-by=grove-conformance";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::with_a_stack(
+        "ERROR: failed to create cluster\nmain.main\n\tkubeadm.go:25\n",
+        "ERROR: failed to create cluster"
+    )]
+    #[case::without_an_error("no space left\n\nbye\n", "no space left\nbye")]
+    fn a_reason_is_what_reports_an_error(#[case] said: &str, #[case] wanted: &str) {
+        assert_eq!(reason(said), wanted);
+    }
+}

@@ -105,17 +105,20 @@ impl KindCluster {
         let guard = Guard { name: Some(name.clone()) };
         let mut create = kind(&spec.kind);
         create
-            .args(["create", "cluster", "--name", &name, "--image", &spec.node_image, "--config"])
+            .args(["create", "cluster", "--retain", "--name", &name, "--image", &spec.node_image, "--config"])
             .arg(&config_file)
             .arg("--kubeconfig")
             .arg(&kubeconfig);
-        docker::output(create).await?;
+        if let Err(failed) = docker::output(create).await {
+            return Err(with_log_of_kubelet(failed, &name).await);
+        }
         let client = local::client(&kubeconfig).await?;
         in_cluster::nodes_ready(&client, config::nodes(&spec.config)).await?;
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
-        let images: Vec<_> = spec.own_images().map(|image| image.reference.as_str()).collect();
-        load(&spec.kind, &name, &images).await?;
+        load(&spec.kind, &name, spec.images_of_nodes(), None).await?;
+        // Workers take no scheduler. An image takes twice its size on each node.
+        load(&spec.kind, &name, spec.images_of_schedulers(), Some(&control_plane(&name))).await?;
         let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;
         let workers = Workers::with_label(client.clone(), WORKER).await?;
@@ -159,7 +162,7 @@ impl KindCluster {
     /// # Errors
     /// [`ClusterError::Command`].
     pub async fn load(&self, reference: &str) -> Result<(), ClusterError> {
-        load(&self.kind, &self.name, &[reference]).await
+        load(&self.kind, &self.name, [reference], None).await
     }
 
     /// Writes the logs of all nodes to a folder, as `kind export logs` does.
@@ -201,6 +204,14 @@ impl KindSpec {
         self.operator.images().chain([&self.plugin_image]).chain(of_schedulers)
     }
 
+    fn images_of_nodes(&self) -> impl Iterator<Item = &str> {
+        self.operator.images().chain([&self.plugin_image]).map(|image| image.reference.as_str())
+    }
+
+    fn images_of_schedulers(&self) -> impl Iterator<Item = &str> {
+        self.schedulers.iter().flat_map(|deployed| &deployed.images).map(|image| image.reference.as_str())
+    }
+
     /// The chart of a scheduler that helm installs.
     pub fn release(&self, scheduler: Scheduler) -> Option<&Release> {
         self.releases.iter().find(|release| release.scheduler == scheduler)
@@ -212,16 +223,50 @@ fn kubeconfig_in(folder: &Path) -> PathBuf {
     folder.join("kubeconfig")
 }
 
+/// The error with the end of the kubelet's log: kind reports only that the control plane did not start.
+async fn with_log_of_kubelet(failed: ClusterError, name: &str) -> ClusterError {
+    let node = control_plane(name);
+    let log = ["exec", &node, "journalctl", "--unit", "kubelet", "--lines", "3", "--output", "cat"];
+    match (failed, docker::docker(log).await) {
+        (ClusterError::Command { command, reason }, Ok(log)) if !log.trim().is_empty() => {
+            ClusterError::Command {
+                command,
+                reason: format!("{reason}\nthe kubelet's log ends with:\n{}", log.trim()),
+            }
+        }
+        (failed, _) => failed,
+    }
+}
+
 fn kind(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("KIND_EXPERIMENTAL_DOCKER_NETWORK", NETWORK).env("KIND_EXPERIMENTAL_PROVIDER", "docker");
     command
 }
 
-async fn load(program: &Path, name: &str, images: &[&str]) -> Result<(), ClusterError> {
+/// Loads images into one node, or into every node.
+async fn load<'a>(
+    program: &Path,
+    name: &str,
+    images: impl IntoIterator<Item = &'a str>,
+    node: Option<&str>,
+) -> Result<(), ClusterError> {
+    let mut images = images.into_iter().peekable();
+    if images.peek().is_none() {
+        return Ok(());
+    }
     let mut command = kind(program);
-    command.args(["load", "docker-image", "--name", name]).args(images);
+    command.args(["load", "docker-image", "--name", name]);
+    if let Some(node) = node {
+        command.args(["--nodes", node]);
+    }
+    command.args(images);
     docker::output(command).await.map(drop)
+}
+
+/// The container of the control plane's node.
+fn control_plane(cluster: &str) -> String {
+    format!("{cluster}-control-plane")
 }
 
 /// The containers of a cluster.
