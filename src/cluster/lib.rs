@@ -25,6 +25,7 @@
 
 pub mod access;
 pub mod catalogue;
+mod cgroup_memory;
 pub mod cluster_spec;
 pub mod components;
 pub mod deploy;

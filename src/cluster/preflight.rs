@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::components::{Component, PROXY_ANSWER, Toolchain, folder_of_go, to_download};
-use crate::{ClusterError, home, local};
+use crate::{ClusterError, cgroup_memory, home, local};
 
 /// Memory that the largest build takes at its peak (linking kube-apiserver, with two compilers beside), and as much as a
 /// run of all schedulers does, MiB.
@@ -115,9 +115,11 @@ fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, 
     }
 }
 
-/// Memory that is available to new programs, MiB; `None` if the kernel does not report it.
+/// Memory that is available to new programs, MiB: what the machine has free, or less where a control group limits this process. `None`
+/// if the kernel does not report it.
 pub fn available_memory_mib() -> Option<u64> {
-    available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
+    let of_machine = available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
+    Some(cgroup_memory::available_mib().map_or(of_machine, |of_group| of_group.min(of_machine)))
 }
 
 fn available_in(meminfo: &str) -> Option<u64> {
