@@ -30,9 +30,16 @@ struct Part {
     first: Option<Timestamp>,
 }
 
+/// A PodGang of which a part is bound.
+struct Half {
+    since: Timestamp,
+    /// Whether a scheduler refuses one of its pods.
+    wants_room: bool,
+}
+
 /// Since when a part of a PodGang has been bound, if the minimum of some podgroup never was in this generation. A gang that was whole
 /// after that and has lost a pod is breached, which `gang_termination` handles.
-fn half_since(caches: &Caches, pod_gang: &PodGang) -> Option<Timestamp> {
+fn half(caches: &Caches, pod_gang: &PodGang) -> Option<Half> {
     let pcs = caches.set_of(pod_gang)?;
     let view = GangView::of(caches, pod_gang);
     view.unbound_minimum()?;
@@ -43,7 +50,8 @@ fn half_since(caches: &Caches, pod_gang: &PodGang) -> Option<Timestamp> {
         });
         Part { held, first: podgroup.pods.iter().filter_map(|pod| bound_since(pod)).min() }
     });
-    never_whole(pod_gang, &parts.collect::<Vec<_>>())
+    let since = never_whole(pod_gang, &parts.collect::<Vec<_>>())?;
+    Some(Half { since, wants_room: view.pods().iter().any(|pod| refusal(pod).is_some()) })
 }
 
 fn never_whole(pod_gang: &PodGang, parts: &[Part]) -> Option<Timestamp> {
@@ -56,18 +64,13 @@ fn never_whole(pod_gang: &PodGang, parts: &[Part]) -> Option<Timestamp> {
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// Whether a scheduler refuses a pod of a PodGang.
-fn wants_room(caches: &Caches, pod_gang: &PodGang) -> bool {
-    GangView::of(caches, pod_gang).pods().iter().any(|pod| refusal(pod).is_some())
-}
-
-/// Since when a PodGang is half bound, and for how many delays it has to be until it gives its room back.
+/// Since when a PodGang has been bound in part, and after how many delays it gives its room back.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
-    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME);
-    let since = half_since(&context.caches, pod_gang)?;
-    if !wants_room(&context.caches, pod_gang) {
+    let Half { since, wants_room } = half(&context.caches, pod_gang)?;
+    if !wants_room {
         return Some((since, 1));
     }
+    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME);
     let age = |pod_gang: &PodGang| {
         (pod_gang.metadata.creation_timestamp.as_ref().map(|made| made.0), pod_gang.uid())
     };
@@ -75,8 +78,7 @@ pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Times
     let younger = others.iter().filter(|other: &&Arc<PodGang>| {
         other.labels().get(LABEL_SCHEDULER_NAME) == scheduler
             && age(other) > age(pod_gang)
-            && half_since(&context.caches, other).is_some()
-            && wants_room(&context.caches, other)
+            && half(&context.caches, other).is_some_and(|other| other.wants_room)
     });
     Some((since, u32::try_from(younger.count()).unwrap_or(u32::MAX).saturating_add(1)))
 }
@@ -117,7 +119,7 @@ mod tests {
     #[case::nothing(&[(None, None), (None, None)], ("False", 3), None)]
     #[case::all(&[(Some(5), Some(5)), (Some(6), Some(6))], ("True", 6), None)]
     #[case::whole_before_and_a_replica_recycled_alone(&[(Some(5), Some(5)), (None, None)], ("False", 9), None)]
-    fn half(
+    fn half_since(
         #[case] parts: &[(Option<i64>, Option<i64>)],
         #[case] scheduled: (&str, i64),
         #[case] since: Option<i64>,
