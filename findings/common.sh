@@ -107,14 +107,18 @@ volcano_apis() {
     overlay=(-overlay "$PWD/overlay.json")
 }
 
-# FOLDER FILE...: the CRDs of a module that was built; waits until each is served.
+# MODULE FOLDER FILE...: installs CRDs of a module that was built.
 crds() {
-    local module=$1 folder
+    local module=$1 folder name
     folder=$(go mod download -json "$module" | jq -r .Dir)/$2
     shift 2
     for file in "$@"; do
         created /apis/apiextensions.k8s.io/v1/customresourcedefinitions <"$folder/$file"
-        within 20 "the CRD of $file is served" get "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/$(jq -r .metadata.name "$work/answer")/status" >/dev/null
+        name=$(jq -r .metadata.name "$work/answer")
+        until get "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/$name" |
+            jq -e '.status.conditions[]? | select(.type == "Established" and .status == "True")' >/dev/null; do
+            sleep 0.2
+        done
     done
     sleep 2
 }
@@ -131,7 +135,7 @@ volcano() {
 actions: "enqueue, allocate, backfill"
 tiers:
 - plugins: [{name: priority}, {name: gang}]
-- plugins: [{name: predicates}, {name: nodeorder}, {name: binpack}$(printf ', {name: %s}' "$@")]
+- plugins: [{name: predicates}, {name: nodeorder}, {name: binpack}${1:+$(printf ', {name: %s}' "$@")}]
 YAML
     DEBUG_SOCKET_DIR="$work" "$work/bin/vc-scheduler" --kubeconfig="$work/kubeconfig" --scheduler-conf="$work/volcano.yaml" \
         --leader-elect=false --schedule-period=500ms --cache-dumper=false --feature-gates=ResourceTopology=false \

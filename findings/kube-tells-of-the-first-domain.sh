@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # kube-scheduler 1.36.5 (and 1.37.2 by its source), a gang with a required topology level that fits nowhere.
 # One would expect: pods are told what is missing in the domain that comes closest, or in each.
-# Seen: the pods' condition is about one domain, which is chosen arbitrarily: here it speaks of a taint of another tenant's rack, in which
-# these pods may not run at all, and not of the GPUs that the rack lacks that they may use. Only the PodGroup tells that it is about
-# the first of several.
+# Seen: the pods' conditions are about the domain that happens to be tried first, another one in each attempt. Here they speak of the
+# taint of another tenant's rack, in which these pods may not run at all, and of no GPUs. Only the PodGroup says that it is about the
+# first of several domains.
 # Source: podGroupSchedulingPlacementAlgorithm in pkg/scheduler/schedule_one_podgroup.go ("arbitrary for now").
 . "$(dirname "$0")/common.sh"
 gates=GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true
@@ -18,7 +18,7 @@ for i in 1 2 3 4; do
     patched "/api/v1/nodes/other-$i" <<<'{"spec": {"taints": [{"key": "tenant", "value": "other", "effect": "NoSchedule"}]}}'
 done
 misleads() {
-    local name=gang-$1
+    local name=gang-$1 said
     created "$podgroups" <<YAML
 apiVersion: scheduling.k8s.io/v1alpha2
 kind: PodGroup
@@ -29,11 +29,17 @@ spec:
 YAML
     for i in 1 2; do pod "$name-$i" "$name" 8; done
     within 20 "$name: pods and PodGroup have been told" told "$name"
-    get "$pods" | jq -r --arg name "$name" '.items[] | select(.metadata.name | startswith($name)) | .metadata.name + ": " + .status.conditions[0].message'
     get "$podgroups/$name" | jq -r '.metadata.name + ": " + .status.conditions[0].message'
-    local said
-    said=$(get "$pods" | jq -r --arg name "$name" '.items[] | select(.metadata.name | startswith($name)) | .status.conditions[0].message')
-    [[ $said == *"untolerated taint"* && $said != *Insufficient* ]]
+    # An attempt follows another.
+    for _ in {1..8}; do
+        said=$(get "$pods" | jq -r --arg name "$name" '.items[] | select(.metadata.name | startswith($name)) | .metadata.name + ": " + .status.conditions[0].message')
+        if [[ $said == *"untolerated taint"* && $said != *Insufficient* ]]; then
+            echo "$said"
+            return 0
+        fi
+        sleep 0.5
+    done
+    return 1
 }
 told() { [[ -n $(get "$podgroups/$1" | jq -r '.status.conditions[0].message // empty') && -n $(get "$pods/$1-1" | jq -r '.status.conditions[0].message // empty') ]]; }
 misled=0

@@ -7,8 +7,11 @@
 . "$(dirname "$0")/common.sh"
 api_server v1.36.5 AllAlpha=false v1
 built sigs.k8s.io/kwok@v0.8.0 sigs.k8s.io/kwok/cmd/kwok
-"$work/bin/kwok" --kubeconfig="$work/kubeconfig" --manage-all-nodes=true --disregard-status-with-annotation-selector= \
-    --server-address= >"$work/kwok.log" 2>&1 &
+stages=$(go mod download -json sigs.k8s.io/kwok@v0.8.0 | jq -r .Dir)/kustomize/stage
+for stage in "$stages"/node/fast/node-*.yaml "$stages"/pod/fast/pod-*.yaml; do
+    cat "$stage" && echo ---
+done >"$work/stages.yaml"
+"$work/bin/kwok" --kubeconfig="$work/kubeconfig" --manage-all-nodes=true --config="$work/stages.yaml" >"$work/kwok.log" 2>&1 &
 "$work/bin/kwok" --version
 node n1 8
 created "$pods" <<'YAML'
