@@ -225,7 +225,8 @@ impl<'a> Gang<'a> {
         }
         let words = self.words();
         // If a part is bound, there was room for the whole gang, and these words are from an earlier attempt.
-        let is_for_want_of_room = words.as_deref().is_some_and(names_a_cause) && !self.is_bound_in_part();
+        let names_a_cause = words.as_deref().is_some_and(|words| cause(words) != Cause::Unknown);
+        let is_for_want_of_room = names_a_cause && !self.is_bound_in_part();
         match (words, &self.unbound_claim) {
             (_, Some(claim)) if !is_for_want_of_room => ("VolumeMissing", claim.message()),
             (Some(words), _) => ("Unschedulable", words),
@@ -258,16 +259,16 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// What the scheduler says of its pods, or else of its gang resources: first what names a cause, then one that calls a pod
-    /// unschedulable.
+    /// What the scheduler says of its pods, or else of its gang resources: first what names the most telling cause, then one that calls
+    /// a pod unschedulable.
     fn words(&self) -> Option<String> {
         let pods = self.view.pods();
         let told =
             |pod| refusal(pod).filter(|told| told.message.as_ref().is_some_and(|told| !told.is_empty()));
         let told = pods.iter().filter_map(|pod| told(pod)).min_by_key(|told| {
-            let names_a_cause = told.message.as_deref().is_some_and(names_a_cause);
-            let is_first = self.context.faults.first_words_told;
-            (!is_first && !names_a_cause, told.reason.as_deref() != Some("Unschedulable"))
+            let cause = told.message.as_deref().map_or(Cause::Unknown, cause);
+            let cause = (!self.context.faults.first_words_told).then_some(cause);
+            (cause, told.reason.as_deref() != Some("Unschedulable"))
         });
         let of_pod = told.and_then(|told| told.message.clone());
         let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
@@ -297,11 +298,28 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// Whether a scheduler's words say what a pod lacks: a resource, a volume, or nodes that it may go to. Of a gang that waits the
-/// other pods say only that they wait for it.
-fn names_a_cause(words: &str) -> bool {
+/// What a pod lacks by a scheduler's words, the most telling first. A small pod of a gang may be told of other tenants' nodes while a
+/// large one lacks GPUs, and the rest say only that they wait for the gang.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Resource,
+    Volume,
+    Nodes,
+    Unknown,
+}
+
+fn cause(words: &str) -> Cause {
     let words = words.to_lowercase();
-    ["insufficient", "volume", "node(s)", "enough resources"].iter().any(|cause| words.contains(cause))
+    let has = |any: &[&str]| any.iter().any(|found| words.contains(found));
+    if has(&["insufficient", "resources available in", "didn't have enough resources"]) {
+        Cause::Resource
+    } else if has(&["volume"]) {
+        Cause::Volume
+    } else if has(&["node(s)", "enough resources"]) {
+        Cause::Nodes
+    } else {
+        Cause::Unknown
+    }
 }
 
 fn is_same_fact(said: &Condition, verdict: &Verdict) -> bool {

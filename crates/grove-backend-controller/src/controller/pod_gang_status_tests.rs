@@ -129,6 +129,14 @@ async fn a_gang_says_why_it_waits() {
 #[case::last(["waiting for minCount pods from a gang to be scheduled", "0/2 nodes: 2 Insufficient nvidia.com/gpu"], 1)]
 #[case::first(["0/2 nodes: 2 Insufficient nvidia.com/gpu", "waiting for minCount pods from a gang to be scheduled"], 0)]
 #[case::a_volume(["waiting for minCount pods", "pod has unbound immediate PersistentVolumeClaims"], 1)]
+#[case::of_kai(
+    [
+        "no nodes with enough resources were found: 6 node(s) had untolerated taint(s).",
+        "MaxNodePoolResources: The pod ns/p1 requires GPU: 9. Max GPU resources available in a single node in the default node pool is 8",
+    ],
+    1
+)]
+#[case::other_nodes(["0/2 nodes: 2 node(s) had untolerated taint(s)", "0/2 nodes: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)"], 1)]
 #[case::no_cause(["waiting for minCount pods", "waiting for more"], 0)]
 #[tokio::test]
 async fn what_a_pod_lacks_is_told_first(#[case] words: [&str; 2], #[case] wanted: usize) {
