@@ -19,9 +19,9 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["STAT-09"])
 .nodes(&[nodes(2).gpus(8)]);
 
-/// The resources as kube-scheduler's framework calls them, and as KAI does.
-const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs"]);
-const CPUS: Why = Why::Lack(&["cpu", "CPU cores"]);
+/// The resources as kube-scheduler's framework calls them, and as KAI does: of nodes that are too full, and of nodes that are too small.
+const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
+const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
 
 const SETS: [(&str, Why); 4] =
     [("gpus-first", GPUS), ("gpus-second", GPUS), ("cpus-first", CPUS), ("cpus-second", CPUS)];
