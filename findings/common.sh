@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # A control plane of pinned public Go modules, in a temporary folder: etcd, kube-apiserver and one kube-scheduler, and simulated
-# nodes. Nothing of this project runs. A script sources this file, builds its situation, and says what it saw.
+# nodes. Nothing of this project runs. A script sources this file, creates nodes and gangs, and prints what it saw.
 set -euo pipefail
 
-for tool in go curl jq openssl; do
+for tool in go curl jq openssl python3; do
     command -v "$tool" >/dev/null || { echo "$tool is needed on PATH"; exit 3; }
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/finding.XXXXXX")
@@ -18,9 +18,9 @@ trap ended EXIT
 etcd_module=go.etcd.io/etcd/server/v3@v3.6.10
 overlay=()
 
-# MODULE@VERSION PACKAGE...: the programs, in $work/bin, with what the module's go.mod replaces. FINDINGS_PROGRAMS names a folder that has
-# them already, each in a folder MODULE@VERSION. Kubernetes replaces its own modules by
-# folders that no proxy serves; they are released under the same number with v0 in front.
+# MODULE@VERSION PACKAGE...: builds programs in $work/bin, with the replacements of the module's go.mod. Kubernetes replaces its own
+# modules by folders that no proxy serves; they are released under the same number with v0 in front. FINDINGS_PROGRAMS may name a folder
+# with programs that were built before, in a folder MODULE@VERSION for each module.
 built() {
     local module=$1 folder="$work/build-${1//[\/@]/-}" go_mod
     shift
