@@ -96,8 +96,7 @@ kube_scheduler_1_37() {
     kube_scheduler "$gates"
 }
 
-# Volcano 1.15.1 is built with an API module of which not every proxy has a version that fits; the newest one that is served everywhere
-# lacks the name of an annotation.
+# Volcano 1.15.1 needs an API module that not every proxy serves. v1.14.0 is served, and lacks the name of one annotation.
 volcano_apis() {
     go mod edit -replace=volcano.sh/apis=volcano.sh/apis@v1.14.0
     local folder

@@ -46,15 +46,13 @@ pub async fn output(mut command: Command) -> Result<String, ClusterError> {
     Err(failed(format!("{}: {}", ended.status, reason(&said))))
 }
 
-/// The last lines that report an error, or else the last lines. Go programs print a stack trace after the error.
+/// The last lines without stack traces, which Go programs print after the error.
 fn reason(said: &str) -> String {
     let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    let is_error = |line: &&&str| {
-        let line = line.to_lowercase();
-        line.contains("error:") || line.contains("failed")
-    };
-    let errors: Vec<_> = lines.iter().filter(is_error).copied().collect();
-    let telling = if errors.is_empty() { &lines } else { &errors };
+    let is_place = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
+    // A frame is a function, and on the next line its place.
+    let is_frame = |at: usize| lines[at..].iter().take(2).any(|line| is_place(line));
+    let telling: Vec<_> = (0..lines.len()).filter(|at| !is_frame(*at)).map(|at| lines[at]).collect();
     telling[telling.len().saturating_sub(20)..].join("\n")
 }
 
@@ -120,8 +118,8 @@ mod tests {
         "ERROR: failed to create cluster\nmain.main\n\tkubeadm.go:25\n",
         "ERROR: failed to create cluster"
     )]
-    #[case::without_an_error("no space left\n\nbye\n", "no space left\nbye")]
-    fn a_reason_is_what_reports_an_error(#[case] said: &str, #[case] wanted: &str) {
+    #[case::without_a_stack("no space left\n\nbye\n", "no space left\nbye")]
+    fn a_reason_has_no_stack_trace(#[case] said: &str, #[case] wanted: &str) {
         assert_eq!(reason(said), wanted);
     }
 }

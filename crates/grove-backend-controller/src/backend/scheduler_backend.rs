@@ -122,8 +122,8 @@ pub trait SchedulerBackend: Send + Sync {
         None
     }
 
-    /// Where the scheduler has tried several domains, and its words on pods are about one of them: what it says of all of them.
-    fn tried(&self, _gang_resource: &DynamicObject) -> Option<String> {
+    /// What the scheduler reports about all domains that it tried, where its message on a pod is about one of them.
+    fn domains_tried(&self, _gang_resource: &DynamicObject) -> Option<String> {
         None
     }
 

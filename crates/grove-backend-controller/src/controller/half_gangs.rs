@@ -30,7 +30,7 @@ struct Part {
     first: Option<Timestamp>,
 }
 
-/// A PodGang of which a part is bound.
+/// A PodGang that is bound in part.
 struct Half {
     since: Timestamp,
     /// Whether a scheduler refuses one of its pods.

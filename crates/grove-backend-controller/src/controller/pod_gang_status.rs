@@ -259,7 +259,7 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// What the scheduler says of its pods, or else of its gang resources: first what names the most telling cause, then one that calls
+    /// What the scheduler says of its pods, or else of its gang resources: first what names the most specific cause, then one that calls
     /// a pod unschedulable.
     fn words(&self) -> Option<String> {
         let pods = self.view.pods();
@@ -273,7 +273,7 @@ impl<'a> Gang<'a> {
         let of_pod = told.and_then(|told| told.message.clone());
         let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
         let resources = self.context.caches.gang_resources_of(self.pod_gang);
-        match (of_pod, resources.iter().find_map(|resource| backend.tried(resource))) {
+        match (of_pod, resources.iter().find_map(|resource| backend.domains_tried(resource))) {
             (Some(of_pod), Some(tried)) => Some(format!("{tried}; of the first one tried: {of_pod}")),
             (Some(of_pod), None) => Some(of_pod),
             (None, _) => resources.iter().find_map(|resource| backend.refusal(resource)),
@@ -298,8 +298,8 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// What a pod lacks by a scheduler's words, the most telling first. A small pod of a gang may be told of other tenants' nodes while a
-/// large one lacks GPUs, and the rest say only that they wait for the gang.
+/// What a pod lacks, by the scheduler's message, the most specific first. Messages on the pods of one gang differ: a small pod may report
+/// other tenants' nodes while a large pod reports missing GPUs, and other pods only that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,

@@ -178,9 +178,9 @@ impl SchedulerBackend for DefaultScheduler {
         })
     }
 
-    /// Of a required level it tries each domain, and pods get the words about the first one, which may not even be for them
-    /// (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
-    fn tried(&self, gang_resource: &DynamicObject) -> Option<String> {
+    /// kube-scheduler tries each domain of a required level. Its message on a pod is about the first one, which the pod may not even be
+    /// allowed to use (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
+    fn domains_tried(&self, gang_resource: &DynamicObject) -> Option<String> {
         let refusal = self.refusal(gang_resource)?;
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
     }

@@ -213,5 +213,5 @@ async fn of_several_domains_all_are_told(#[case] message: &str, #[case] tried: O
     let condition = json!({"type": "PodGroupInitiallyScheduled", "status": "False", "message": message});
     let podgroup = DynamicObject::new("wl-0", &ApiResource::erase::<Pod>(&()))
         .data(json!({"status": {"conditions": [condition]}}));
-    assert_eq!(backend(true).tried(&podgroup).as_deref(), tried);
+    assert_eq!(backend(true).domains_tried(&podgroup).as_deref(), tried);
 }

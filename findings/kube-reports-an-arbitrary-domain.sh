@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # kube-scheduler 1.36.5 (and 1.37.2 by its source), a gang with a required topology level that fits nowhere.
-# One would expect: pods are told what is missing in the domain that comes closest, or in each.
+# One would expect: the pods' conditions report what is missing in the domain that comes closest, or in each.
 # Seen: the pods' conditions are about the domain that happens to be tried first, another one in each attempt. Here they speak of the
 # taint of another tenant's rack, in which these pods may not run at all, and of no GPUs. Only the PodGroup says that it is about the
 # first of several domains.
@@ -28,7 +28,7 @@ spec:
   schedulingConstraints: {topology: [{key: rack}]}
 YAML
     for i in 1 2; do pod "$name-$i" "$name" 8; done
-    within 20 "$name: pods and PodGroup have been told" told "$name"
+    within 20 "$name: pods and PodGroup have conditions" has_conditions "$name"
     get "$podgroups/$name" | jq -r '.metadata.name + ": " + .status.conditions[0].message'
     # An attempt follows another.
     for _ in {1..8}; do
@@ -41,12 +41,12 @@ YAML
     done
     return 1
 }
-told() { [[ -n $(get "$podgroups/$1" | jq -r '.status.conditions[0].message // empty') && -n $(get "$pods/$1-1" | jq -r '.status.conditions[0].message // empty') ]]; }
+has_conditions() { [[ -n $(get "$podgroups/$1" | jq -r '.status.conditions[0].message // empty') && -n $(get "$pods/$1-1" | jq -r '.status.conditions[0].message // empty') ]]; }
 misled=0
 for round in {1..6}; do
     ! misleads "$round" || misled=$((misled + 1))
     for i in 1 2; do delete "$pods/gang-$round-$i?gracePeriodSeconds=0"; done
     delete "$podgroups/gang-$round"
 done
-echo "$misled of 6 gangs are told of another tenant's taint and not of GPUs"
-((misled > 0)) || { echo "CHANGED: each was told of GPUs"; exit 1; }
+echo "$misled of 6 gangs report another tenant's taint and no GPUs"
+((misled > 0)) || { echo "CHANGED: each reports GPUs"; exit 1; }
