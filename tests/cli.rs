@@ -449,7 +449,7 @@ fn all_that_a_machine_lacks_is_reported_at_once() {
     }
 }
 
-/// Go that says it is there, has every module, with the pinned digest, and builds shell scripts; each build is a line in `builds` in the home.
+/// Go that says it is there, has every module, with the pinned digest, and builds shell scripts; each program is a line in `builds` in the home.
 const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
 mod)
@@ -457,8 +457,13 @@ mod)
 build)
     while [ "$1" != -o ]; do shift; done
     /bin/sleep 0.1
-    echo "$2" >> "$HOME/builds"
-    echo '#!/bin/sh' > "$2";;
+    output=$2
+    shift 2
+    for package; do
+        case $output in */) program=$output${package##*/};; *) program=$output;; esac
+        echo "$program" >> "$HOME/builds"
+        echo '#!/bin/sh' > "$program"
+    done;;
 esac"#;
 
 impl Cli {
@@ -558,7 +563,8 @@ fn what_a_killed_process_left_in_the_cache_is_built_again() {
     write(folder("components", "etcd").join("built.json"), "{\"name\": \"etc");
     write(folder("components", "kwok").join("kwok"), "#!");
     let kind = folder("components", "kind");
-    std::fs::rename(kind.join("kind"), kind.join("unfinished")).expect("it was built");
+    std::fs::create_dir(kind.join("unfinished")).expect("it was removed after the build");
+    std::fs::rename(kind.join("kind"), kind.join("unfinished/kind")).expect("it was built");
     std::fs::remove_file(kind.join("built.json")).expect("it was built");
     write(folder("modules", "etcd").join("go.mod"), "module");
     let output = cli.quick_build().output().expect("the program runs");

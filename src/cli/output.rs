@@ -121,7 +121,7 @@ impl Console {
 
 impl Progress for Console {
     fn planned(&self, builds: &[PlannedBuild]) {
-        let names: Vec<_> = builds.iter().map(|build| build.name).collect();
+        let names: Vec<_> = builds.iter().map(|build| &*build.names).collect();
         if !names.is_empty() {
             self.line(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
         }

@@ -24,7 +24,7 @@ pub(crate) fn words(left: Duration) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
     /// Names, and usual seconds on this machine's processors.
-    planned: Vec<(&'static str, f64)>,
+    planned: Vec<(String, f64)>,
     /// Usual seconds of those that are built, and what they took.
     usual: f64,
     took: f64,
@@ -33,7 +33,10 @@ pub(crate) struct Builds {
 impl Builds {
     pub(crate) fn of(builds: &[PlannedBuild], processors: usize) -> Self {
         let usual = |build: &PlannedBuild| build.seconds.unwrap_or(UNMEASURED_BUILD) / processors as f64;
-        Self { planned: builds.iter().map(|build| (build.name, usual(build))).collect(), ..Self::default() }
+        Self {
+            planned: builds.iter().map(|build| (build.names.clone(), usual(build))).collect(),
+            ..Self::default()
+        }
     }
 
     pub(crate) fn built(&mut self, name: &str, seconds: f64) {
@@ -55,7 +58,7 @@ impl Builds {
     pub(crate) fn left(&self, name: &str, elapsed: Duration) -> Option<Duration> {
         let place = self.place(name)?;
         let pace = (self.took + PRIOR) / (self.usual + PRIOR);
-        let of = |planned: &[(&str, f64)]| planned.iter().map(|(_, usual)| usual * pace).sum::<f64>();
+        let of = |planned: &[(String, f64)]| planned.iter().map(|(_, usual)| usual * pace).sum::<f64>();
         let now = (of(&self.planned[place..=place]) - elapsed.as_secs_f64()).max(0.0);
         Some(Duration::from_secs_f64(now + of(&self.planned[place + 1..])))
     }
@@ -110,7 +113,9 @@ mod tests {
 
     fn builds() -> Builds {
         Builds {
-            planned: vec![("etcd", 45.0), ("kube-apiserver", 205.0), ("kwok", 60.0)],
+            planned: [("etcd", 45.0), ("kube-apiserver", 205.0), ("kwok", 60.0)]
+                .map(|(name, usual)| (name.to_owned(), usual))
+                .into(),
             ..Builds::default()
         }
     }

@@ -138,8 +138,8 @@ impl TrainerSource {
         let inputs = ["go.mod", "go.sum", "vendor", "cmd", "pkg"].map(str::to_owned);
         let module = self.tree.module(Module { folder: ".", inputs: &inputs, ldflags: "-s -w" }).await?;
         let package = format!("./cmd/{PROGRAM}");
-        let planned =
-            (!module.is_built(PROGRAM, &package)).then_some(PlannedBuild { name: PROGRAM, seconds: None });
+        let planned = (!module.is_built(PROGRAM, &package))
+            .then(|| PlannedBuild { names: PROGRAM.into(), seconds: None });
         progress.planned(planned.as_slice());
         let program = module.build(PROGRAM, &package, progress).await?;
         GivenTrainer::of(program, self.tree.dir.join(BASE), self.tree.revision.commit.clone())

@@ -1,4 +1,4 @@
-//! Runs Go: one program at a time, its packages counted as they compile, the log kept.
+//! Runs Go: the programs of one module together, their packages counted as they compile, the log kept.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -9,10 +9,21 @@ use tokio::process::Command;
 
 use super::amendment::NoCopy;
 use super::component::{Component, Module};
+use crate::preflight::available_memory_mib;
 use crate::{ClusterError, home};
 
 /// Free disk that a build needs, MiB.
 const SPARE_MIB: u64 = 1024;
+
+/// Flags of the compiler. The linker drops DWARF in any case (`-s -w`); not writing it saves an eighth of compiling.
+pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
+
+/// On so few processors packages that compile side by side keep all of them busy; several threads for one package only wait for
+/// each other. It does not change what is compiled.
+const ONE_THREAD_BELOW: usize = 5;
+
+/// Memory that a compiler or linker may use before it collects garbage, MiB. Without so much for each processor, Go's own rule stays.
+const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
 
 /// The Go toolchain on PATH.
 #[derive(Debug, Clone)]
@@ -92,19 +103,28 @@ impl Toolchain {
     }
 }
 
-/// A program to build, and its source.
+/// Programs of one module, to be built together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its version.
-    pub version: &'a str,
-    /// The folder of its module.
+    /// The folder of the module.
     pub folder: &'a Path,
-    /// The package, as an argument of `go build` there.
-    pub package: &'a str,
     /// Value of `-ldflags`.
     pub ldflags: &'a str,
+    /// Their version.
+    pub version: &'a str,
+    /// The programs. Where there are several, each has the name of its package's last folder.
+    pub programs: &'a [Target<'a>],
+}
+
+/// A program to build.
+#[derive(Debug, Clone)]
+pub(crate) struct Target<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its package, as an argument of `go build`.
+    pub package: &'a str,
+    /// The folder of the cache that keeps it.
+    pub kept_in: PathBuf,
 }
 
 /// A short hash of everything that a build depends on.
@@ -115,6 +135,7 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
         module.go_mod,
         module.go_sum,
         &*module.ldflags,
+        COMPILER_FLAGS,
         component.package,
         go.version.as_str(),
         go.target.as_str(),
@@ -202,34 +223,44 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterErr
     if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
 }
 
-/// Builds one program to `target`; `packages` is called with the number of packages compiled so far.
+/// Builds programs into the folder `into`, each under its name; `packages` is called with the number of packages compiled so far.
 ///
 /// # Errors
 /// [`ClusterError::Disk`] before, [`ClusterError::Build`] with the log after.
 pub(super) async fn build(
-    program: Build<'_>,
-    target: &Path,
+    build: Build<'_>,
+    into: &Path,
     log: &Path,
     mut packages: impl FnMut(usize),
 ) -> Result<(), ClusterError> {
     // Again before each build: a disk can be filled by what was built before.
     home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
     let failed = |reason: &str| ClusterError::Build {
-        component: program.name.into(),
-        version: program.version.into(),
+        component: names(build.programs),
+        version: build.version.into(),
         log: log.into(),
         tail: [reason, &home::tail(log, 15)].join("\n").trim().to_owned(),
     };
     home::write(log, "")?;
-    let vendored = program.folder.join("vendor/modules.txt").is_file();
+    home::make(into)?;
+    // Go names a single program as it is told to, and several after their packages.
+    let output = match build.programs {
+        [only] => into.join(only.name),
+        _ => into.join(""),
+    };
+    let vendored = build.folder.join("vendor/modules.txt").is_file();
     let modules = if vendored { "-mod=vendor" } else { "-mod=readonly" };
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if processors < ONE_THREAD_BELOW { " -c=1" } else { "" };
     let mut go = Command::new("go")
-        .args(["build", "-v", "-trimpath", modules, "-buildvcs=false", "-ldflags", program.ldflags])
+        .args(["build", "-v", "-trimpath", modules, "-buildvcs=false", "-ldflags", build.ldflags])
+        .arg(format!("-gcflags=all={COMPILER_FLAGS}{threads}"))
         .arg("-o")
-        .arg(target)
-        .arg(program.package)
-        .current_dir(program.folder)
+        .arg(output)
+        .args(build.programs.iter().map(|program| program.package))
+        .current_dir(build.folder)
         .env("CGO_ENABLED", "0")
+        .envs(garbage_collection(available_memory_mib(), processors))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -253,6 +284,26 @@ pub(super) async fn build(
         Ok(status) => Err(failed(&status.to_string())),
         Err(error) => Err(failed(&error.to_string())),
     }
+}
+
+/// The programs' names, for people.
+pub(super) fn names(programs: &[Target<'_>]) -> String {
+    programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Variables with which a compiler collects no garbage before it has used its share of the memory: an eighth less of compiling.
+/// None where the share is small, or the user has set one of them.
+fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
+    const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
+    // One runs per processor, beside `go` itself; half of the memory is left to what else runs, and to the cache of files.
+    let share = available_mib.unwrap_or(0) / (2 * processors as u64);
+    if share < *MEMORY_OF_COMPILER_MIB.start()
+        || VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
+    {
+        return Vec::new();
+    }
+    let limit = share.min(*MEMORY_OF_COMPILER_MIB.end());
+    VARIABLES.into_iter().zip(["off".to_owned(), format!("{limit}MiB")]).collect()
 }
 
 #[cfg(test)]
@@ -293,6 +344,22 @@ mod tests {
     fn copy_of(component: &Component) -> Module {
         let Module { name, go_mod, go_sum, ref ldflags, amendment } = *component.module;
         Module { name, go_mod, go_sum, ldflags: ldflags.clone(), amendment }
+    }
+
+    #[rstest::rstest]
+    #[case::much(Some(22_000), 2, Some("1536MiB"))]
+    #[case::some(Some(3000), 2, Some("750MiB"))]
+    #[case::little(Some(2000), 2, None)]
+    #[case::many_processors(Some(30_000), 64, None)]
+    #[case::unknown(None, 2, None)]
+    fn a_compiler_has_its_share_of_memory(
+        #[case] available_mib: Option<u64>,
+        #[case] processors: usize,
+        #[case] limit: Option<&str>,
+    ) {
+        let set = garbage_collection(available_mib, processors);
+        assert_eq!(set.iter().find(|(name, _)| *name == "GOMEMLIMIT").map(|(_, value)| &**value), limit);
+        assert_eq!(set.len(), if limit.is_some() { 2 } else { 0 });
     }
 
     #[test]

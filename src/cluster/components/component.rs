@@ -84,6 +84,11 @@ impl Component {
         })
     }
 
+    /// Whether one call of Go builds both.
+    pub(crate) fn is_built_with(&self, other: &Self) -> bool {
+        self.module.name == other.module.name && self.version == other.version
+    }
+
     /// Path of the Go module that the program comes from, by which its `go.mod` requires it.
     pub fn module_path(&self) -> &'static str {
         let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];

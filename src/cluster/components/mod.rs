@@ -14,7 +14,7 @@ mod modules;
 mod toolbox;
 
 pub use amendment::Amendment;
-pub(crate) use build::{Build, hex};
+pub(crate) use build::{Build, COMPILER_FLAGS, Target, hex};
 pub use build::{BuiltBy, Toolchain, source};
 pub(crate) use component::module;
 pub use component::{Component, Module, Purpose};

@@ -8,7 +8,7 @@ use std::time::Instant;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use super::build::{self, Build, BuiltBy, Toolchain, hex};
+use super::build::{self, Build, BuiltBy, Target, Toolchain, hex};
 use super::component::Component;
 use crate::{ClusterError, home, preflight};
 
@@ -34,7 +34,7 @@ pub struct Program {
     pub sha256: String,
     /// Where it came from.
     pub source: Source,
-    /// Seconds that the build took, if this call had to build it.
+    /// Seconds that the build of it, and of what was built with it, took, if this call had to build it.
     pub built_in: Option<f64>,
 }
 
@@ -57,10 +57,10 @@ impl Program {
 pub type Overrides = BTreeMap<String, PathBuf>;
 
 /// A build that is to come.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBuild {
-    /// What is built.
-    pub name: &'static str,
+    /// What is built: one program, or `etcd, etcdctl`.
+    pub names: String,
     /// How many CPU seconds it takes, where that was measured.
     pub seconds: Option<f64>,
 }
@@ -109,19 +109,10 @@ impl Toolbox {
         if !ours.is_empty() {
             preflight::require(preflight::checks(&to_build).await)?;
         }
-        let planned = |component: &&Component| PlannedBuild {
-            name: component.name,
-            seconds: component.build_seconds(),
-        };
-        progress.planned(&to_build.iter().map(planned).collect::<Vec<_>>());
-        let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
-        for component in ours {
-            let module = component.module;
-            if !go.contains_key(module.name) {
-                go.insert(module.name, Toolchain::find(module).await?);
-            }
-            let program = cached_or_built(component, &go[module.name], progress).await?;
-            programs.insert(component.name.to_owned(), program);
+        progress.planned(&by_module(&to_build).iter().map(|group| planned(group)).collect::<Vec<_>>());
+        for group in by_module(&ours) {
+            let built = cached_or_built(&group, progress).await?;
+            programs.extend(built.into_iter().map(|program| (program.name.clone(), program)));
         }
         Ok(Self { programs })
     }
@@ -234,69 +225,116 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ClusterErr
     Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
 }
 
-async fn cached_or_built(
-    component: &'static Component,
-    go: &Toolchain,
-    progress: &dyn Progress,
-) -> Result<Program, ClusterError> {
-    let folder = folder(component, go);
-    if let Some(program) = cached(component.name, &folder) {
-        return Ok(program);
+/// Components of the same module and version together, in the order of the first of each.
+fn by_module(components: &[&'static Component]) -> Vec<Vec<&'static Component>> {
+    let mut groups: Vec<Vec<&'static Component>> = Vec::new();
+    for component in components {
+        match groups.iter_mut().find(|group| group[0].is_built_with(component)) {
+            Some(group) => group.push(component),
+            None => groups.push(vec![component]),
+        }
     }
-    let module = build::complete(component.module).await?;
-    let program = Build {
-        name: component.name,
-        version: component.version,
-        folder: &module,
-        package: component.package,
-        ldflags: &component.module.ldflags,
-    };
-    built_once(program, go, &folder, progress).await
+    groups
 }
 
-/// The program in its cache folder, built now unless it is there.
+fn planned(group: &[&'static Component]) -> PlannedBuild {
+    let names: Vec<_> = group.iter().map(|component| component.name).collect();
+    let measured = group.iter().map(|component| component.build_seconds());
+    PlannedBuild { names: names.join(", "), seconds: measured.sum() }
+}
+
+/// Programs of one module.
+async fn cached_or_built(
+    components: &[&'static Component],
+    progress: &dyn Progress,
+) -> Result<Vec<Program>, ClusterError> {
+    let (module, version) = (components[0].module, components[0].version);
+    let go = Toolchain::find(module).await?;
+    let target = |component: &&'static Component| Target {
+        name: component.name,
+        package: component.package,
+        kept_in: folder(component, &go),
+    };
+    let programs: Vec<_> = components.iter().map(target).collect();
+    let cached: Option<Vec<_>> =
+        programs.iter().map(|program| cached(program.name, &program.kept_in)).collect();
+    if let Some(programs) = cached {
+        return Ok(programs);
+    }
+    let source = build::complete(module).await?;
+    let build = Build { folder: &source, ldflags: &module.ldflags, version, programs: &programs };
+    built_once(build, &go, progress).await
+}
+
+/// Programs in their folders of the cache, in their order; those that are not there are built now.
 ///
 /// # Errors
 /// [`ClusterError::Build`], [`ClusterError::Disk`], [`ClusterError::File`].
 pub(crate) async fn built_once(
     build: Build<'_>,
     go: &Toolchain,
-    folder: &Path,
     progress: &dyn Progress,
-) -> Result<Program, ClusterError> {
-    let Build { name, version, .. } = build;
-    if let Some(program) = cached(name, folder) {
-        return Ok(program);
-    }
-    home::make(folder)?;
-    let _lock = hold(name, &folder.join("lock"), progress).await?;
-    // Another process may have finished it meanwhile.
-    if let Some(program) = cached(name, folder) {
-        return Ok(program);
-    }
-    progress.building(name, version);
-    let start = Instant::now();
-    let unfinished = folder.join("unfinished");
-    let log = home::cache().join("logs").join(format!("build-{name}.log"));
-    build::build(build, &unfinished, &log, |packages| progress.compiled(name, version, packages)).await?;
-    let seconds = start.elapsed().as_secs_f64();
-    let built = BuiltBy {
-        name: name.into(),
-        version: version.into(),
-        go: go.version.clone(),
-        sha256: digest(&unfinished)?,
-        bytes: std::fs::metadata(&unfinished).ok().map(|file| file.len()),
-        seconds,
+) -> Result<Vec<Program>, ClusterError> {
+    let missing = || {
+        let programs = build.programs.iter();
+        programs
+            .filter(|program| cached(program.name, &program.kept_in).is_none())
+            .cloned()
+            .collect::<Vec<_>>()
     };
-    let program = folder.join(name);
-    std::fs::rename(&unfinished, &program).map_err(ClusterError::file(&program))?;
-    // Written last: a folder without it is an unfinished build.
-    let text = serde_json::to_string_pretty(&built).unwrap_or_default();
-    home::write(&folder.join("built.json"), text)?;
-    progress.built(name, version, seconds);
-    cached(name, folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
-        ClusterError::Corrupt { component: name.into(), reason: "it vanished after its build".into() }
-    })
+    // Every process takes them in the same order, so that no two wait for each other.
+    let mut locks = Vec::new();
+    for program in missing() {
+        home::make(&program.kept_in)?;
+        locks.push(hold(program.name, &program.kept_in.join("lock"), progress).await?);
+    }
+    // Another process may have finished some meanwhile.
+    let to_build = missing();
+    let seconds = match &to_build[..] {
+        [] => None,
+        programs => Some(compile(Build { programs, ..build }, go, progress).await?),
+    };
+    let whole = |program: &Target<'_>| {
+        let is_new = to_build.iter().any(|built| built.name == program.name);
+        let found = cached(program.name, &program.kept_in);
+        found.map(|found| Program { built_in: seconds.filter(|_| is_new), ..found }).ok_or_else(|| {
+            ClusterError::Corrupt {
+                component: program.name.into(),
+                reason: "it vanished after its build".into(),
+            }
+        })
+    };
+    build.programs.iter().map(whole).collect()
+}
+
+/// Builds programs and keeps them; how many seconds that took.
+async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> Result<f64, ClusterError> {
+    let (names, version) = (build::names(build.programs), build.version);
+    progress.building(&names, version);
+    let start = Instant::now();
+    let first = &build.programs[0];
+    let unfinished = first.kept_in.join("unfinished");
+    let log = home::cache().join("logs").join(format!("build-{}.log", first.name));
+    build::build(build, &unfinished, &log, |packages| progress.compiled(&names, version, packages)).await?;
+    let seconds = start.elapsed().as_secs_f64();
+    for Target { name, kept_in, .. } in build.programs {
+        let (made, program) = (unfinished.join(name), kept_in.join(name));
+        let built = BuiltBy {
+            name: (*name).into(),
+            version: version.into(),
+            go: go.version.clone(),
+            sha256: digest(&made)?,
+            bytes: std::fs::metadata(&made).ok().map(|file| file.len()),
+            seconds,
+        };
+        std::fs::rename(&made, &program).map_err(ClusterError::file(&program))?;
+        // Written last: a folder without it is an unfinished build.
+        let text = serde_json::to_string_pretty(&built).unwrap_or_default();
+        home::write(&kept_in.join("built.json"), text)?;
+    }
+    std::fs::remove_dir_all(&unfinished).map_err(ClusterError::file(&unfinished))?;
+    progress.built(&names, version, seconds);
+    Ok(seconds)
 }
 
 fn folder(component: &Component, go: &Toolchain) -> PathBuf {

@@ -122,7 +122,8 @@ impl SchedulerSource {
         let crds = crds.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
         let module = self.module().await?;
         let missing = self.programs().filter(|(name, package)| !module.is_built(name, package));
-        progress.planned(&missing.map(|(name, _)| PlannedBuild { name, seconds: None }).collect::<Vec<_>>());
+        let planned = missing.map(|(name, _)| PlannedBuild { names: name.into(), seconds: None });
+        progress.planned(&planned.collect::<Vec<_>>());
         let mut programs = Vec::new();
         for (name, package) in self.programs() {
             programs.push(module.build(name, package, progress).await?);

@@ -137,7 +137,7 @@ impl Told {
 
 impl Progress for Told {
     fn planned(&self, builds: &[PlannedBuild]) {
-        let names: Vec<_> = builds.iter().map(|build| build.name).collect();
+        let names: Vec<_> = builds.iter().map(|build| &*build.names).collect();
         self.tell(format!("planned {}", names.join(" ")));
     }
     fn building(&self, name: &str, version: &str) {

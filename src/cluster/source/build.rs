@@ -8,7 +8,9 @@ use sha2::{Digest, Sha256};
 
 use super::checkout::{Revision, content};
 use super::{SourceError, Values, fill};
-use crate::components::{Build, Program, Progress, Toolchain, built_once, cached, hex};
+use crate::components::{
+    Build, COMPILER_FLAGS, Program, Progress, Target, Toolchain, built_once, cached, hex,
+};
 use crate::{ClusterError, home};
 
 /// The module whose version the feature gates of what is made of Kubernetes follow.
@@ -78,7 +80,7 @@ impl Tree {
         // GOFLAGS may name another go.mod, or tags.
         let flags = std::env::var("GOFLAGS").unwrap_or_default();
         let mut key = Sha256::new();
-        for part in [&*content, module.folder, &ldflags, &go.version, &go.target, &flags] {
+        for part in [&*content, module.folder, &ldflags, COMPILER_FLAGS, &go.version, &go.target, &flags] {
             key.update(part.as_bytes());
             key.update([0]);
         }
@@ -109,9 +111,12 @@ impl Buildable {
         progress: &dyn Progress,
     ) -> Result<Program, ClusterError> {
         let Self { folder, ldflags, version, .. } = self;
-        let target = self.target(name, package);
-        let build = Build { name, version, folder, package, ldflags };
-        let program = built_once(build, &self.go, &target, progress).await?;
+        let programs = [Target { name, package, kept_in: self.target(name, package) }];
+        let build = Build { folder, ldflags, version, programs: &programs };
+        let [program] =
+            <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
+                ClusterError::NoProgram { program: name.into(), reason: "nothing was built that is called" }
+            })?;
         // The same content may have been committed, or tagged, since.
         Ok(Program { version: version.clone(), ..program })
     }
