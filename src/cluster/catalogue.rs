@@ -178,6 +178,8 @@ pub async fn prepare(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -189,6 +191,52 @@ mod tests {
                 "{}: go.mod does not pin {line}",
                 component.name
             );
+        }
+    }
+
+    /// The modules that a go.mod requires, at the version that it replaces them by.
+    fn required(go_mod: &str) -> BTreeMap<&str, &str> {
+        let mut found = BTreeMap::new();
+        let mut excluded = false;
+        for line in go_mod.lines() {
+            excluded = line.starts_with("exclude") || excluded && line != ")";
+            let words: Vec<_> = line.trim_start_matches("require ").split_whitespace().collect();
+            match words[..] {
+                [path, "=>", _, version] => drop(found.insert(path, version)),
+                [path, version, ..] if !excluded && version.starts_with('v') => {
+                    found.insert(path, version);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Go compiles a package again where its module has another version.
+    #[test]
+    fn what_every_cluster_runs_has_kubernetes_versions_of_modules() {
+        let of_kubernetes = required(MODULES_OF_KUBERNETES[0].go_mod);
+        assert!(of_kubernetes.len() > 100, "{of_kubernetes:?}");
+        for module in [&ETCD, &KWOK] {
+            let own = required(module.go_mod);
+            let shared: Vec<_> = own.iter().filter(|(path, _)| of_kubernetes.contains_key(*path)).collect();
+            assert!(shared.len() > 40, "{}: {shared:?}", module.name);
+            for (path, version) in shared {
+                // The server and the client of etcd are of one release.
+                let is_of_etcd = path.starts_with("go.etcd.io/etcd/");
+                assert!(is_of_etcd || of_kubernetes[path] == *version, "{}: {path} {version}", module.name);
+            }
+        }
+    }
+
+    /// Go names programs that are built together after their packages.
+    #[test]
+    fn programs_that_are_built_together_are_named_after_their_packages() {
+        let all: Vec<_> = Kubernetes::ALL.into_iter().flat_map(catalogue).collect();
+        for one in &all {
+            if all.iter().any(|other| other.name != one.name && other.is_built_with(one)) {
+                assert_eq!(one.package.rsplit('/').next(), Some(one.name));
+            }
         }
     }
 
