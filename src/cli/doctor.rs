@@ -42,6 +42,8 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
     for found in preflight::checks(&unbuilt).await {
         check(found.what, found.found);
     }
+    check("memory of a run, one scheduler", preflight::memory_of_run(1).found);
+    check("memory of a run, three schedulers", preflight::memory_of_run(3).found);
     // What only kind clusters need is no fault of a machine that has none.
     match kind::host::check().await {
         Ok(engine) => {

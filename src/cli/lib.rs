@@ -42,6 +42,7 @@ use conformance_cluster::components::{Overrides, Toolbox, must_be_of};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::operator::OperatorError;
 use conformance_cluster::own_program::{CONTROLLER, OwnProgram, TRAINER_PLUGIN};
+use conformance_cluster::preflight;
 use conformance_cluster::schedulers;
 use conformance_cluster::source::SourceError;
 use conformance_contract::kubernetes::Kubernetes;
@@ -240,6 +241,8 @@ async fn programs(
 ) -> Result<Programs, Failure> {
     let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
+    // Before minutes are spent on builds.
+    preflight::require(vec![preflight::memory_of_run(spec.schedulers.len())])?;
     let given = |name: &str| {
         spec.given.values().any(|scheduler| scheduler.program(name).is_some())
             || spec.given_trainer().is_some_and(|trainer| trainer.program.name == name)

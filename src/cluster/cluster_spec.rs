@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::given_trainer::GivenTrainer;
 use crate::local::Part;
+use crate::memory::Memory;
 use crate::operator::Operator;
 use crate::schedulers::{self, GivenScheduler, installation};
 use crate::trainer::TrainerSpec;
@@ -69,6 +70,8 @@ pub struct ClusterSpec {
     /// Whether the API server serves watches from memory, as it does by default. Without, a watch can be resumed
     /// across a restart of the API server: etcd still knows the versions that a fresh cache does not.
     pub watch_cache: bool,
+    /// What its programs may take of the memory.
+    pub memory: Memory,
     /// Gates of the scheduler.
     pub scheduler_gates: Gates,
     /// How the reference controller is configured.
@@ -234,6 +237,7 @@ impl ClusterSpec {
             api_gates: gates.clone(),
             runtime_config: kubernetes.workload_apis().iter().map(|api| (*api).into()).collect(),
             watch_cache: true,
+            memory: Memory::default(),
             scheduler_gates: gates,
             controller: ControllerSpec::default(),
             has_controller: true,

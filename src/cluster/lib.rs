@@ -37,6 +37,8 @@ pub mod home;
 pub mod images;
 pub mod kind;
 pub mod local;
+pub mod memory;
+pub mod memory_in_use;
 pub mod node_pools;
 mod node_state;
 pub mod nodes;

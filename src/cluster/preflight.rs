@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::components::{Component, PROXY_ANSWER, Toolchain, folder_of_go, to_download};
-use crate::{ClusterError, cgroup_memory, home, local};
+use crate::{ClusterError, cgroup_memory, home, local, memory};
 
-/// Memory that the largest build takes at its peak (linking kube-apiserver, with two compilers beside), and as much as a
-/// run of all schedulers does, MiB.
-const MEMORY_MIB: u64 = 3072;
+/// Memory that the largest build takes at its peak (linking kube-apiserver, with two compilers beside), MiB.
+const BUILD_MEMORY_MIB: u64 = 2048;
 /// Disk that a cold build of everything takes, MiB: Go's own caches are on it too, as a rule.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk of a cluster's state, MiB.
@@ -36,8 +35,10 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let mut checks = vec![
         Check::new("state folder", writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE)),
         Check::new("ports", local::reserve_any()),
-        Check::new("memory", enough_memory(available_memory_mib(), MEMORY_MIB)),
     ];
+    if !to_build.is_empty() {
+        checks.push(Check::new("memory of builds", enough_memory(available_memory_mib(), BUILD_MEMORY_MIB)));
+    }
     let disk = if to_build.is_empty() { 1 } else { BUILD_DISK_MIB };
     let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
     let usable = cache.is_ok();
@@ -55,11 +56,17 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     checks
 }
 
+/// Checks that a run which judges so many schedulers on clusters of local processes has memory.
+pub fn memory_of_run(schedulers: usize) -> Check {
+    let alone = u32::try_from(schedulers).unwrap_or(u32::MAX);
+    Check::new("memory of a run", enough_memory(available_memory_mib(), memory::of_run(alone)))
+}
+
 /// Fails if a check found something missing.
 ///
 /// # Errors
 /// [`ClusterError::Preflight`] with all of it.
-pub(crate) fn require(checks: Vec<Check>) -> Result<(), ClusterError> {
+pub fn require(checks: Vec<Check>) -> Result<(), ClusterError> {
     let wrong = |check: Check| check.found.err().map(|reason| format!("{}: {reason}", check.what));
     let missing: Vec<_> = checks.into_iter().filter_map(wrong).collect();
     if missing.is_empty() { Ok(()) } else { Err(ClusterError::Preflight { missing }) }
@@ -110,7 +117,7 @@ fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, 
         Some(available_mib) if available_mib < needed_mib => {
             Err(ClusterError::Memory { available_mib, needed_mib })
         }
-        Some(mib) => Ok(format!("{mib} MiB available")),
+        Some(mib) => Ok(format!("{mib} MiB available, {needed_mib} MiB needed")),
         None => Ok("unknown".into()),
     }
 }
@@ -143,7 +150,7 @@ mod tests {
 
     #[rstest]
     #[case(Some(1024), 2048, Err("1024 MiB are available, 2048 MiB are needed; end what else is running"))]
-    #[case(Some(4096), 2048, Ok("4096 MiB available"))]
+    #[case(Some(4096), 2048, Ok("4096 MiB available, 2048 MiB needed"))]
     #[case(None, 2048, Ok("unknown"))]
     fn too_little_memory_is_said(
         #[case] available: Option<u64>,

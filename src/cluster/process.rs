@@ -7,7 +7,7 @@
 //! process group, so that Ctrl-C reaches only the owner, which stops them in order.
 
 use std::fs::File;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -103,7 +103,13 @@ impl Launcher {
             .map_err(|_| failed(&spec.name, "could not be started", log))?
             .map_err(|e| failed(&spec.name, &format!("could not be started: {e}"), log))?;
         tracing::debug!(process = spec.name, pid, "started");
-        Ok(Process { name: spec.name.clone(), pid, log: log.into(), exit })
+        Ok(Process {
+            name: spec.name.clone(),
+            pid,
+            log: log.into(),
+            exit,
+            killed_before: killed_for_memory(),
+        })
     }
 }
 
@@ -126,13 +132,30 @@ pub struct Process {
     /// Where its output goes.
     pub log: PathBuf,
     exit: watch::Receiver<Option<Option<ExitStatus>>>,
+    killed_before: u64,
+}
+
+/// How many processes the kernel has killed for lack of memory, in whatever control group.
+fn killed_for_memory() -> u64 {
+    let counters = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let count = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+/// How a process ended, for messages.
+fn ending(status: ExitStatus, killed_for_memory: bool) -> String {
+    if status.signal() == Some(Signal::KILL.as_raw()) && killed_for_memory {
+        "was killed, and the kernel says for lack of memory; `doctor` says what a run needs".to_owned()
+    } else {
+        format!("ended with {status}")
+    }
 }
 
 impl Process {
     /// How it ended, for messages, or `None` while it runs.
     pub fn ended(&self) -> Option<String> {
         self.exit.borrow().as_ref().map(|status| match status {
-            Some(status) => format!("ended with {status}"),
+            Some(status) => ending(*status, killed_for_memory() > self.killed_before),
             None => "ended".to_owned(),
         })
     }
@@ -202,4 +225,17 @@ pub fn exec(args: impl IntoIterator<Item = String>) -> String {
         return format!("{program} was not started: its parent is gone");
     }
     format!("cannot start {program}: {}", Command::new(&program).args(args).exec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_killed_for_memory_is_told_from_who_is_killed() {
+        let killed = ExitStatus::from_raw(Signal::KILL.as_raw());
+        assert_eq!(ending(killed, false), "ended with signal: 9 (SIGKILL)");
+        assert!(ending(killed, true).contains("lack of memory"));
+        assert_eq!(ending(ExitStatus::from_raw(1 << 8), true), "ended with exit status: 1");
+    }
 }

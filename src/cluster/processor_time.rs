@@ -34,6 +34,11 @@ pub(crate) fn count_until_its_end(pid: u32, name: &str) {
     *children.ended.entry(name.to_owned()).or_default() += took;
 }
 
+/// The children that run, and their names.
+pub(crate) fn running() -> BTreeMap<u32, String> {
+    children().live.clone()
+}
+
 /// Processor time of this process, under `own`, and of every program that it has started so far, in user and kernel mode.
 pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     let children = children();
@@ -50,16 +55,25 @@ pub fn of_process(pid: u32) -> Option<Duration> {
     of(&pid.to_string())
 }
 
-/// Processor time of a process by `/proc`.
-fn of(process: &str) -> Option<Duration> {
-    in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+/// Processor time of all children of this process that have ended, and of theirs that they waited for.
+pub fn of_ended_children() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat");
+    stat.ok().and_then(|stat| in_stat(&stat, OF_CHILDREN)).unwrap_or_default()
 }
 
-/// The fields after the name, which is in parentheses and may have any in it, begin with the third; `utime` and `stime` are the
-/// 14th and the 15th.
-fn in_stat(stat: &str) -> Option<Duration> {
+/// Processor time of a process by `/proc`.
+fn of(process: &str) -> Option<Duration> {
+    in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?, OWN)
+}
+
+/// Which fields of a process's `stat` are `utime`, with `stime` after it, and `cutime`, with `cstime` after it.
+const OWN: usize = 14;
+const OF_CHILDREN: usize = 16;
+
+/// Two fields together. Those after the name, which is in parentheses and may have any in it, begin with the third.
+fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
-    let mut times = fields.split_whitespace().skip(11).map(str::parse::<u64>);
+    let mut times = fields.split_whitespace().skip(first - 3).map(str::parse::<u64>);
     in_ticks(times.next()?.ok()? + times.next()?.ok()?)
 }
 
@@ -78,8 +92,9 @@ mod tests {
     fn a_name_may_have_parentheses() {
         let stat = "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 150 50 9 9 20 0 1 0";
         let hundredth = Duration::from_secs(1) / u32::try_from(clock_ticks_per_second()).unwrap();
-        assert_eq!(in_stat(stat), Some(hundredth * 200));
-        assert_eq!(in_stat("7 (a) S 1"), None);
+        assert_eq!(in_stat(stat, OWN), Some(hundredth * 200));
+        assert_eq!(in_stat(stat, OF_CHILDREN), Some(hundredth * 18));
+        assert_eq!(in_stat("7 (a) S 1", OWN), None);
     }
 
     #[test]

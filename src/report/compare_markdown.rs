@@ -96,6 +96,10 @@ fn write_features(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result 
 fn write_durations(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
     let (old, new) = (comparison.old.timings.total_seconds, comparison.new.timings.total_seconds);
     writeln!(out, "\n## Durations\n\nThe whole run: {old}, then {new}.")?;
+    let [old, new] = [comparison.old, comparison.new].map(|report| &report.timings.peak_memory);
+    if !old.is_empty() && !new.is_empty() {
+        writeln!(out, "Memory at most: {old}, then {new}.")?;
+    }
     if comparison.durations.is_empty() {
         return Ok(());
     }

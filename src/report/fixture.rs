@@ -9,7 +9,7 @@ use conformance_contract::violation::{Code, Proof, Violation};
 
 use super::left_out::interrupted as interrupted_outcome;
 use super::{
-    CaseResult, Component, ComponentSource, ExceptedWrites, Features, Implementation, Judgement,
+    CaseResult, Component, ComponentSource, ExceptedWrites, Features, Implementation, Judgement, PeakMemory,
     ProfileReport, Provider, Report, Seconds, Settings, Timings, UnsupportedFeature,
 };
 
@@ -59,6 +59,10 @@ pub(super) fn report() -> Report {
                 .into_iter()
                 .map(|(program, millis)| (program, Duration::from_millis(millis)))
                 .collect(),
+            peak_memory: PeakMemory {
+                all: 1_400,
+                programs: [("etcd".to_owned(), 230), ("kube-apiserver".to_owned(), 1_100)].into(),
+            },
         },
         ..base
     }

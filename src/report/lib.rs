@@ -42,6 +42,7 @@ pub mod matrix;
 mod merge;
 mod model;
 pub mod overview;
+mod peak_memory;
 mod processor_seconds;
 pub mod reasons;
 mod results;
@@ -76,6 +77,7 @@ pub use model::{
     Implementation, ImplementationFile, Judgement, KIND, ProfileReport, Provider, Report, Settings, Suite,
     Timings, UnsupportedFeature,
 };
+pub use peak_memory::PeakMemory;
 pub use processor_seconds::ProcessorSeconds;
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};

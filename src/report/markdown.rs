@@ -233,6 +233,9 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     if !timings.processor_seconds.is_empty() {
         writeln!(out, "- processor time: {}", timings.processor_seconds)?;
     }
+    if !timings.peak_memory.is_empty() {
+        writeln!(out, "- memory at most: {}", timings.peak_memory)?;
+    }
     writeln!(out)?;
     write_row(out, ["component", "version", "digest"])?;
     write_rule(out, 3)?;

@@ -24,8 +24,8 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::left_out::is_left_out;
 use super::{
-    CaseResult, ClauseResult, Component, Features, HandEdited, ProfileReport, Provider, Report, Seconds,
-    Settings, Timings, verify,
+    CaseResult, ClauseResult, Component, Features, HandEdited, PeakMemory, ProfileReport, Provider, Report,
+    Seconds, Settings, Timings, verify,
 };
 
 /// A document to merge.
@@ -189,6 +189,10 @@ fn timings(sources: &[MergeInput]) -> Timings {
         cluster_ready_seconds: all(|timings| timings.cluster_ready_seconds).max().unwrap_or_default(),
         total_seconds: all(|timings| timings.total_seconds).sum(),
         processor_seconds: sources.iter().map(|source| &source.report.timings.processor_seconds).sum(),
+        peak_memory: sources.iter().fold(PeakMemory::default(), |mut most, source| {
+            most.raise(&source.report.timings.peak_memory);
+            most
+        }),
     }
 }
 

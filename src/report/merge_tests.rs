@@ -4,7 +4,7 @@ use std::time::Duration;
 use rstest::rstest;
 
 use super::*;
-use crate::{Exit, Shard, fixture, terminal};
+use crate::{Exit, PeakMemory, Shard, fixture, terminal};
 
 fn source(file: &str, report: Report) -> MergeInput {
     let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
@@ -172,6 +172,7 @@ fn what_is_said_of_the_whole_is_added_up() {
         cluster_ready_seconds: seconds(5_000),
         total_seconds: seconds(1_000),
         processor_seconds: spent(&[("etcd", 800), ("kwok", 100)]),
+        peak_memory: PeakMemory::default(),
     };
     other.report.settings = Settings { timeout_scale: 1.0, concurrency: 10 };
     other.report.date = "2026-12-02T00:00:00Z".parse().unwrap();
@@ -183,6 +184,7 @@ fn what_is_said_of_the_whole_is_added_up() {
         cluster_ready_seconds: seconds(5_000),
         total_seconds: seconds(42_250),
         processor_seconds: spent(&[("etcd", 4_000), ("kube-apiserver", 28_900), ("kwok", 100)]),
+        peak_memory: fixture::report().timings.peak_memory,
     };
     assert_eq!(merged.timings, timings);
     assert_eq!(merged.settings, Settings { timeout_scale: 1.5, concurrency: 10 });

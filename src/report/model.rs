@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{FeatureEvidence, Probed, ProcessorSeconds, Seconds, Summary};
+use super::{FeatureEvidence, PeakMemory, Probed, ProcessorSeconds, Seconds, Summary};
 
 /// The `apiVersion` this program writes and reads.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
@@ -58,7 +58,7 @@ pub struct Report {
     pub settings: Settings,
     /// One entry per backend and variant.
     pub profiles: Vec<ProfileReport>,
-    /// Where the run's time went.
+    /// What the run took.
     pub timings: Timings,
 }
 
@@ -189,6 +189,9 @@ pub struct Timings {
     /// runs apart better than time does.
     #[serde(default, skip_serializing_if = "ProcessorSeconds::is_empty")]
     pub processor_seconds: ProcessorSeconds,
+    /// The most memory that the suite and the programs that it started had to themselves.
+    #[serde(default, skip_serializing_if = "PeakMemory::is_empty")]
+    pub peak_memory: PeakMemory,
 }
 
 /// What one backend, in one variant, was found to keep.

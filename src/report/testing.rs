@@ -40,6 +40,7 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
             cluster_ready_seconds: seconds(1),
             total_seconds: seconds(10),
             processor_seconds: Default::default(),
+            peak_memory: Default::default(),
         },
     }
 }

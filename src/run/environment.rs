@@ -26,6 +26,7 @@ use conformance_cluster::existing::{Connection, ExistingCluster};
 use conformance_cluster::home::HalfMade;
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::{ClusterSpec, LocalCluster};
+use conformance_cluster::memory::{self, Memory};
 use conformance_cluster::node_pools::CANARY_NODE;
 use conformance_cluster::preflight::available_memory_mib;
 use conformance_cluster::processors::Processors;
@@ -46,8 +47,6 @@ use crate::interruption::Interruption;
 const MOST_SEATS: u32 = 3;
 /// How many control planes there may be for cases that are alone.
 const MOST_CONTROL_PLANES: u32 = 6;
-/// The memory that is free when another control plane begins, which may take half of it.
-const SPARE_MIB: u64 = 4096;
 /// Between two looks at the processors.
 const PACE: Duration = Duration::from_millis(500);
 /// The share of the processors that is idle when more may run, and when less may.
@@ -81,12 +80,24 @@ impl ClusterSlot {
     }
 }
 
+/// As many control planes of these as fit, and one of each at least.
+fn fewer(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Scheduler, u32> {
+    while fit.is_some_and(|fit| planned.values().sum::<u32>() > fit) {
+        match planned.values_mut().max().filter(|most| **most > 1) {
+            Some(most) => *most -= 1,
+            None => break,
+        }
+    }
+    planned
+}
+
 impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
+        let planned = fewer(settings.dedicated.clone(), available_memory_mib().map(memory::planes_within));
         let slots = |scheduler| {
-            let open = settings.dedicated.get(&scheduler).copied().unwrap_or(1).max(1);
+            let open = planned.get(&scheduler).copied().unwrap_or(1).max(1);
             let all = if settings.grows { open.max(MOST_CONTROL_PLANES) } else { open };
             (0..all).map(|place| ClusterSlot::new(u32::from(place < open))).collect()
         };
@@ -147,8 +158,7 @@ impl Environment {
     async fn open_control_plane(&self) {
         let judged = self.settings.dedicated.keys().filter_map(|scheduler| self.alone.get(scheduler));
         let open: u32 = judged.flatten().map(|slot| slot.seats.count()).sum();
-        let has_room = available_memory_mib().is_none_or(|free| free > SPARE_MIB);
-        if open >= MOST_CONTROL_PLANES || !has_room {
+        if open >= MOST_CONTROL_PLANES || !memory::another_fits() {
             return;
         }
         let is_closed = |slot: &&ClusterSlot| slot.seats.count() == 0;
@@ -237,7 +247,7 @@ impl Environment {
     /// changed CRDs.
     fn alone_spec(&self, target: Target) -> ClusterSpec {
         let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
-        ClusterSpec { watch_cache: false, ..spec }
+        ClusterSpec { watch_cache: false, memory: Memory::Alone, ..spec }
     }
 
     /// Ends a cluster of a scheduler's dedicated cases if a part of it died in one of them: the next one gets a fresh
@@ -291,7 +301,10 @@ impl Environment {
             && spec.workload() == Workload::PodCliqueSets;
         let kinds = rights::kinds_of(&spec.schedulers, only_trees);
         let existing = match &self.settings.origin {
-            Origin::Local => return self.bring_up_local("shared", spec.clone()).await,
+            Origin::Local => {
+                let spec = ClusterSpec { memory: Memory::Shared, ..spec.clone() };
+                return self.bring_up_local("shared", spec).await;
+            }
             Origin::Kind(kind) => {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
                 let made = TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await?;
@@ -364,6 +377,17 @@ fn alone_name(scheduler: Scheduler, number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::room(Some(6), [3, 1])]
+    #[case::no_limit(None, [3, 1])]
+    #[case::less_room(Some(3), [2, 1])]
+    #[case::none(Some(0), [1, 1])]
+    fn control_planes_are_as_many_as_fit(#[case] fit: Option<u32>, #[case] planes: [u32; 2]) {
+        let schedulers = [Scheduler::KUBE, Target::VOLCANO.scheduler()];
+        let planned = schedulers.into_iter().zip([3, 1]).collect();
+        assert_eq!(fewer(planned, fit), schedulers.into_iter().zip(planes).collect());
+    }
 
     #[test]
     fn every_cluster_for_cases_that_are_alone_has_a_name_that_serves() {

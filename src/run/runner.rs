@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use conformance_cases as cases;
 use conformance_cluster::components::{Program, Source, digest};
 use conformance_cluster::operator::Operator;
-use conformance_cluster::processor_time;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
+use conformance_cluster::{memory_in_use, processor_time};
 use conformance_contract::clauses::{CLAUSES, Clause, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{ReportedVersion, Target};
@@ -21,8 +21,9 @@ use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::limits;
 use conformance_report::{
-    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, ProfileReport,
-    Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, Timings, UnsupportedFeature,
+    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, PeakMemory,
+    ProfileReport, Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, Timings,
+    UnsupportedFeature,
 };
 use futures::future::{self, FutureExt};
 use futures::poll;
@@ -158,6 +159,7 @@ pub async fn hold_all(
     mut results_file: Results<'_>,
 ) -> BTreeMap<Target, Vec<CaseResult>> {
     let mut growing = environment.growing();
+    growing.spawn(memory_in_use::watch(OWN_NAME));
     let mut cases = JoinSet::new();
     for (case, target) in plan.in_order() {
         let (environment, observer) = (environment.clone(), observer.clone());
@@ -369,7 +371,8 @@ pub async fn report(
             build_seconds: Seconds::from(clock.building),
             cluster_ready_seconds: Seconds::from(environment.cluster_ready().unwrap_or_default()),
             total_seconds: Seconds::from(clock.begin.elapsed()),
-            processor_seconds: processor_time::spent("grove-conformance").into_iter().collect(),
+            processor_seconds: processor_time::spent(OWN_NAME).into_iter().collect(),
+            peak_memory: peak_memory(),
         },
     };
     match environment.interruption().cause() {
@@ -379,6 +382,16 @@ pub async fn report(
         }
         _ => report,
     }
+}
+
+/// Under what this process is counted beside the programs that it starts.
+const OWN_NAME: &str = "grove-conformance";
+
+fn peak_memory() -> PeakMemory {
+    let peak = memory_in_use::peak();
+    let mib = |bytes: u64| bytes >> 20;
+    let programs = peak.programs.into_iter().map(|(program, bytes)| (program, mib(bytes)));
+    PeakMemory { all: mib(peak.all), programs: programs.collect() }
 }
 
 /// The digest of this program.

@@ -11,25 +11,17 @@ use super::ports::{self, Port};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator};
 use crate::cluster_spec::ClusterSpec;
 use crate::components::Toolbox;
+use crate::memory::Memory;
 use crate::operator::{Operator, OperatorHome};
 use crate::own_program::OwnProgram;
-use crate::preflight::available_memory_mib;
 use crate::process::{Launcher, ProcessSpec};
 use crate::schedulers::{Command, ProcessHome};
 use crate::{ClusterError, home, trainer};
 
-/// What every part of a control plane written in Go is started with. A third of an API server's processor time went into
-/// collecting garbage of a heap of 250 MB, and again of 1.2 GB, which 10,000 pods are, where it might not grow beyond 2 GB. The
-/// limit, a quarter of what memory there is, keeps that from costing a laptop all of it. Each request has a goroutine of its own,
-/// which grows its stack as it goes deeper; a twentieth of the time went into copying them, so they begin as large as most become.
-fn go_runtime() -> [(String, String); 3] {
-    let heap_mib = (available_memory_mib().unwrap_or(0) / 4).clamp(1024, 4096);
-    [
-        ("GOGC", "400".to_owned()),
-        ("GOMEMLIMIT", format!("{heap_mib}MiB")),
-        ("GODEBUG", "adaptivestackstart=1".to_owned()),
-    ]
-    .map(|(key, value)| (key.to_owned(), value))
+/// What every part of a control plane written in Go is started with. Each request has a goroutine of its own, which grows its stack
+/// as it goes deeper; a twentieth of the time went into copying them, so they begin as large as most become.
+fn go_runtime(memory: Memory, part: Part) -> impl Iterator<Item = (String, String)> {
+    memory.of_go(part).into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
 }
 
 /// The programs of a cluster.
@@ -235,7 +227,7 @@ impl Layout {
             (_, Some(given)) => given,
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
-        let env = go_runtime().into_iter().chain(env).collect();
+        let env = go_runtime(spec.memory, part).chain(env).collect();
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 

@@ -1,0 +1,90 @@
+//! The memory that this process and the programs that it started have to themselves: what no file backs, since the kernel takes
+//! back the rest when it has to.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::processor_time;
+
+/// Between two looks.
+const PACE: Duration = Duration::from_millis(400);
+
+/// The most so far, bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// All programs at one moment.
+    pub all: u64,
+    /// Each program, all its processes at one moment.
+    pub programs: BTreeMap<String, u64>,
+}
+
+static PEAK: Mutex<Peak> = Mutex::new(Peak { all: 0, programs: BTreeMap::new() });
+
+/// The most that was seen so far.
+pub fn peak() -> Peak {
+    PEAK.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Looks again and again, and counts this process under `own`. Never returns.
+pub async fn watch(own: &str) {
+    loop {
+        let programs = processor_time::running().into_iter().map(|(pid, name)| (pid.to_string(), name));
+        let of_each = programs.chain([("self".to_owned(), own.to_owned())]);
+        let seen = of_each.filter_map(|(process, name)| Some((name, of(&process)?)));
+        PEAK.lock().unwrap_or_else(PoisonError::into_inner).see(seen);
+        tokio::time::sleep(PACE).await;
+    }
+}
+
+impl Peak {
+    /// What processes have at this moment.
+    fn see(&mut self, seen: impl Iterator<Item = (String, u64)>) {
+        let mut now: BTreeMap<String, u64> = BTreeMap::new();
+        for (name, bytes) in seen {
+            *now.entry(name).or_default() += bytes;
+        }
+        self.all = self.all.max(now.values().sum());
+        for (name, bytes) in now {
+            let most = self.programs.entry(name).or_default();
+            *most = (*most).max(bytes);
+        }
+    }
+}
+
+fn of(process: &str) -> Option<u64> {
+    in_status(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?)
+}
+
+fn in_status(status: &str) -> Option<u64> {
+    let kilobytes = |field| {
+        let value: &str = status.lines().find_map(|line| line.strip_prefix(field))?;
+        value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    };
+    Some((kilobytes("RssAnon:")? + kilobytes("RssShmem:")?) * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_files_do_not_count() {
+        let status = "VmRSS:\t 9 kB\nRssAnon:\t     2048 kB\nRssFile:\t 5000 kB\nRssShmem:\t     1024 kB\n";
+        assert_eq!(in_status(status), Some(3 << 20));
+        assert_eq!(in_status("VmRSS:\t 9 kB\n"), None, "a kernel thread, or a process that has ended");
+        assert!(of("self") > Some(1 << 20));
+    }
+
+    #[test]
+    fn the_most_of_all_is_at_one_moment() {
+        let seen = |all: &[(&str, u64)]| {
+            all.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect::<Vec<_>>()
+        };
+        let mut peak = Peak::default();
+        peak.see(seen(&[("etcd", 5), ("etcd", 6), ("kwok", 1)]).into_iter());
+        peak.see(seen(&[("etcd", 2), ("kwok", 8)]).into_iter());
+        assert_eq!(peak.all, 12);
+        assert_eq!(peak.programs, [("etcd".to_owned(), 11), ("kwok".to_owned(), 8)].into());
+    }
+}

@@ -1,0 +1,61 @@
+//! What programs had of the memory.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The most memory that programs had to themselves, MiB: what no file backs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PeakMemory {
+    /// All programs at one moment.
+    pub all: u64,
+    /// Each program, all its processes at one moment. The moments differ.
+    pub programs: BTreeMap<String, u64>,
+}
+
+impl PeakMemory {
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.all == 0
+    }
+
+    /// Takes what another one has more of: of another moment, or of another run.
+    pub fn raise(&mut self, other: &Self) {
+        self.all = self.all.max(other.all);
+        for (program, mib) in &other.programs {
+            let own = self.programs.entry(program.clone()).or_default();
+            *own = (*own).max(*mib);
+        }
+    }
+}
+
+/// In all, and by program, the largest first.
+impl fmt::Display for PeakMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut programs: Vec<_> = self.programs.iter().collect();
+        programs.sort_by_key(|(program, mib)| (Reverse(**mib), program.as_str()));
+        let programs: Vec<_> = programs.iter().map(|(program, mib)| format!("{program} {mib}")).collect();
+        write!(f, "{} MiB ({})", self.all, programs.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peak(all: u64, programs: &[(&str, u64)]) -> PeakMemory {
+        let programs = programs.iter().map(|(program, mib)| ((*program).to_owned(), *mib)).collect();
+        PeakMemory { all, programs }
+    }
+
+    #[test]
+    fn of_two_runs_the_larger_counts_program_by_program() {
+        let mut merged = peak(900, &[("etcd", 200), ("kwok", 50)]);
+        merged.raise(&peak(800, &[("etcd", 300)]));
+        assert_eq!(merged.to_string(), "900 MiB (etcd 300, kwok 50)");
+    }
+}
