@@ -765,7 +765,11 @@ pub(crate) struct CleanArgs {
 
 /// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    /// What else to measure.
+    #[command(subcommand)]
+    pub verb: Option<BenchVerb>,
     /// Kubernetes version [default: 1.36; all with --throughput].
     #[arg(long, value_enum, value_name = "VERSION")]
     pub kubernetes: Option<Versions>,
@@ -794,6 +798,27 @@ pub(crate) struct BenchArgs {
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
+}
+
+/// Verbs of `bench`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum BenchVerb {
+    /// Measure what README's commands take where nothing is built.
+    Cold(ColdArgs),
+}
+
+/// Arguments of `bench cold`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ColdArgs {
+    /// Checkouts of this repository, which are measured in turn.
+    #[arg(value_name = "DIR", required = true)]
+    pub dirs: Vec<PathBuf>,
+    /// How often each is measured; every second time in the reverse order.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// The second command as well.
+    #[arg(long)]
+    pub tests: bool,
 }
 
 /// Arguments of `completions`.

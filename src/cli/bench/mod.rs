@@ -3,6 +3,7 @@
 //! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: how fast the machine is;
 //! - [`train_jobs`] (`--trainjob`): the same of TrainJobs; [`trainer_plugin`]: what the KAI plugin takes for a request;
+//! - [`cold`] (`cold DIR...`): what README's commands take where nothing is built;
 //! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its input,
 //!   [`table`] its output.
 //!
@@ -10,6 +11,7 @@
 //! API server, a real scheduler.
 
 mod calibration;
+mod cold;
 mod figures;
 mod table;
 mod throughput;
@@ -21,7 +23,7 @@ mod workload;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Exit;
 
-use super::args::{BenchArgs, Versions};
+use super::args::{BenchArgs, BenchVerb, Versions};
 use super::{Failure, output};
 
 /// Measures and prints.
@@ -33,6 +35,9 @@ pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         Ok(took) => format!("calibration, sha256sum of 2 GB of zeros: {:.1} s", took.as_secs_f64()),
         Err(error) => format!("calibration, sha256sum of 2 GB of zeros: not measured: {error}"),
     });
+    if let Some(BenchVerb::Cold(args)) = &args.verb {
+        return cold::cold(args).await;
+    }
     if args.throughput {
         return throughput::throughput(args).await;
     }

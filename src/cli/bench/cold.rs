@@ -1,0 +1,168 @@
+//! `bench cold`: what README's commands take where nothing is built, in checkouts that are measured in turn. What Cargo and Go have
+//! downloaded stays: a network is not measured.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use conformance_cluster::{ClusterError, home, processor_time};
+use conformance_report::Exit;
+use tokio::process::Command;
+
+use crate::Failure;
+use crate::args::ColdArgs;
+use crate::output::{self, Console};
+
+/// Disk that one checkout's builds take, MiB.
+const NEEDED_MIB: u64 = 12 * 1024;
+
+/// A part of a command that README names.
+struct Step {
+    what: &'static str,
+    command: &'static [&'static str],
+    /// Whether the program is the one that the first step builds, rather than one on PATH.
+    is_own: bool,
+}
+
+const FIRST_COMMAND: [Step; 3] = [
+    Step {
+        what: "suite",
+        command: &["cargo", "build", "--locked", "--bin", "grove-conformance"],
+        is_own: false,
+    },
+    Step { what: "programs, one case", command: &["run", "--case", "aon/one-pod-short"], is_own: true },
+    Step { what: "cases", command: &["run"], is_own: true },
+];
+const SECOND_COMMAND: [Step; 2] = [
+    Step { what: "tests compiled", command: &["cargo", "test", "--locked", "--no-run"], is_own: false },
+    Step { what: "tests", command: &["cargo", "test", "--locked"], is_own: false },
+];
+
+/// What a step took.
+#[derive(Debug, Clone, Copy)]
+struct Took {
+    processor: Duration,
+    wall: Duration,
+}
+
+/// Builds and runs every checkout as often as asked, the order reversed each time, and prints each step as it ends.
+///
+/// # Errors
+/// [`Failure::Usage`] for a folder that is no checkout; [`Failure::Infrastructure`] where a step fails or the disk is full.
+pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
+    let talk = Console::default();
+    let steps = || FIRST_COMMAND.iter().chain(args.tests.then_some(&SECOND_COMMAND).into_iter().flatten());
+    for dir in &args.dirs {
+        if !dir.join("Cargo.toml").is_file() {
+            return Err(Failure::Usage(format!("{} is no checkout: it has no Cargo.toml", dir.display())));
+        }
+    }
+    let mut sums: BTreeMap<&Path, Vec<Took>> = BTreeMap::new();
+    for round in 0..args.rounds {
+        let mut dirs: Vec<&Path> = args.dirs.iter().map(PathBuf::as_path).collect();
+        if round % 2 == 1 {
+            dirs.reverse();
+        }
+        for dir in dirs {
+            let folder = home::cache().join(format!("bench-cold-{}", std::process::id()));
+            home::require_space(&home::cache(), NEEDED_MIB, "to build a checkout", home::CACHE_VARIABLE)?;
+            let measured = measured(dir, &folder, steps(), &talk).await;
+            let _ = std::fs::remove_dir_all(&folder);
+            sums.entry(dir).or_default().extend(measured?);
+        }
+    }
+    talk.end();
+    for (dir, all) in sums {
+        let of = |part: fn(&Took) -> Duration| {
+            all.iter().map(part).sum::<Duration>().as_secs_f64() / f64::from(args.rounds)
+        };
+        let (processor, wall) = (of(|took| took.processor), of(|took| took.wall));
+        output::data(&format!("{}: {processor:.0} CPU s, {wall:.0} s in all", dir.display()));
+    }
+    Ok(Exit::Conformant)
+}
+
+async fn measured(
+    dir: &Path,
+    folder: &Path,
+    steps: impl Iterator<Item = &Step>,
+    talk: &Console,
+) -> Result<Vec<Took>, Failure> {
+    home::make(folder)?;
+    let mut all = Vec::new();
+    for step in steps {
+        talk.now(&format!("{}: {}", dir.display(), step.what));
+        let took = step.run(dir, folder).await?;
+        let (processor, wall) = (took.processor.as_secs_f64(), took.wall.as_secs_f64());
+        output::data(&format!("{:<20} {processor:>6.0} CPU s {wall:>6.0} s  {}", step.what, dir.display()));
+        all.push(took);
+    }
+    Ok(all)
+}
+
+impl Step {
+    /// Runs it in a checkout, with empty caches at first.
+    async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
+        let target = folder.join("target");
+        let own = target.join("debug/grove-conformance");
+        let (program, args) = match (self.is_own, self.command) {
+            (true, args) => (own.as_path(), args),
+            (false, [program, args @ ..]) => (Path::new(*program), args),
+            (false, []) => return Err(Failure::Infrastructure("a step without a command".into())),
+        };
+        let log = folder.join("log");
+        home::write(&log, "")?;
+        let logged = || std::fs::File::options().append(true).open(&log).map_err(ClusterError::file(&log));
+        let (begin, before) = (Instant::now(), processor_time::of_ended_children());
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .args(self.is_own.then(|| format!("--report-dir={}", folder.join("report").display())))
+            .current_dir(dir)
+            .env("CARGO_TARGET_DIR", &target)
+            .env("GOCACHE", folder.join("go"))
+            .env(home::CACHE_VARIABLE, folder.join("cache"))
+            .stdin(Stdio::null())
+            .stdout(logged()?)
+            .stderr(logged()?)
+            .kill_on_drop(true);
+        let status = command.status().await;
+        let took = Took {
+            wall: begin.elapsed(),
+            processor: processor_time::of_ended_children().saturating_sub(before),
+        };
+        match status {
+            Ok(status) if status.success() => Ok(took),
+            Ok(status) => {
+                let said = home::tail(&log, 15);
+                Err(Failure::Infrastructure(format!("{} in {}: {status}\n{said}", self.what, dir.display())))
+            }
+            Err(error) => Err(Failure::Infrastructure(format!("{}: {error}", program.display()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn run(command: &'static [&'static str]) -> Result<Took, Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        Step { what: "a step", command, is_own: false }.run(folder.path(), folder.path()).await
+    }
+
+    #[tokio::test]
+    async fn a_step_takes_what_its_children_take() {
+        let took =
+            run(&["sh", "-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'"]).await.unwrap();
+        assert!(took.processor >= Duration::from_millis(50), "{took:?}");
+    }
+
+    #[tokio::test]
+    async fn a_step_that_fails_shows_its_last_lines() {
+        let error = run(&["sh", "-c", "echo no space left >&2; exit 4"]).await.unwrap_err().to_string();
+        assert!(error.contains("a step") && error.contains("exit status: 4"), "{error}");
+        assert!(error.ends_with("no space left"), "{error}");
+    }
+}
