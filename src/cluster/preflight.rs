@@ -58,8 +58,7 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
 
 /// Checks that a run which judges so many schedulers on clusters of local processes has memory.
 pub fn memory_of_run(schedulers: usize) -> Check {
-    let alone = u32::try_from(schedulers).unwrap_or(u32::MAX);
-    Check::new("memory of a run", enough_memory(available_memory_mib(), memory::of_run(alone)))
+    Check::new("memory of a run", enough_memory(available_memory_mib(), memory::of_run(schedulers)))
 }
 
 /// Fails if a check found something missing.

@@ -95,7 +95,9 @@ impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
-        let planned = fewer(settings.dedicated.clone(), available_memory_mib().map(memory::planes_within));
+        let schedulers = settings.spec.schedulers.len();
+        let fit = available_memory_mib().map(|available| memory::planes_within(available, schedulers));
+        let planned = fewer(settings.dedicated.clone(), fit);
         let slots = |scheduler| {
             let open = planned.get(&scheduler).copied().unwrap_or(1).max(1);
             let all = if settings.grows { open.max(MOST_CONTROL_PLANES) } else { open };

@@ -11,7 +11,6 @@ use super::ports::{self, Port};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator};
 use crate::cluster_spec::ClusterSpec;
 use crate::components::Toolbox;
-use crate::memory::Memory;
 use crate::operator::{Operator, OperatorHome};
 use crate::own_program::OwnProgram;
 use crate::process::{Launcher, ProcessSpec};
@@ -20,8 +19,9 @@ use crate::{ClusterError, home, trainer};
 
 /// What every part of a control plane written in Go is started with. Each request has a goroutine of its own, which grows its stack
 /// as it goes deeper; a twentieth of the time went into copying them, so they begin as large as most become.
-fn go_runtime(memory: Memory, part: Part) -> impl Iterator<Item = (String, String)> {
-    memory.of_go(part).into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
+fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, String)> {
+    let variables = spec.memory.of_go(part, spec.schedulers.len());
+    variables.into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
 }
 
 /// The programs of a cluster.
@@ -227,7 +227,7 @@ impl Layout {
             (_, Some(given)) => given,
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
-        let env = go_runtime(spec.memory, part).chain(env).collect();
+        let env = go_runtime(spec, part).chain(env).collect();
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 
