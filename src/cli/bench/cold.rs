@@ -65,11 +65,13 @@ pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
             dirs.reverse();
         }
         for dir in dirs {
-            let folder = home::cache().join(format!("bench-cold-{}", std::process::id()));
-            home::require_space(&home::cache(), NEEDED_MIB, "to build a checkout", home::CACHE_VARIABLE)?;
-            let measured = measured(dir, &folder, steps(), &talk).await;
-            let _ = std::fs::remove_dir_all(&folder);
-            sums.entry(dir).or_default().extend(measured?);
+            let cache = home::cache();
+            home::make(&cache)?;
+            home::require_space(&cache, NEEDED_MIB, "to build a checkout", home::CACHE_VARIABLE)?;
+            // It goes when it is dropped, after an interruption as well.
+            let folder = tempfile::Builder::new().prefix("bench-cold-").tempdir_in(&cache);
+            let folder = folder.map_err(ClusterError::file(&cache))?;
+            sums.entry(dir).or_default().extend(measured(dir, folder.path(), steps(), &talk).await?);
         }
     }
     talk.end();
@@ -89,7 +91,6 @@ async fn measured(
     steps: impl Iterator<Item = &Step>,
     talk: &Console,
 ) -> Result<Vec<Took>, Failure> {
-    home::make(folder)?;
     let mut all = Vec::new();
     for step in steps {
         talk.now(&format!("{}: {}", dir.display(), step.what));
