@@ -328,7 +328,7 @@ fn report_with(outcome: Outcome) -> String {
     let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
     let case = CaseResult::new("aon/fits-whole", "a gang that fits", vec![judgement]);
     let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
-    let report = testing::report(vec![profile.conclude(CLAUSES, vec![case])]);
+    let report = testing::report(vec![profile.conclude(CLAUSES.iter(), vec![case])]);
     serde_json::to_string(&report).expect("a report is JSON")
 }
 

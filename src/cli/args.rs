@@ -39,6 +39,8 @@ pub(crate) enum Verb {
     Soak(Box<SoakArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
+    /// Show clauses of the contract.
+    Contract(ContractArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
     /// Work with reports: as a page, compared, as a table, merged, recovered.
@@ -446,6 +448,25 @@ pub(crate) struct ListArgs {
     /// A table for people, or a JSON array for programs.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub format: ListFormat,
+}
+
+/// Arguments of `contract`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ContractArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: ContractVerb,
+}
+
+/// Verbs of `contract`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ContractVerb {
+    /// Show clauses: text, who owes them, sources, cases, and what is not tested.
+    Show {
+        /// Ids of clauses, such as AON-02, or of groups, such as AON.
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
 }
 
 /// What a clause's verdict depends on, as proposal 592 sorts suites, and what it has no tier for.

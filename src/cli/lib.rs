@@ -8,6 +8,7 @@ mod bench;
 mod clean;
 mod clusters;
 mod components;
+mod contract;
 mod doctor;
 mod generated;
 mod given;
@@ -155,6 +156,7 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
         Verb::Run(args) => run::run(&args, &interruption).await,
         Verb::Soak(args) => soak::soak(&args, &interruption).await,
         Verb::List(args) => list::list(&args),
+        Verb::Contract(args) => contract::contract(&args),
         Verb::Replay(args) => replay::replay(&args),
         Verb::Report(args) => report::report(&args).await,
         Verb::Mutants(args) => mutants::mutants(&args).await,

@@ -97,6 +97,7 @@ struct ListedClause {
     id: &'static str,
     tier: Tier,
     level: Level,
+    title: &'static str,
     text: &'static str,
     cases: Vec<&'static str>,
 }
@@ -108,13 +109,14 @@ impl ListedClause {
             id: clause.id,
             tier: clause.tier,
             level: clause.level,
+            title: clause.title,
             text: clause.text,
             cases: judging.map(|case| case.id).collect(),
         }
     }
 }
 
-fn table(header: [&str; 3]) -> Table {
+fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -134,12 +136,12 @@ fn by_case() -> String {
 
 /// One row a clause.
 fn by_clause() -> String {
-    let mut table = table(["CLAUSE", "LEVEL", "CASES"]);
-    for clause in CLAUSES {
+    let mut table = table(["CLAUSE", "LEVEL", "WHAT IT IS ABOUT", "CASES"]);
+    for clause in CLAUSES.iter() {
         let judged: Vec<_> =
             cases::all().filter(|case| case.clauses.contains(&clause.id)).map(|case| case.id).collect();
         let cases = if judged.is_empty() { "-".to_owned() } else { judged.join(" ") };
-        table.add_row([clause.id.to_owned(), clause.level.to_string(), cases]);
+        table.add_row([clause.id.to_owned(), clause.level.to_string(), clause.title.to_owned(), cases]);
     }
     table.to_string()
 }

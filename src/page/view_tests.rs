@@ -17,7 +17,7 @@ fn hostile() -> Report {
         ..CaseResult::new("aon/x", evil, vec![judgement])
     };
     let profile = ProfileReport::new("volcano", Some(evil.into()), evil, Features::default())
-        .conclude(conformance_contract::clauses::CLAUSES, vec![case]);
+        .conclude(conformance_contract::clauses::CLAUSES.iter(), vec![case]);
     let mut report = testing::report(vec![profile]);
     let Report { suite, command, implementation, provider, components, .. } = &mut report;
     let names = [&mut implementation.name, &mut provider.name];

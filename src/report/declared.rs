@@ -85,7 +85,7 @@ mod tests {
             CaseResult::new(id.to_lowercase(), "", clauses)
         };
         let cases = ids.into_iter().zip(outcomes).map(case).collect();
-        ProfileReport::new("external:mine", None, "unknown", features()).conclude(CLAUSES, cases)
+        ProfileReport::new("external:mine", None, "unknown", features()).conclude(CLAUSES.iter(), cases)
     }
 
     fn announced() -> Outcome {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn where_no_scheduler_is_declared_nothing_follows() {
         let profile = ProfileReport::new("external", None, "none", Features::default());
-        let profile = profile.conclude(CLAUSES, Vec::new());
+        let profile = profile.conclude(CLAUSES.iter(), Vec::new());
         let declaration = profile.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
         assert_eq!(declaration.outcome, Outcome::unsupported("External is not declared"));
     }

@@ -147,7 +147,7 @@ mod tests {
         };
         let cases = vec![case("gang/healed", "GANG-12", healing), case("aon/across", "AON-08", atomic)];
         let features = Features { supported: declared.to_vec(), ..Features::default() };
-        ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES, cases)
+        ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases)
     }
 
     #[rstest]
@@ -194,7 +194,7 @@ mod tests {
         let mut cases = profile(&[], unsupported(), unsupported()).cases;
         cases[1].probed = vec![Probed { clause: "AON-08".to_owned(), verdict }];
         let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
-        let profile = profile.conclude(CLAUSES, cases);
+        let profile = profile.conclude(CLAUSES.iter(), cases);
         let wanted = FeatureEvidence {
             name: Feature::AtomicPodGang,
             standing: Standing::ShownAndNotDeclared,

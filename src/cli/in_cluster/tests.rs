@@ -14,8 +14,9 @@ fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
         case
     });
     let profile = ProfileReport::new("volcano", None, "1.14.1", Features::default());
-    let report =
-        testing::report(vec![profile.conclude(conformance_contract::clauses::CLAUSES, cases.collect())]);
+    let report = testing::report(vec![
+        profile.conclude(conformance_contract::clauses::CLAUSES.iter(), cases.collect()),
+    ]);
     let folder = tempfile::tempdir().unwrap();
     for place in (0..4).filter(|place| shard.holds(*place)) {
         let artifacts = folder.path().join(format!("artifacts/{place}"));

@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_level_is_read_as_it_is_written() {
-        for clause in CLAUSES {
+        for clause in CLAUSES.iter() {
             assert_eq!(Level::try_from(clause.level.to_string()), Ok(clause.level));
         }
         let unknown = Level::try_from("ext:Telepathy".to_owned());

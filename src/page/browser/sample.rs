@@ -79,7 +79,7 @@ fn report() -> Report {
         case("aon/fits", "AON-01", Outcome::pass(), Vec::new(), "fits"),
         case("aon/cut", "AON-03", Outcome::pass(), Vec::new(), "cut"),
     ];
-    let profile = ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES, cases);
+    let profile = ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases);
     // The history begins and ends there.
     Report { date: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10), ..testing::report(vec![profile]) }
 }
