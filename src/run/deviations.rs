@@ -145,6 +145,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     koordinator_loses("AON-03", "aon/one-pod-short", NOT_WHOLE),
     koordinator_loses("AON-07", "aon/scaled-is-whole-or-not", TOO_FEW),
+    koordinator_loses("AON-12", "aon/binding-refused", NOT_WHOLE),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "TERM-16",
