@@ -25,10 +25,10 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// Variables of a part that is written in Go. Garbage is collected when there is so many percent of what is in use, and sooner when
-    /// a heap comes near its limit. An API server that cases share has 330 MiB in use, and 1,700 with its garbage at 400 %, where
-    /// collecting takes a tenth of its time; with the limit it keeps to half of that for one percent of a run's time. The others
-    /// work less.
+    /// Variables of a part that is written in Go: the garbage that it may have, in percent of what is in use, and the size of its
+    /// heap from which it collects sooner. The API server that cases share, with one scheduler, has 330 MiB in use, and with 400 %
+    /// of garbage 1,700. Its limit halves that for one percent of a run's processor time; without the 400 % a third of its own time
+    /// would go into collecting. The other parts work less.
     pub(crate) fn of_go(self, part: Part, schedulers: usize) -> [(String, String); 2] {
         let available = available_memory_mib().unwrap_or(0);
         let of_schedulers = OF_SCHEDULER * schedulers as u64;

@@ -1,5 +1,5 @@
-//! `bench cold`: what README's commands take where nothing is built, in checkouts that are measured in turn. What Cargo and Go have
-//! downloaded stays: a network is not measured.
+//! `bench cold`: what README's commands take where nothing is built, in checkouts that are measured in turn. What Cargo and Go
+//! have downloaded stays: a network is not measured.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -18,11 +18,12 @@ const SPARE_MIB: u64 = 1024;
 /// Flags of the compiler. The linker drops DWARF in any case (`-s -w`); not writing it saves an eighth of compiling.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// On so few processors packages that compile side by side keep all of them busy; several threads for one package only wait for
-/// each other. It does not change what is compiled.
+/// On fewer processors, packages that compile side by side keep all of them busy, and several threads for one package only wait
+/// for each other. What is compiled does not depend on it.
 const ONE_THREAD_BELOW: usize = 5;
 
-/// Memory that a compiler or linker may use before it collects garbage, MiB. Without so much for each processor, Go's own rule stays.
+/// Memory that a compiler or linker may use before it collects garbage, MiB. Where there is less than the lower bound, Go's own
+/// rule stays.
 const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
 
 /// The Go toolchain on PATH.
