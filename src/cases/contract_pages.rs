@@ -43,8 +43,7 @@ fn source(source: &str) -> String {
 }
 
 fn cases(clause: &Clause) -> String {
-    let judging = crate::all().filter(|case| case.clauses.contains(&clause.id));
-    let named: Vec<_> = judging.map(|case| format!("`{}`", case.id)).collect();
+    let named: Vec<_> = crate::judging(clause.id).map(|case| format!("`{}`", case.id)).collect();
     match clause.rests_on {
         Some(group) => format!("none; it follows from {group}"),
         None => named.join(", "),

@@ -49,6 +49,11 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     IN_ORDER.iter().copied()
 }
 
+/// The cases that judge a clause.
+pub fn judging(clause: &str) -> impl Iterator<Item = &'static Case> {
+    all().filter(move |case| case.clauses.contains(&clause))
+}
+
 /// The case of that id.
 pub fn case(id: &str) -> Option<&'static Case> {
     all().find(|case| case.id == id)

@@ -104,14 +104,13 @@ struct ListedClause {
 
 impl ListedClause {
     fn of(clause: &clauses::Clause) -> Self {
-        let judging = cases::all().filter(|case| case.clauses.contains(&clause.id));
         Self {
             id: clause.id,
             tier: clause.tier,
             level: clause.level,
             title: clause.title,
             text: clause.text,
-            cases: judging.map(|case| case.id).collect(),
+            cases: cases::judging(clause.id).map(|case| case.id).collect(),
         }
     }
 }
@@ -138,8 +137,7 @@ fn by_case() -> String {
 fn by_clause() -> String {
     let mut table = table(["CLAUSE", "LEVEL", "WHAT IT IS ABOUT", "CASES"]);
     for clause in CLAUSES.iter() {
-        let judged: Vec<_> =
-            cases::all().filter(|case| case.clauses.contains(&clause.id)).map(|case| case.id).collect();
+        let judged: Vec<_> = cases::judging(clause.id).map(|case| case.id).collect();
         let cases = if judged.is_empty() { "-".to_owned() } else { judged.join(" ") };
         table.add_row([clause.id.to_owned(), clause.level.to_string(), clause.title.to_owned(), cases]);
     }

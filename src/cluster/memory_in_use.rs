@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::peak_memory::bytes;
 use crate::processor_time;
 
 /// Between two looks.
@@ -57,11 +58,7 @@ fn of(process: &str) -> Option<u64> {
 }
 
 fn in_status(status: &str) -> Option<u64> {
-    let kilobytes = |field| {
-        let value: &str = status.lines().find_map(|line| line.strip_prefix(field))?;
-        value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
-    };
-    Some((kilobytes("RssAnon:")? + kilobytes("RssShmem:")?) * 1024)
+    Some(bytes(status, "RssAnon:")? + bytes(status, "RssShmem:")?)
 }
 
 #[cfg(test)]

@@ -20,23 +20,23 @@ const NEEDED_MIB: u64 = 12 * 1024;
 /// A part of a command that README names.
 struct Step {
     what: &'static str,
-    command: &'static [&'static str],
-    /// Whether the program is the one that the first step builds, rather than one on PATH.
-    is_own: bool,
+    /// The program, on PATH; `None` is the one that the first step builds.
+    program: Option<&'static str>,
+    args: &'static [&'static str],
 }
 
 const FIRST_COMMAND: [Step; 3] = [
     Step {
         what: "suite",
-        command: &["cargo", "build", "--locked", "--bin", "grove-conformance"],
-        is_own: false,
+        program: Some("cargo"),
+        args: &["build", "--locked", "--bin", "grove-conformance"],
     },
-    Step { what: "programs, one case", command: &["run", "--case", "aon/one-pod-short"], is_own: true },
-    Step { what: "cases", command: &["run"], is_own: true },
+    Step { what: "programs, one case", program: None, args: &["run", "--case", "aon/one-pod-short"] },
+    Step { what: "cases", program: None, args: &["run"] },
 ];
 const SECOND_COMMAND: [Step; 2] = [
-    Step { what: "tests compiled", command: &["cargo", "test", "--locked", "--no-run"], is_own: false },
-    Step { what: "tests", command: &["cargo", "test", "--locked"], is_own: false },
+    Step { what: "tests compiled", program: Some("cargo"), args: &["test", "--locked", "--no-run"] },
+    Step { what: "tests", program: Some("cargo"), args: &["test", "--locked"] },
 ];
 
 /// What a step took.
@@ -107,19 +107,15 @@ impl Step {
     async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
         let target = folder.join("target");
         let own = target.join("debug/grove-conformance");
-        let (program, args) = match (self.is_own, self.command) {
-            (true, args) => (own.as_path(), args),
-            (false, [program, args @ ..]) => (Path::new(*program), args),
-            (false, []) => return Err(Failure::Infrastructure("a step without a command".into())),
-        };
+        let program = self.program.map_or(own.as_path(), Path::new);
         let log = folder.join("log");
         home::write(&log, "")?;
         let logged = || std::fs::File::options().append(true).open(&log).map_err(ClusterError::file(&log));
         let (begin, before) = (Instant::now(), processor_time::of_ended_children());
         let mut command = Command::new(program);
         command
-            .args(args)
-            .args(self.is_own.then(|| format!("--report-dir={}", folder.join("report").display())))
+            .args(self.args)
+            .args(self.program.is_none().then(|| format!("--report-dir={}", folder.join("report").display())))
             .current_dir(dir)
             .env("CARGO_TARGET_DIR", &target)
             .env("GOCACHE", folder.join("go"))
@@ -148,21 +144,20 @@ impl Step {
 mod tests {
     use super::*;
 
-    async fn run(command: &'static [&'static str]) -> Result<Took, Failure> {
+    async fn run(args: &'static [&'static str]) -> Result<Took, Failure> {
         let folder = tempfile::tempdir().unwrap();
-        Step { what: "a step", command, is_own: false }.run(folder.path(), folder.path()).await
+        Step { what: "a step", program: Some("sh"), args }.run(folder.path(), folder.path()).await
     }
 
     #[tokio::test]
     async fn a_step_takes_what_its_children_take() {
-        let took =
-            run(&["sh", "-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'"]).await.unwrap();
+        let took = run(&["-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'"]).await.unwrap();
         assert!(took.processor >= Duration::from_millis(50), "{took:?}");
     }
 
     #[tokio::test]
     async fn a_step_that_fails_shows_its_last_lines() {
-        let error = run(&["sh", "-c", "echo no space left >&2; exit 4"]).await.unwrap_err().to_string();
+        let error = run(&["-c", "echo no space left >&2; exit 4"]).await.unwrap_err().to_string();
         assert!(error.contains("a step") && error.contains("exit status: 4"), "{error}");
         assert!(error.ends_with("no space left"), "{error}");
     }
