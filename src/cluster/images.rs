@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
 use super::components::digest;
+use super::own_program::{REFERENCE_PROGRAMS, SUITE};
 use super::{ClusterError, docker};
 
 /// The repository of all of them.
@@ -27,21 +28,52 @@ pub struct Image {
     pub bytes: u64,
 }
 
-/// The Dockerfile of one program. `user` is `UID:GID`, or root if there is none.
-pub fn dockerfile(program: &str, user: Option<&str>) -> String {
+/// The Dockerfile of one file and the arguments that come before all others. `user` is `UID:GID`, or root if there is none.
+pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
     let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
+    let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
     format!(
-        "FROM scratch\nCOPY {program} /usr/local/bin/\nENV PATH=/usr/local/bin\n{user}ENTRYPOINT [\"/usr/local/bin/{program}\"]\n"
+        "FROM scratch\nCOPY {file} /usr/local/bin/\nENV PATH=/usr/local/bin\n{user}ENTRYPOINT [\"/usr/local/bin/{file}\"{arguments}]\n"
     )
 }
 
-/// Makes the image of a static program, unless the engine has it. Both are of a copy: a build beside may replace the program.
+/// Makes the image of a program of the reference, unless the engine has it: of `given`, if that is static, else of the file
+/// that has all of them, so that their images share a layer.
+///
+/// # Errors
+/// As [`of_program`] and [`statically`].
+pub async fn of_reference(
+    program: &str,
+    given: Option<&Path>,
+    user: Option<&str>,
+) -> Result<Image, ClusterError> {
+    if let Some(path) = given
+        && is_static(path)?
+    {
+        return of_program(program, path, user).await;
+    }
+    let all = linked(SUITE, REFERENCE_PROGRAMS, &["--features", "images"]).await?;
+    of_file(program, &all, REFERENCE_PROGRAMS, &[program], user).await
+}
+
+/// Makes the image of a static program, unless the engine has it.
 ///
 /// # Errors
 /// [`ClusterError::Command`], [`ClusterError::File`]; [`ClusterError::Static`] if it is not static any more.
 pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ClusterError> {
+    of_file(program, path, program, &[], user).await
+}
+
+/// The same of a file with another name and with arguments. Digest and image are of a copy: a build beside may replace the file.
+async fn of_file(
+    program: &str,
+    path: &Path,
+    file: &str,
+    arguments: &[&str],
+    user: Option<&str>,
+) -> Result<Image, ClusterError> {
     let context = tempfile::tempdir().map_err(ClusterError::file("a temporary folder"))?;
-    let copy = context.path().join(program);
+    let copy = context.path().join(file);
     std::fs::copy(path, &copy).map_err(ClusterError::file(path))?;
     if !is_static(&copy)? {
         let reason = "an image of it alone would not start: build it with CGO_ENABLED=0; if another build replaced it \
@@ -52,7 +84,7 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     let tag = digest(&copy)?[..12].to_owned();
     let reference = format!("{REPOSITORY}/{program}:{tag}");
     if !docker::has_image(&reference).await {
-        docker::build(&reference, &dockerfile(program, user), context.path()).await?;
+        docker::build(&reference, &dockerfile(file, arguments, user), context.path()).await?;
     }
     let size = docker::docker(["image", "inspect", "--format", "{{.Size}}", &reference]).await?;
     let bytes = size.trim().parse().unwrap_or_default();
@@ -111,18 +143,15 @@ pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, 
     {
         return Ok(path.into());
     }
+    linked(program, program, &[]).await
+}
+
+/// A program of a package, linked statically from the libraries that are compiled already.
+async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf, ClusterError> {
     let failed = |reason: String| ClusterError::Static { program: program.into(), reason };
     let mut cargo = cargo()?;
-    cargo.args([
-        "rustc",
-        "--quiet",
-        "--locked",
-        "--message-format=json",
-        "--package",
-        program,
-        "--bin",
-        program,
-    ]);
+    cargo.args(["rustc", "--quiet", "--locked", "--message-format=json"]);
+    cargo.args(["--package", package, "--bin", program]).args(flags);
     // Where this program was built, so that nothing is compiled twice.
     let own = std::env::current_exe().unwrap_or_default();
     if let Some(target) = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file()) {
@@ -164,7 +193,7 @@ mod tests {
 
     #[test]
     fn one_program_and_nothing_else() {
-        insta::assert_snapshot!(dockerfile("pause", Some(NOBODY)), @r#"
+        insta::assert_snapshot!(dockerfile("pause", &[], Some(NOBODY)), @r#"
         FROM scratch
         COPY pause /usr/local/bin/
         ENV PATH=/usr/local/bin

@@ -20,6 +20,8 @@ pub const PLUGIN: &str = "fake-gpu-plugin";
 pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
+/// The programs above, except the suite, in one file: the first argument says which one it is.
+pub const REFERENCE_PROGRAMS: &str = "reference-programs";
 /// The program of containers that do nothing.
 pub const PAUSE: &str = "pause";
 /// The controller's namespace.

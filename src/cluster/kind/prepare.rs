@@ -82,7 +82,6 @@ pub async fn prepare(
         Some(by_chart) => by_chart.under_test().await?,
         None => reference(wanted.controller_program).await?,
     };
-    let plugin = images::statically(PLUGIN, None).await?;
     let mut schedulers = Vec::new();
     for scheduler in built {
         schedulers.extend(deployed(scheduler, wanted.given.get(&scheduler), &toolbox).await?);
@@ -93,7 +92,7 @@ pub async fn prepare(
         config,
         operator,
         // The folder of the kubelet's plugins is root's.
-        plugin_image: images::of_program(PLUGIN, &plugin, None).await?,
+        plugin_image: images::of_reference(PLUGIN, None, None).await?,
         schedulers,
         releases: wanted.releases.to_vec(),
         controller: wanted.controller.clone(),
@@ -146,12 +145,10 @@ pub async fn can_install_charts() -> Result<(), ClusterError> {
 
 /// The reference controller with images of its programs.
 async fn reference(program: &OwnProgram) -> Result<UnderTest, ClusterError> {
-    let controller = images::statically(CONTROLLER, program.own_path()).await?;
-    let init = images::statically(INIT, None).await?;
     Ok(UnderTest::Reference {
         program: program.clone(),
-        image: images::of_program(CONTROLLER, &controller, Some(NOBODY)).await?,
-        init: images::of_program(INIT, &init, Some(NOBODY)).await?,
+        image: images::of_reference(CONTROLLER, program.own_path(), Some(NOBODY)).await?,
+        init: images::of_reference(INIT, None, Some(NOBODY)).await?,
     })
 }
 
