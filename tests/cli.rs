@@ -327,7 +327,15 @@ fn what_is_no_report_is_not_merged() {
 fn report_with(outcome: Outcome) -> String {
     let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
     let case = CaseResult::new("aon/fits-whole", "a gang that fits", vec![judgement]);
-    let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
+    let profile = ProfileReport::new(
+        "volcano",
+        None,
+        "v1.14.1",
+        Features {
+            supported: vec![conformance_contract::clauses::Feature::GangScheduling],
+            ..Features::default()
+        },
+    );
     let report = testing::report(vec![profile.conclude(CLAUSES.iter(), vec![case])]);
     serde_json::to_string(&report).expect("a report is JSON")
 }
@@ -344,7 +352,7 @@ fn a_report_becomes_a_page_is_compared_and_tabled() {
     let text = std::fs::read_to_string(cli.home.path().join("old/report.html")).expect("it is written");
     assert!(text.contains("<h1") && text.contains("AON-01"));
     for (args, code, says) in [
-        (["old", "new"], 1, "# Regressed: 1 clause, 0 features"),
+        (["old", "new"], 1, "# Regressed: 1 clause, 1 feature"),
         (["new", "old"], 0, "# No regression"),
         (["old", "old"], 0, "# No regression"),
     ] {

@@ -28,6 +28,7 @@ use conformance_cluster::schedulers;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
+use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_generated as generated;
 use conformance_run::environment::{is_anothers_turn, scope_of_later_life};
 use conformance_run::verdict::{is_contract, judged_clauses};
@@ -65,7 +66,7 @@ fn main() -> std::process::ExitCode {
     let mut trials = Vec::new();
     let targets: Vec<_> = TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)).collect();
     let run = local::run_id('t');
-    let later_life_on = scope_of_later_life(&targets, &run).filter(|_| arguments.filter.is_none());
+    let later_life_on = scope_of_later_life(&targets, DEFAULT_SEED).filter(|_| arguments.filter.is_none());
     for target in targets {
         let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
         for case in cases::all().chain(generated).filter(|case| is_tested(case, target)) {

@@ -130,6 +130,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         probe_undeclared: false,
         short_limits_count: false,
         later_life_on: None,
+        strict: false,
         thorough: Thorough::default(),
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,

@@ -25,18 +25,19 @@ pub(crate) struct Backend {
 pub(crate) struct Own {
     /// Its rules (ADM-06).
     pub(crate) rules: Rules,
-    /// Topology levels that it honours, and that it does not (ADM-09).
+    /// Topology levels that it honours, and that it does not (ADM-09, ADM-17).
     pub(crate) levels: &'static [Level],
-    /// The CRD without which it cannot work (ADM-10); `None` where it needs an API of Kubernetes' instead.
+    /// The CRD without which it cannot work (ADM-18); `None` where it needs an API of Kubernetes' instead.
     pub(crate) crd: Option<Crd>,
-    /// A new PodCliqueSet for it when it is disabled (ADM-11); `None` where it cannot be.
+    /// A new PodCliqueSet for it when it is disabled (ADM-23); `None` where it cannot be.
     pub(crate) disabled: Option<Attempt>,
 }
 
 impl Own {
-    /// What is asked of a target's levels.
-    pub(crate) fn levels(&self, target: Target) -> Vec<Attempt> {
-        self.levels.iter().map(|level| level.on(target)).collect()
+    /// What is asked of a target's required levels, or of its preferred ones.
+    pub(crate) fn levels(&self, target: Target, are_preferred: bool) -> Vec<Attempt> {
+        let asked = self.levels.iter().filter(|level| level.is_about_preference(target) == are_preferred);
+        asked.map(|level| level.on(target)).collect()
     }
 }
 

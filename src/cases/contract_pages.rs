@@ -3,42 +3,50 @@
 
 use std::fmt::Write as _;
 
-use conformance_contract::clauses::{Clause, Level, Tier};
+use conformance_contract::clauses::{Clause, Source, Tier};
 
-/// The section of a clause: its text, who owes it, what it is judged on, who says so, and its cases.
+/// The section of a clause: what it requires of whom, why, what it is judged on, who says so, and its cases.
 pub fn section(clause: &Clause) -> String {
-    let owed_by = match clause.level {
-        Level::Core => "everybody".to_owned(),
-        Level::Extended(feature) => format!("who declares {feature}"),
+    let owed_by = match clause.feature {
+        None => "everybody".to_owned(),
+        Some(feature) => format!("who declares {feature}"),
     };
     let judged_on = match clause.tier {
         Tier::Contract => "what the API server shows",
         Tier::Scheduling => "what the scheduler did with the pods",
     };
-    let sources: Vec<_> = clause.source.split(", ").map(source).collect();
-    let (id, title, text) = (clause.id, clause.title, clause.text);
-    let mut section = format!("## {id}\n\n**{title}.** {text}.\n\n| | |\n|---|---|\n");
+    let (id, title, requirement) = (clause.id, clause.title, clause.requirement);
+    let depends_on: Vec<_> = clause.depends_on.iter().map(ToString::to_string).collect();
+    let sources: Vec<_> = clause.sources.iter().map(|source| link(*source)).collect();
+    let mut section = format!("## {id}\n\n**{title}.** {requirement}\n\n| | |\n|---|---|\n");
     let mut row = |name, content: &str| {
         // Writing to a string does not fail.
         let _ = writeln!(section, "| {name} | {content} |");
     };
+    row("level", &clause.level.to_string());
     row("owed by", &owed_by);
+    row("depends on", &depends_on.join(", "));
+    row("why", clause.rationale);
     row("judged on", judged_on);
-    row("sources", &sources.join(", "));
+    row("needs", &clause.environment.to_string());
+    if !sources.is_empty() {
+        row("sources", &sources.join(", "));
+    }
     row("cases", &cases(clause));
     if let Some(part) = clause.not_tested {
         row("not tested", part);
     }
+    match clause.split_from {
+        Some(former) => row("since", &format!("{}, before a part of {former}", clause.since)),
+        None => row("since", clause.since),
+    }
     section
 }
 
-/// Threads and proposals of upstream's have addresses.
-fn source(source: &str) -> String {
-    let (origin, rest) = source.split_at(source.find(' ').unwrap_or(source.len()));
-    let number = origin.strip_prefix('#').or_else(|| origin.strip_prefix('G'));
-    match number.filter(|number| number.parse::<u32>().is_ok()) {
-        Some(number) => format!("[{origin}](https://github.com/ai-dynamo/grove/issues/{number}){rest}"),
-        None => source.to_owned(),
+fn link(source: Source) -> String {
+    match source.address() {
+        Some(address) => format!("[{}]({address})", source.name()),
+        None => source.name(),
     }
 }
 
@@ -52,6 +60,7 @@ fn cases(clause: &Clause) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
     use conformance_contract::clauses::{CLAUSES, GROUPS, Group};
@@ -59,6 +68,7 @@ mod tests {
     use super::*;
 
     const FRONT: &str = include_str!("../../contract/front.md");
+    const FORMER_LEVELS: &str = include_str!("../../contract/levels.yaml");
     const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/contract");
     const GENERATED: &str = "<!-- Generated from contract/ by src/cases/contract_pages.rs. -->\n";
 
@@ -71,20 +81,27 @@ mod tests {
     }
 
     fn front() -> String {
-        let mut page = format!(
-            "{GENERATED}{FRONT}\n## Groups\n\n| group | about | clauses | of a feature | ours alone |\n|---|---|---|---|---|\n"
-        );
+        let header =
+            "| group | about | clauses | core | extended | recommended |\n|---|---|---|---|---|---|\n";
+        let mut page = format!("{GENERATED}{FRONT}\n## Groups\n\n{header}");
         let row = |about: &str, all: &[&Clause]| {
             let count = |is: fn(&Clause) -> bool| all.iter().filter(|clause| is(clause)).count();
-            let (of_feature, own) = (count(|clause| clause.feature().is_some()), count(Clause::is_own));
-            format!("{about} | {} | {of_feature} | {own} |\n", all.len())
+            let (core, recommended) = (count(Clause::is_core), count(Clause::is_recommended));
+            format!(
+                "{about} | {} | {core} | {} | {recommended} |\n",
+                all.len(),
+                all.len() - core - recommended
+            )
         };
         for group in GROUPS.iter() {
             let about = format!("| [{}]({}) | {}", group.id, file(group), group.title);
             page.push_str(&row(&about, &clauses(group).collect::<Vec<_>>()));
         }
         page.push_str(&row("| all |", &CLAUSES.iter().collect::<Vec<_>>()));
-        page.push_str("\n[Which clauses cover upstream's e2e tests](upstream-tests.md)\n");
+        page.push_str(
+            "\n- [What was core before there were levels, and is not required now](levels.md)\n\
+             - [Which clauses cover upstream's e2e tests](upstream-tests.md)\n",
+        );
         page
     }
 
@@ -107,11 +124,33 @@ mod tests {
         page
     }
 
+    /// Why clauses that everybody owed before there were levels are recommended now.
+    fn levels() -> String {
+        let reasons: BTreeMap<String, String> = serde_yaml::from_str(FORMER_LEVELS).unwrap();
+        let mut page = format!(
+            "{GENERATED}# Clauses that are not required any more\n\n\
+             Before clauses had a level, these were owed by everybody as core clauses. Nobody but this suite asks for them, so they\n\
+             are recommended now.\n\n| clause | title | reason |\n|---|---|---|\n"
+        );
+        let mut listed = 0;
+        for clause in CLAUSES.iter() {
+            let Some(reason) = reasons.get(clause.id) else { continue };
+            assert!(clause.is_recommended(), "{} is required: contract/levels.yaml lists it", clause.id);
+            let link = clause.group().map(file).unwrap_or_default();
+            let (id, title, anchor) = (clause.id, clause.title, clause.id.to_lowercase());
+            writeln!(page, "| [{id}]({link}#{anchor}) | {title} | {reason} |").unwrap();
+            listed += 1;
+        }
+        assert_eq!(listed, reasons.len(), "contract/levels.yaml names a clause that does not exist");
+        page
+    }
+
     #[test]
     fn the_pages_are_those_of_the_contract() {
         let groups = GROUPS.iter().map(|group| (file(group), page(group)));
         let update = std::env::var_os("UPDATE_DOCS").is_some();
-        for (name, text) in groups.chain([("README.md".to_owned(), front())]) {
+        let others = [("README.md".to_owned(), front()), ("levels.md".to_owned(), levels())];
+        for (name, text) in groups.chain(others) {
             let path: PathBuf = Path::new(FOLDER).join(&name);
             if update {
                 std::fs::write(&path, &text).unwrap();

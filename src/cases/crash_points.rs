@@ -9,18 +9,19 @@ use sha2::{Digest, Sha256};
 pub(crate) const LIVES: usize = 2;
 
 /// For each life and step the write after which the operator is killed, of so many that each step takes in peace: all of them
-/// where the run asks for it, else as many as it has time for.
+/// where the run asks for it, else as many as it has time for, drawn from its seed.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     match test.test_cluster.thorough.every_crash_point {
         true => every(writes),
-        false => chosen(writes, &test.test_cluster.run),
+        false => chosen(writes, test.test_cluster.thorough.seed),
     }
 }
 
-/// Whether a run has time for what is long: always where every crash point is asked for, else as its id says, every second time.
+/// Whether a run has time for what is long: always where every crash point is asked for, else with every second seed.
 pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
-    let chance = Sha256::digest(format!("{}/{what}", test.test_cluster.run));
-    test.test_cluster.thorough.every_crash_point || chance[0] % 2 == 0
+    let thorough = test.test_cluster.thorough;
+    let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
+    thorough.every_crash_point || chance[0] % 2 == 0
 }
 
 /// What counts as a write of the operator.
@@ -71,8 +72,8 @@ fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     (1..=lives).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()
 }
 
-/// Points that the run's id chooses.
-fn chosen(writes: &[u64], seed: &str) -> Vec<Vec<Option<u64>>> {
+/// Points that the seed chooses.
+fn chosen(writes: &[u64], seed: u64) -> Vec<Vec<Option<u64>>> {
     let mut lives = vec![Vec::new(); LIVES];
     for (step, count) in writes.iter().enumerate() {
         let mut points: Vec<u64> = (1..=*count).collect();
@@ -90,10 +91,10 @@ mod tests {
     #[test]
     fn a_choice_of_crash_points() {
         let writes = [30, 1, 0];
-        let lives = chosen(&writes, "r");
+        let lives = chosen(&writes, 1);
         assert_eq!(lives.len(), LIVES);
-        assert_eq!(lives, chosen(&writes, "r"), "the same in the same run");
-        assert_ne!(lives, chosen(&writes, "s"));
+        assert_eq!(lives, chosen(&writes, 1), "the same with the same seed");
+        assert_ne!(lives, chosen(&writes, 2));
         assert!(
             lives
                 .iter()

@@ -24,8 +24,8 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// What is asked of a target, by what its operator declares: a required level that is not honoured is refused, and a
-    /// preferred one that has no effect refused or said to have none (ADM-09).
+    /// What is asked of a target, by what its operator declares: a required level that is not honoured is refused
+    /// (ADM-09), and a preferred one that has no effect is refused or reported (ADM-17).
     pub(crate) fn on(&self, target: Target) -> Attempt {
         let &Level { title, edit, required, preferred } = self;
         let lacks_any = |features: &[Feature]| features.iter().any(|feature| !target.declares(*feature));
@@ -38,6 +38,11 @@ impl Level {
         } else {
             admitted(title, edit).silent_about(&["no effect"])
         }
+    }
+
+    /// Whether the answer of a target is about a preferred level: nothing that it cannot honour is required.
+    pub(crate) fn is_about_preference(&self, target: Target) -> bool {
+        !self.preferred.is_empty() && self.required.iter().all(|feature| target.declares(*feature))
     }
 }
 

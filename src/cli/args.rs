@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use conformance_contract::clauses::{Class, Workload};
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_report::Shard;
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.
@@ -16,7 +17,7 @@ use conformance_report::Shard;
     name = "grove-conformance",
     version,
     long_about = "Runs Grove PodCliqueSets against a real API server and a real gang scheduler and reports, clause \
-                  by clause, whether the backend keeps its promises.\n\nExit codes: 0 conformant; 1 a clause failed, was \
+                  by clause, whether the backend keeps its promises.\n\nExit codes: 0 no required clause failed; 1 one failed, was \
                   flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses), or \
                   the run was interrupted (its report is incomplete).",
     max_term_width = 110
@@ -39,7 +40,7 @@ pub(crate) enum Verb {
     Soak(Box<SoakArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
-    /// Show clauses of the contract.
+    /// List, show or export the clauses of the contract.
     Contract(ContractArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
@@ -353,8 +354,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["cases", "clauses", "tiers", "workload", "generated"],
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub generate: Option<u64>,
-    /// The seed of the first generated workload; the next has the next [default: taken from the clock, and said].
-    #[arg(long, value_name = "S", requires = "generate")]
+    /// Draw from this seed what a run covers of what it has no time for: crash points, and the gang scope of kube-scheduler on
+    /// which the lifecycle is judged. Of generated workloads the seed of the first; the next has the next [default: 1].
+    #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Run a generated workload that was written to a file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers", "workload"])]
@@ -385,11 +387,14 @@ pub(crate) struct RunArgs {
     /// Multiply every time limit by this factor, for slow machines.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
+    /// Let a broken recommendation, which only this suite asks for, end the run with exit code 1 like a broken requirement.
+    #[arg(long)]
+    pub strict: bool,
     /// Judge the life after creation (status, gang termination, startup order, updates, autoscaling) on every gang scope of
-    /// kube-scheduler, instead of on one that the run's id chooses. Implied by --scope, --case, --clause, --tier and --shard.
+    /// kube-scheduler, instead of on one that the seed chooses. Implied by --scope, --case, --clause, --tier and --shard.
     #[arg(long)]
     pub every_scope: bool,
-    /// Kill the operator after each of its writes (AON-13, UPD-17), instead of after twelve that the run's id chooses.
+    /// Kill the operator after each of its writes (AON-13, UPD-17), instead of after twelve that the seed chooses.
     #[arg(long)]
     pub every_crash_point: bool,
     /// Have a gang that is one pod short outlive the scheduler's own gang timeout (AON-02): 5 minutes of kube-scheduler, 30
@@ -418,6 +423,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// What draws the run's samples.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(DEFAULT_SEED)
+    }
+
     /// What is judged.
     pub(crate) fn judged(&self) -> Workload {
         match (self.trainjob, self.profile) {
@@ -442,9 +452,6 @@ pub(crate) struct SoakArgs {
 /// Arguments of `list`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListArgs {
-    /// List by clause instead of by case.
-    #[arg(long)]
-    pub clauses: bool,
     /// A table for people, or a JSON array for programs.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub format: ListFormat,
@@ -461,12 +468,46 @@ pub(crate) struct ContractArgs {
 /// Verbs of `contract`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ContractVerb {
-    /// Show clauses: text, who owes them, sources, cases, and what is not tested.
+    /// List clauses: level, feature and title.
+    List {
+        /// Ids of clauses, such as AON-02, or of groups, such as AON; all, if none is given.
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Show clauses: requirement, who owes them, sources, cases, and what is not tested.
     Show {
         /// Ids of clauses, such as AON-02, or of groups, such as AON.
         #[arg(value_name = "ID", required = true)]
         ids: Vec<String>,
     },
+    /// List the cases that judge clauses.
+    Cases {
+        /// Ids of clauses, such as AON-02, or of groups, such as AON; all, if none is given.
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Write the whole contract.
+    Export {
+        /// A JSON array with every field, or Markdown.
+        #[arg(long, value_enum, value_name = "FORMAT", default_value = "json")]
+        format: ContractFormat,
+    },
+    /// Check in clones of the cited repositories that every cited file has the cited lines.
+    #[command(hide = true)]
+    CheckSources {
+        /// Clones that have the cited commits.
+        #[arg(value_name = "DIR", required = true)]
+        clones: Vec<PathBuf>,
+    },
+}
+
+/// How `contract export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ContractFormat {
+    /// For programs.
+    Json,
+    /// For people.
+    Markdown,
 }
 
 /// What a clause's verdict depends on, as proposal 592 sorts suites, and what it has no tier for.

@@ -31,13 +31,7 @@ pub(crate) fn cases(args: &RunArgs) -> Result<Option<Vec<&'static Case>>, Failur
         return Ok(Some(vec![plan.case(&name(file))]));
     }
     let Some(count) = args.generate else { return Ok(None) };
-    let seed = args.seed.unwrap_or_else(|| {
-        // Any is as good as another; it only has to be said.
-        let seed = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
-        output::say(&format!("--seed {seed}"));
-        seed
-    });
-    let seeds = (0..count).map(|number| seed.wrapping_add(number));
+    let seeds = (0..count).map(|number| args.seed().wrapping_add(number));
     Ok(Some(seeds.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP))).collect()))
 }
 

@@ -1,8 +1,8 @@
-//! `list`: cases and the clauses they judge, or clauses and the cases that judge them; for people, or for programs.
+//! `list`: cases and the clauses they judge; for people, or for programs.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use conformance_cases as cases;
-use conformance_contract::clauses::{self, CLAUSES, Level, Tier};
+use conformance_contract::clauses::{self, Tier};
 use conformance_contract::target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_report::Exit;
@@ -16,13 +16,9 @@ use super::{Failure, output};
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written as JSON.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let written = match (args.format, args.clauses) {
-        (ListFormat::Table, true) => Ok(by_clause()),
-        (ListFormat::Table, false) => Ok(by_case()),
-        (ListFormat::Json, true) => {
-            serde_json::to_string_pretty(&CLAUSES.iter().map(ListedClause::of).collect::<Vec<_>>())
-        }
-        (ListFormat::Json, false) => {
+    let written = match args.format {
+        ListFormat::Table => Ok(by_case()),
+        ListFormat::Json => {
             serde_json::to_string_pretty(&cases::all().map(ListedCase::of).collect::<Vec<_>>())
         }
     };
@@ -91,31 +87,8 @@ fn named(need: Need) -> &'static str {
     }
 }
 
-/// A clause as programs read it. Fields are only ever added.
-#[derive(Debug, Serialize)]
-struct ListedClause {
-    id: &'static str,
-    tier: Tier,
-    level: Level,
-    title: &'static str,
-    text: &'static str,
-    cases: Vec<&'static str>,
-}
-
-impl ListedClause {
-    fn of(clause: &clauses::Clause) -> Self {
-        Self {
-            id: clause.id,
-            tier: clause.tier,
-            level: clause.level,
-            title: clause.title,
-            text: clause.text,
-            cases: cases::judging(clause.id).map(|case| case.id).collect(),
-        }
-    }
-}
-
-fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
+/// A table for the terminal.
+pub(crate) fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -129,17 +102,6 @@ fn by_case() -> String {
     let mut table = table(["CASE", "CLAUSES", "WHAT IT SHOWS"]);
     for case in cases::all() {
         table.add_row([case.id.to_owned(), case.clauses.join(" "), case.title.to_owned()]);
-    }
-    table.to_string()
-}
-
-/// One row a clause.
-fn by_clause() -> String {
-    let mut table = table(["CLAUSE", "LEVEL", "WHAT IT IS ABOUT", "CASES"]);
-    for clause in CLAUSES.iter() {
-        let judged: Vec<_> = cases::judging(clause.id).map(|case| case.id).collect();
-        let cases = if judged.is_empty() { "-".to_owned() } else { judged.join(" ") };
-        table.add_row([clause.id.to_owned(), clause.level.to_string(), clause.title.to_owned(), cases]);
     }
     table.to_string()
 }

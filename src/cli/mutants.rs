@@ -194,6 +194,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         probe_undeclared: false,
         short_limits_count: true,
         later_life_on: None,
+        strict: false,
         thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,

@@ -280,7 +280,7 @@ async fn run_on(
     std::fs::create_dir_all(report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
     let run = args.run_id.clone().unwrap_or_else(run_id);
-    let later_life_on = select::later_life_on(args, &plan.targets, &run);
+    let later_life_on = select::later_life_on(args, &plan.targets);
     let settings = Settings {
         run,
         spec,
@@ -291,11 +291,16 @@ async fn run_on(
         concurrency: concurrency(args),
         grows: grows(args),
         dedicated: plan.control_planes(later_life_on),
+        strict: args.strict,
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         short_limits_count: false,
         later_life_on,
-        thorough: Thorough { every_crash_point: args.every_crash_point, gang_timeouts: args.gang_timeouts },
+        thorough: Thorough {
+            every_crash_point: args.every_crash_point,
+            gang_timeouts: args.gang_timeouts,
+            seed: args.seed(),
+        },
         out: report_dir.to_owned(),
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),
@@ -550,6 +555,8 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     }
     words.extend(args.every_crash_point.then(|| "--every-crash-point".to_owned()));
     words.extend(args.gang_timeouts.then(|| "--gang-timeouts".to_owned()));
+    words.extend(args.strict.then(|| "--strict".to_owned()));
+    words.extend(args.seed.map(|seed| format!("--seed {seed}")));
     if args.timeout_scale != 1.0 {
         words.push(format!("--timeout-scale {}", args.timeout_scale));
     }

@@ -64,7 +64,7 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     for word in words.clauses {
         if !CLAUSES.iter().any(|clause| clause.id == word) {
             let all: Vec<_> = CLAUSES.iter().map(|clause| clause.id).collect();
-            return Err(unknown("clause", word, &all, "`grove-conformance list --clauses` shows them all"));
+            return Err(unknown("clause", word, &all, "`grove-conformance contract list` shows them all"));
         }
     }
     let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().chain(generated.clone()).partition(|case| {
@@ -92,13 +92,13 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
 }
 
 /// The gang scope on which the later life alone is judged, unless something was selected.
-pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target], run: &str) -> Option<Target> {
+pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target]) -> Option<Target> {
     let is_selected =
         args.scope.is_some() || args.shard.is_some() || !args.cases.is_empty() || !args.clauses.is_empty();
     if args.every_scope || is_selected || !args.tiers.is_empty() {
         return None;
     }
-    scope_of_later_life(targets, run)
+    scope_of_later_life(targets, args.seed())
 }
 
 /// The columns of TrainJobs of a backend.
@@ -433,7 +433,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case(&["aon/one-pod-shrt"], &[], r#"unknown case "aon/one-pod-shrt"; did you mean "aon/one-pod-short"?"#)]
-    #[case(&[], &["KAI-3"], r#"unknown clause "KAI-3"; did you mean "KAI-03"?"#)]
+    #[case(&[], &["COEX-3"], r#"unknown clause "COEX-3"; did you mean "COEX-03"?"#)]
     #[case(&["aon/one-pod-short"], &["ADM-01"], "aon/one-pod-short, ADM-01: no selected case judges")]
     fn words_that_mean_nothing(#[case] cases: &[&str], #[case] clauses: &[&str], #[case] message: &str) {
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();

@@ -50,14 +50,20 @@ pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> R
     if !done.is_empty() {
         output::say(&format!("{} runs are in {} already", done.len(), folder.display()));
     }
+    let first_seed = args.run.seed.unwrap_or_else(|| {
+        // Any is as good as another; it only has to be printed.
+        u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
+    });
     while done.len() < wanted && !interruption.is_requested() {
-        let own = folder.join(format!("run-{:04}", next(&done)));
+        let number = next(&done);
+        let own = folder.join(format!("run-{number:04}"));
+        let seed = first_seed.wrapping_add(number as u64);
         // What a run left that was interrupted there.
         let _ = std::fs::remove_dir_all(&own);
-        output::say(&format!("run {} of {wanted}", done.len() + 1));
+        output::say(&format!("run {} of {wanted}, --seed {seed}", done.len() + 1));
         let begin = Instant::now();
         let before = load();
-        let args = RunArgs { report_dir: own.clone(), ..args.run.clone() };
+        let args = RunArgs { report_dir: own.clone(), seed: Some(seed), ..args.run.clone() };
         run::run(&args, interruption).await?;
         let file = own.join("report.yaml");
         let report = report::read(&file).map_err(|error| Failure::Infrastructure(error.to_string()))?;

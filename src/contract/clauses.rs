@@ -1,15 +1,17 @@
-//! The contract: the clauses a Grove backend is judged by.
+//! The contract: the clauses by which an operator and its schedulers are judged.
 //!
 //! A clause is one promise with an id that never changes its meaning. Cases name the clauses they judge,
-//! reports count clauses, and `contract/` is the only place that says what a clause demands, how it is
-//! judged ([`Tier`]), of whom ([`Level`], and [`Group::backend`] where it is about one backend's own
-//! resources) and whose promise it is ([`Clause::source`]).
+//! reports count clauses, and `contract/` is the only place that says what a clause requires, what a breach
+//! weighs ([`Level`]), who owes it ([`Feature`], and [`Group::backend`] where it is about one backend's own
+//! resources) and who promised it ([`Source`]).
 //!
 //! The module is plain data: it knows no cluster, no case and no verdict. The runner reads it to plan, and
 //! `conformance_report` reads it to name and to count what was judged.
 
+mod feature;
 mod group;
 mod level;
+mod source;
 mod table;
 
 use std::fmt;
@@ -17,8 +19,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use feature::{Feature, UnknownFeature};
 pub use group::{EXTERNAL, Group, Workload, group};
-pub use level::{Feature, Level, UnknownFeature, UnknownLevel};
+pub use level::{Environment, Level, Party};
+pub use source::{CitedFile, Source};
 pub use table::{CLAUSES, GROUPS};
 
 /// One promise of the contract.
@@ -26,19 +30,28 @@ pub use table::{CLAUSES, GROUPS};
 pub struct Clause {
     /// Group and number, such as `AON-02`.
     pub id: &'static str,
-    /// What the clause is judged on.
-    pub tier: Tier,
-    /// Which of the backends it concerns owe it.
-    pub level: Level,
     /// What it is about, in a few words.
     pub title: &'static str,
     /// The promise itself.
-    pub text: &'static str,
-    /// Who made the promise, comma-separated: `G375`, `G498`, `G525`, `G531`, `G537`, `G677`, `G787` (Grove proposals),
-    /// `GROVE` (upstream's behaviour, with the e2e scenario where there is one), `BRIEF` (the four promises
-    /// this suite exists for), `KAR53` (the requirement on gang scheduling of the Kubernetes AI conformance programme), `LIFE` (read in upstream's code, where it promises nothing), `OWN` (ours, beyond
-    /// upstream), `#N` (a thread of upstream's).
-    pub source: &'static str,
+    pub requirement: &'static str,
+    /// What a breach weighs.
+    pub level: Level,
+    /// The feature of those who owe it; `None` if everybody does.
+    pub feature: Option<Feature>,
+    /// What the clause is judged on.
+    pub tier: Tier,
+    /// Whose fault a breach can be.
+    pub depends_on: &'static [Party],
+    /// What a run needs to decide it.
+    pub environment: Environment,
+    /// Who promised it; empty for what only this suite asks for.
+    pub sources: &'static [Source],
+    /// What a breach means to users.
+    pub rationale: &'static str,
+    /// The clause of which it was a part.
+    pub split_from: Option<&'static str>,
+    /// The version of the contract that has it first.
+    pub since: &'static str,
     /// Whether it says anything of an external scheduler: not if it is about rules, resources or APIs that a backend
     /// has of its own, or about several backends.
     pub of_external: bool,
@@ -60,10 +73,19 @@ pub struct Clause {
 }
 
 impl Clause {
-    /// Whether the promise is ours alone. Reports count these apart from upstream's, so that an operator
-    /// that is not ours can be green on its own promises.
-    pub fn is_own(&self) -> bool {
-        self.source == OWN
+    /// Whether only this suite asks for it.
+    pub fn is_recommended(&self) -> bool {
+        self.level == Level::Recommended
+    }
+
+    /// Whether it is required of everybody, or of everybody who declares gang scheduling.
+    pub fn is_core(&self) -> bool {
+        self.level == Level::Required && self.capability().is_none()
+    }
+
+    /// The feature with which it is owed beyond gang scheduling.
+    pub fn capability(&self) -> Option<Feature> {
+        self.feature.filter(|feature| *feature != Feature::GangScheduling)
     }
 
     /// The part of the contract it belongs to.
@@ -93,24 +115,19 @@ impl Clause {
         self.backend().is_none_or(|own| own == kind)
     }
 
-    /// The feature a backend must declare to owe this clause; `None` for core.
-    pub fn feature(&self) -> Option<Feature> {
-        self.level.feature()
-    }
-
-    /// Its class in Grove's proposal 592.
+    /// Its class in Grove's proposal 592. Gang scheduling is what that proposal's backends have in common.
     pub fn class(&self) -> Class {
-        match (self.backend(), self.level, self.tier) {
+        match (self.backend(), self.capability(), self.tier) {
             (Some(_), _, _) => Class::BackendSpecific,
-            (None, Level::Extended(_), _) => Class::CapabilityBound,
-            (None, Level::Core, Tier::Contract) => Class::Agnostic,
-            (None, Level::Core, Tier::Scheduling) => Class::Sensitive,
+            (None, Some(_), _) => Class::CapabilityBound,
+            (None, None, Tier::Contract) => Class::Agnostic,
+            (None, None, Tier::Scheduling) => Class::Sensitive,
         }
     }
 }
 
-/// The [`Clause::source`] of a promise that is ours alone.
-pub const OWN: &str = "OWN";
+/// The semantic version of the contract: a new or stricter required clause raises the minor number.
+pub const VERSION: &str = "0.2.0";
 
 /// The clause of that id.
 pub fn clause(id: &str) -> Option<&'static Clause> {
@@ -160,26 +177,26 @@ mod tests {
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist.
     fn contract() -> Vec<String> {
         let numbers: [(&str, Vec<u32>); 20] = [
-            ("ADM", (1..=12).collect()),
-            ("GANG", (1..=13).collect()),
-            ("AON", (1..=13).collect()),
-            ("TOPO", (1..=13).collect()),
-            ("DEL", (1..=9).collect()),
-            ("COEX", vec![1, 2]),
-            ("KAI", vec![1, 2, 3, 4, 5, 6, 8, 9, 7]),
-            ("KUBE", vec![1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
-            ("VOL", vec![1, 2, 3, 5]),
-            ("KOORD", (1..=7).collect()),
-            ("EXT", vec![1, 2, 3]),
-            ("KLT", (1..=7).collect()),
-            ("MIG", (1..=5).collect()),
-            ("TRN", (1..=16).collect()),
-            ("AIC", (1..=3).collect()),
-            ("STAT", (1..=11).collect()),
-            ("TERM", (1..=21).collect()),
-            ("START", (1..=9).collect()),
-            ("UPD", (1..=25).collect()),
-            ("AUTO", (1..=10).collect()),
+            ("ADM", (1..=23).collect()),
+            ("GANG", (1..=26).collect()),
+            ("AON", (1..=20).collect()),
+            ("TOPO", (1..=18).collect()),
+            ("DEL", (1..=13).collect()),
+            ("COEX", vec![1, 2, 3]),
+            ("KAI", vec![1, 2, 3, 4, 5, 6, 8, 9, 7, 10, 11, 12, 13]),
+            ("KUBE", std::iter::once(1).chain(4..=21).collect()),
+            ("VOL", vec![1, 2, 3, 5, 6, 7, 8, 9, 10]),
+            ("KOORD", (1..=15).collect()),
+            ("EXT", vec![1, 2, 3, 4, 5]),
+            ("KLT", (1..=8).collect()),
+            ("MIG", (1..=7).collect()),
+            ("TRN", (1..=26).collect()),
+            ("AIC", (1..=4).collect()),
+            ("STAT", (1..=17).collect()),
+            ("TERM", (1..=31).collect()),
+            ("START", (1..=11).collect()),
+            ("UPD", (1..=37).collect()),
+            ("AUTO", (1..=17).collect()),
         ];
         assert!(numbers.iter().map(|(group, _)| *group).eq(GROUPS.iter().map(|group| group.id)));
         numbers
@@ -195,23 +212,31 @@ mod tests {
     }
 
     #[test]
-    fn every_clause_says_what_it_demands_and_who_demands_it() {
-        let known = [
-            "G375", "G498", "G525", "G531", "G537", "G677", "G787", "GROVE", "BRIEF", "LIFE", "T3186", "KPG",
-            "TRAINER", "K5547", "KAR53", OWN,
-        ];
-        let is_thread = |origin: &str| origin.strip_prefix('#').is_some_and(|n| n.parse::<u32>().is_ok());
+    fn every_clause_is_one_short_promise() {
+        let words = |clause: &Clause| clause.requirement.split_whitespace().count();
         for clause in CLAUSES.iter() {
+            let requirement = clause.requirement;
             assert!(clause.title.split(' ').count() <= 8, "{}: {:?}", clause.id, clause.title);
+            assert!(words(clause) <= 40, "{}: {} words: {requirement:?}", clause.id, words(clause));
+            let word = if clause.is_recommended() { "SHOULD" } else { "MUST" };
+            assert!(requirement.contains(word), "{}: no {word}: {requirement:?}", clause.id);
             assert!(
-                clause.text.len() > 15 && !clause.text.contains("  "),
-                "{}: {:?}",
-                clause.id,
-                clause.text
+                requirement.ends_with('.') && !requirement.contains("  "),
+                "{}: {requirement:?}",
+                clause.id
             );
-            for source in clause.source.split(", ") {
-                let origin = source.split(' ').next().unwrap_or_default();
-                assert!(known.contains(&origin) || is_thread(origin), "{}: source {source:?}", clause.id);
+            assert!(!clause.depends_on.is_empty(), "{}: of whom it asks", clause.id);
+        }
+        let mean = CLAUSES.iter().map(words).sum::<usize>() / CLAUSES.len();
+        assert!(mean <= 25, "{mean} words on average");
+    }
+
+    #[test]
+    fn a_clause_is_required_exactly_if_somebody_promised_it() {
+        for clause in CLAUSES.iter() {
+            assert_eq!(clause.level == Level::Required, !clause.sources.is_empty(), "{}", clause.id);
+            for source in clause.sources {
+                assert!(source.address().is_some(), "{}: {source:?} leads nowhere", clause.id);
             }
         }
     }
@@ -222,17 +247,8 @@ mod tests {
             assert!(clause.restates.iter().all(|id| super::clause(id).is_some()), "{}", clause.id);
             let rests_on_a_part = |id: &str| GROUPS.iter().any(|group| group.id == id);
             assert!(clause.rests_on.is_none_or(rests_on_a_part), "{}", clause.id);
+            assert!(clause.split_from.is_none_or(|id| super::clause(id).is_some()), "{}", clause.id);
         }
-    }
-
-    #[test]
-    fn only_a_source_of_exactly_own_is_ours() {
-        let is_own = |id| clause(id).map(Clause::is_own);
-        assert_eq!(is_own("ADM-05"), Some(true));
-        assert_eq!(is_own("VOL-05"), Some(true));
-        assert_eq!(is_own("DEL-02"), Some(false), "GROVE, OWN (Services)");
-        assert_eq!(is_own("AON-02"), Some(false));
-        assert_eq!(is_own("AON-99"), None);
     }
 
     #[rstest]
@@ -261,7 +277,7 @@ mod tests {
     #[case("GANG-12", Class::CapabilityBound)]
     #[case("KUBE-07", Class::BackendSpecific)]
     #[case("KAI-07", Class::BackendSpecific)]
-    fn a_class_follows_from_tier_level_and_group(#[case] id: &str, #[case] class: Class) {
+    fn a_class_follows_from_tier_feature_and_group(#[case] id: &str, #[case] class: Class) {
         assert_eq!(clause(id).unwrap().class(), class);
     }
 }

@@ -29,6 +29,9 @@ pub const DECLARABLE: [Feature; 6] = [
     Feature::TopologyPreferred,
 ];
 
+/// What every scheduler that reads PodGangs claims: it is there to bind gangs.
+pub(crate) const ALWAYS: [Feature; 2] = [Feature::GangScheduling, Feature::External];
+
 /// A profile of type External, as far as it matters what is expected of its pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExternalProfile {
@@ -70,11 +73,11 @@ impl Target {
         if name.len() > LABEL || !name.chars().all(inner) || !ends {
             return Err(NotExternal::Name(name.to_owned()));
         }
-        let strange = |feature: &&Feature| **feature != Feature::External && !DECLARABLE.contains(feature);
+        let strange = |feature: &&Feature| !ALWAYS.contains(feature) && !DECLARABLE.contains(feature);
         if let Some(feature) = declared.iter().find(strange) {
             return Err(NotExternal::Feature(*feature));
         }
-        let is_declared = |feature: &Feature| *feature == Feature::External || declared.contains(feature);
+        let is_declared = |feature: &Feature| ALWAYS.contains(feature) || declared.contains(feature);
         let (features, others): (Vec<_>, Vec<_>) = Feature::ALL
             .into_iter()
             .filter(|feature| feature.speaks_of(Workload::PodCliqueSets))

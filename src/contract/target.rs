@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier, Workload};
-use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
+use super::external_scheduler::{ALWAYS, Declared, ExternalProfile, NotExternal};
 pub use crate::columns::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGETS};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
@@ -35,7 +35,7 @@ pub struct Column {
     pub(crate) features: &'static [Feature],
     /// Why it does not declare the others, each of them.
     pub(crate) why_not: &'static [(Feature, &'static str)],
-    /// Feature gates of the scheduler, which the API does not show, each with the clause that shows it (KUBE-06).
+    /// Feature gates of the scheduler, which the API does not show, each with the clause that shows it (KUBE-17).
     pub(crate) gates: &'static [(&'static str, &'static str)],
     /// How a report knows the scheduler's version.
     pub(crate) version: ReportedVersion,
@@ -225,7 +225,7 @@ impl Target {
         if let Some(scope) = self.scope() {
             words.push_str(&format!(" --scope {scope}"));
         }
-        let declared = self.features().iter().filter(|feature| **feature != Feature::External);
+        let declared = self.features().iter().filter(|feature| !ALWAYS.contains(feature));
         let declared: Vec<String> = declared.map(ToString::to_string).collect();
         if self.is_named_by_its_user() && !declared.is_empty() {
             words.push_str(&format!(" --features {}", declared.join(",")));
@@ -265,10 +265,19 @@ impl Target {
             && self.has_its_mapping(clause)
     }
 
-    /// Of TrainJobs, who makes the gang: TRN-14 is about the trainer itself, whose plugins there are for Volcano and
-    /// coscheduling.
+    /// Kubernetes serves its own API or does not: nothing can be installed later for kube-scheduler (ADM-21). KAI holds
+    /// several topologies (TOPO-16). Of TrainJobs, who makes the gang: TRN-14 and TRN-26 are about the trainer itself, whose plugins there are for Volcano
+    /// and coscheduling, and of which the first alone knows queues. TRN-25 is about KAI, which alone evicts stale gangs.
     fn has_its_mapping(self, clause: &Clause) -> bool {
-        clause.id != "TRN-14" || ["volcano", "scheduler-plugins-scheduler"].contains(&self.scheduler().name())
+        let scheduler = self.scheduler().name();
+        match clause.id {
+            "ADM-21" => self.scheduler() != Scheduler::KUBE,
+            "TOPO-16" => scheduler != "kai-scheduler",
+            "TRN-14" => ["volcano", "scheduler-plugins-scheduler"].contains(&scheduler),
+            "TRN-25" => scheduler == "kai-scheduler",
+            "TRN-26" => scheduler == "volcano",
+            _ => true,
+        }
     }
 
     /// Whether it is about a profile of that other target's type.
@@ -286,7 +295,7 @@ impl Target {
     pub fn undeclared(self, clause: &Clause) -> Option<Feature> {
         let of_topology = clause.needs_topology.then_some(Feature::TopologyRequired);
         let of_cases = of_topology.filter(|feature| self.lacks_by_declaration(*feature));
-        clause.feature().filter(|feature| !self.declares(*feature)).or(of_cases)
+        clause.feature.filter(|feature| !self.declares(*feature)).or(of_cases)
     }
 
     /// Whether a clause can be judged where the scheduler itself does not run: on the API server alone.
@@ -358,7 +367,7 @@ mod tests {
     fn an_external_profile_owes_what_is_promised_of_such_profiles_and_nothing_else() {
         let owed =
             |target: Target| CLAUSES.iter().filter(move |clause| target.owes(clause)).map(|clause| clause.id);
-        assert_eq!(owed(Target::EXTERNAL).collect::<Vec<_>>(), ["EXT-01", "EXT-02"]);
+        assert_eq!(owed(Target::EXTERNAL).collect::<Vec<_>>(), ["EXT-01", "EXT-02", "EXT-04", "EXT-05"]);
         let others = TARGETS.into_iter().filter(|target| *target != Target::EXTERNAL);
         assert!(others.flat_map(owed).all(|id| !id.starts_with("EXT-")));
     }

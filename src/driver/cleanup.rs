@@ -6,7 +6,7 @@ use std::time::Instant;
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
 use conformance_history::SharedMark;
-use conformance_judge::cleanup::left_of;
+use conformance_judge::cleanup::{left_of, services_of};
 use conformance_judge::leftovers::{Leftovers, is_there_anyway};
 
 use futures::future::try_join_all;
@@ -62,7 +62,7 @@ impl TestContext {
         }
     }
 
-    /// Waits until nothing is left of these PodGangs and what belonged to them.
+    /// Waits until nothing is left of these PodGangs and what belonged to them, but for Services.
     ///
     /// # Errors
     /// [`Stop::Wait`].
@@ -72,6 +72,24 @@ impl TestContext {
             left_of(&history, live, gangs).next().is_none()
         })
         .await
+    }
+
+    /// Waits until no Service of these PodGangs exists, and goes on where one stays; the judge decides what that means.
+    ///
+    /// # Errors
+    /// As [`TestContext::until`], but for a wait that timed out.
+    pub async fn until_services_gone_or_not(&self, gangs: &[Gang]) -> Result<(), Stop> {
+        let target = self.target;
+        let gone = self.until("the Services of the removed PodGangs gone", CLEANUP, |live| {
+            services_of(target, live, gangs).next().is_none()
+        });
+        match gone.await {
+            Err(Stop::Wait(_)) => {
+                self.mark(SharedMark::WentOn, Value::Null);
+                Ok(())
+            }
+            ended => ended,
+        }
     }
 
     /// Waits until the case's namespace itself is gone, or is stuck: nothing of it has come further for longer than its

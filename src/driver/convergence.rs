@@ -106,7 +106,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         })
         .or_else(|| {
             let replicas = gangs.iter().filter(|gang| gang.is_base).count();
-            // A Service that stays is what DEL-02 is about, and changes nothing for a gang.
+            // A Service that stays is what DEL-10 is about, and changes nothing for a gang.
             let mut groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
             let gone = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
             gone.map(|object| format!("PodCliqueScalingGroup {} to go", name(object)))
@@ -156,6 +156,7 @@ fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
         Some(_) => Duty::Clause("GANG-03"),
         None if lack.starts_with("podgroup ") => Duty::Clause("AUTO-06"),
         None if lack.ends_with(" to go") => Duty::Clause("GANG-10"),
+        None if lack.contains(" referred to in PodGang ") => Duty::Clause("GANG-20"),
         None if lack.contains(" PodGang ") => Duty::Clause("GANG-06"),
         None if lack.starts_with("exactly ") && has_unbound() => Duty::Clause("AON-01"),
         None => Duty::Harness,
@@ -341,7 +342,7 @@ mod tests {
     #[rstest::rstest]
     #[case::no_gang(0, None, Duty::Clause("GANG-01"))]
     #[case::not_initialized(0, Some("/status/conditions/0/status"), Duty::Clause("GANG-06"))]
-    #[case::not_referred_to(0, Some("/spec/podgroups/0/podReferences"), Duty::Clause("GANG-06"))]
+    #[case::not_referred_to(0, Some("/spec/podgroups/0/podReferences"), Duty::Clause("GANG-20"))]
     #[case::not_bound(2, Some("/spec/nodeName"), Duty::Clause("AON-01"))]
     #[case::not_ready(2, Some("/status/conditions/0/status"), Duty::Harness)]
     #[case::to_go(2, Some("/metadata/labels/grove.io~1podgang"), Duty::Clause("GANG-10"))]

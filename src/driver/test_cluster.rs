@@ -40,13 +40,24 @@ pub struct TestCluster {
     pub short_limits_count: bool,
 }
 
-/// What takes more time than a default run has for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The seed of runs that are given none: they all cover the same.
+pub const DEFAULT_SEED: u64 = 1;
+
+/// What is covered of what takes more time than a default run has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thorough {
     /// Cases that crash something try every point at which they can, instead of a choice.
     pub every_crash_point: bool,
     /// A pending gang outlives the scheduler's own gang timeout.
     pub gang_timeouts: bool,
+    /// Draws the choices that are made instead.
+    pub seed: u64,
+}
+
+impl Default for Thorough {
+    fn default() -> Self {
+        Self { every_crash_point: false, gang_timeouts: false, seed: DEFAULT_SEED }
+    }
 }
 
 impl std::fmt::Debug for TestCluster {

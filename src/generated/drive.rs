@@ -83,7 +83,8 @@ async fn lose(test: &TestContext, clique: &str, number: usize, by: How) -> Resul
         return Err(Stop::Refused { action: "lose a pod".into(), reason });
     };
     test.lose_pod_by(by.loss(), &name).await?;
-    let gone = Awaited::demanded_by("AON-11", format!("{name} gone to be replaced"));
+    let clause = if by == How::Failed { "AON-20" } else { "AON-11" };
+    let gone = Awaited::demanded_by(clause, format!("{name} gone to be replaced"));
     test.until(gone, limits::REACTION, |live| !live.pods().any(|pod| pod.uid() == uid)).await
 }
 

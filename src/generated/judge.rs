@@ -10,7 +10,7 @@ use conformance_judge::{binding, cleanup, ensure, gang_resources, gangs, placeme
 
 use crate::course::Course;
 use crate::drive::{OPERATION, WORKLOAD};
-use crate::plan::{Constrained, Operation, Plan};
+use crate::plan::{Constrained, How, Operation, Plan};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
 
@@ -27,14 +27,18 @@ pub(crate) fn clauses(plan: &Plan) -> Vec<&'static str> {
         ("GANG-01", true),
         ("GANG-02", true),
         ("GANG-03", has_scaled),
-        ("GANG-06", true),
+        ("GANG-20", true),
         ("GANG-08", true),
+        ("GANG-23", true),
         ("GANG-10", any(|operation| matches!(operation, Operation::Scale { .. }))),
+        ("GANG-24", any(|operation| matches!(operation, Operation::Scale { .. }))),
         ("GANG-12", any(|operation| matches!(operation, Operation::DeleteGangResource { .. }))),
         ("AON-01", true),
         ("AON-02", plan.begins_short),
         ("AON-03", plan.begins_short),
-        ("AON-11", any(|operation| matches!(operation, Operation::LosePod { .. }))),
+        ("AON-11", any(|operation| matches!(operation, Operation::LosePod { by, .. } if *by != How::Failed))),
+        ("AON-17", any(|operation| matches!(operation, Operation::LosePod { .. }))),
+        ("AON-20", any(|operation| matches!(operation, Operation::LosePod { by: How::Failed, .. }))),
         ("TOPO-01", plan.constrained() == Constrained::Set),
         ("TOPO-05", plan.constrained() == Constrained::Group),
         ("TOPO-06", plan.constrained() == Constrained::Clique),
@@ -72,13 +76,17 @@ impl Told<'_> {
             "GANG-01" => self.at_each_rest(|_, live, all| gangs::base(live, self.set, all)),
             "GANG-02" => self.in_the_first_life(|part, _, all| gangs::podgroups(part, all)),
             "GANG-03" => self.in_the_first_life(gangs::scaled),
-            "GANG-06" => self.at_each_rest(|_, live, all| gangs::references_are_the_pods(live, all)),
+            "GANG-20" => self.at_each_rest(|_, live, all| gangs::references_are_the_pods(live, all)),
             "GANG-08" => self.at_each_rest(|_, live, all| {
-                gang_resources::owned(history, live, all)?;
+                gang_resources::exist(history, live, all)?;
                 gang_resources::as_the_pod_gangs_say(history, live, all)
             }),
+            "GANG-23" => self.at_each_rest(|_, live, _| gang_resources::controlled(live)),
             "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
                 conformance_judge::scaling::followed(history, self.set, scaled, until)
+            }),
+            "GANG-24" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
+                conformance_judge::scaling::others_untouched(history, self.set, scaled, until)
             }),
             "GANG-12" => self.after_each(SharedMark::Deleted, |deleted, mark, until| {
                 let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
@@ -91,16 +99,21 @@ impl Told<'_> {
             }),
             "AON-01" | "AON-03" => self.at_each_rest(|_, live, all| binding::all(live, all)),
             "AON-02" => self.was_short(),
-            "AON-11" => self.after_each(SharedMark::PodLost, |lost, mark, until| {
+            "AON-11" | "AON-20" => self.after_each(SharedMark::PodLost, |lost, mark, until| {
+                let is_failure = mark.detail["by"] == How::Failed.loss().name();
+                if is_failure != (clause == "AON-20") {
+                    return Ok(());
+                }
+                binding::replaced(&history.upto(until), lost, text(&mark.detail["name"]))
+            }),
+            "AON-17" => self.after_each(SharedMark::PodLost, |lost, _, until| {
                 let begin =
                     history.marks(OPERATION).map(|(index, _)| index).take_while(|index| *index < lost).last();
                 // A drain takes several.
                 let of_step = history.marks(SharedMark::PodLost);
                 let of_step = of_step.filter(|(index, _)| Some(*index) > begin && *index < until);
                 let names: Vec<_> = of_step.map(|(_, mark)| text(&mark.detail["name"])).collect();
-                let part = history.upto(until);
-                binding::replaced(&part, lost, text(&mark.detail["name"]))?;
-                binding::others_untouched(&part, lost, &names)
+                binding::others_untouched(&history.upto(until), lost, &names)
             }),
             "TOPO-01" => self.gangs_are_together(|gang| gang.is_base),
             "TOPO-10" => self.gangs_are_together(|gang| !gang.is_base),

@@ -412,7 +412,7 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
 }
 
 /// No pod of the target's scheduler was ever without both a scheduling gate and a scheduling group, nor bound without a
-/// group: for a workload whose pods all belong to the hard gang, none ran as a loose pod (KUBE-06).
+/// group: for a workload whose pods all belong to the hard gang, none ran as a loose pod (KUBE-16).
 ///
 /// A pod's group never changes, so one that came while a watch was away is seen when it lists again.
 ///

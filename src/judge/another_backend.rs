@@ -1,4 +1,4 @@
-//! A second enabled backend besides the one that is judged: some clauses are about two (ADM-02, ADM-03, ADM-06,
+//! A second enabled backend besides the one that is judged: some clauses are about two (ADM-03, ADM-06, ADM-14,
 //! GANG-04).
 //!
 //! A configuration written by the suite always has one, the profile `conformance-external`. An operator that

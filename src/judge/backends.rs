@@ -19,7 +19,7 @@ fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Itera
 }
 
 /// In every version the PodGangs of the PodCliqueSet carry the scheduler's name as their label, and its pods as their
-/// `schedulerName` (ADM-02).
+/// `schedulerName` (ADM-14).
 ///
 /// # Errors
 /// A violation per version that does not; [`Broken::NotReached`] if there never was a PodGang, or a pod.

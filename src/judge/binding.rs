@@ -152,7 +152,7 @@ pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Viol
 }
 
 /// The workload says why it is not bound, with a message: a pod condition PodScheduled=False, or a gang resource's
-/// condition that says the same (AON-02).
+/// condition that says the same (AON-15).
 ///
 /// # Errors
 /// A violation if nothing ever said so.
@@ -292,7 +292,7 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     Err(found.shown_by_object("as it was", lost.0).into())
 }
 
-/// The others of a gang kept uid and node when some of its pods were lost (AON-11): every pod that was bound at `since`
+/// The others of a gang kept uid and node when some of its pods were lost (AON-17): every pod that was bound at `since`
 /// and is not among `lost` still is, on the same node. A pod whose deletion began before is not one of them: a kubelet takes
 /// its time to end it.
 ///

@@ -2,6 +2,7 @@
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
 use conformance_history::{Change, History, Live, Pod, SharedMark, Version, controller};
@@ -52,7 +53,8 @@ fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
 }
 
-/// What is left of these PodGangs: of a gang resource that stays for others, whether anything in it is theirs.
+/// What is left of these PodGangs, but for Services: of a gang resource that stays for others, whether anything in it is
+/// theirs.
 pub fn left_of<'a>(
     history: &'a History,
     live: &'a Live,
@@ -66,16 +68,42 @@ pub fn left_of<'a>(
             || controller(object).is_none_or(|owner| owner["kind"] != "PodCliqueSet")
             || pods.any(|pod| expectations.has_part_of(object, pod))
     };
-    live.all().filter(move |object| {
+    live.all().filter(|object| object["kind"] != "Service").filter(move |object| {
         gangs.iter().any(|gang| belongs(target, gang, Version::of(object)) && has_a_part(gang, object))
     })
 }
 
-/// Everything that belonged to these PodGangs is gone at the end (DEL-02, DEL-03).
+/// The Services that exist of these PodGangs.
+pub fn services_of<'a>(target: Target, live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = &'a Value> {
+    live.of("Service")
+        .filter(move |service| gangs.iter().any(|gang| belongs(target, gang, Version::of(service))))
+}
+
+/// No Service of these PodGangs exists at the end (DEL-10).
 ///
 /// # Errors
-/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had pods or, if it is a base PodGang, a
-/// headless Service, for then their absence says nothing; [`Broken::Premise`] if it never had gang resources (GANG-08).
+/// A violation per Service that is left; [`Broken::NotReached`] if a base PodGang never had a headless one, for then its
+/// absence says nothing.
+pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
+    let target = history.header.target;
+    let end = history.end();
+    let left = services_of(target, &end, gangs);
+    none(left.map(|service| violation(LEFT_BEHIND, says_left(service)).shown_by_object("left", service)))?;
+    for gang in gangs.iter().filter(|gang| gang.is_base) {
+        let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
+        let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
+        if !services.any(|service| is_headless(&service)) {
+            return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Everything that belonged to these PodGangs, but for Services, is gone at the end (DEL-02, DEL-03).
+///
+/// # Errors
+/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had pods, for then their absence says
+/// nothing; [`Broken::Premise`] if it never had gang resources (GANG-08).
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -90,11 +118,6 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
         }
         let missing = schedulers::of(target).kinds().iter().filter(|kind| !existed(kind));
         premise("GANG-08", none(missing.map(|kind| violation(NEVER_MADE, never(kind)))))?;
-        let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
-        let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
-        if gang.is_base && !services.any(|service| is_headless(&service)) {
-            return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
-        }
     }
     Ok(())
 }
@@ -118,7 +141,6 @@ pub fn namespace_gone(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::target::Target;
     use conformance_expect as expect;
     use conformance_history::testing::{Story, object, one_clique, owned};
     use serde_json::json;
@@ -226,13 +248,19 @@ mod tests {
         let begin = || Story::flat().added(there("PodGang", "w-0")).added(of_other.clone());
         let grown = || begin().all_added(all.clone());
         let but_service = all[..5].iter().cloned().fold(grown(), Story::deleted);
-        assert_eq!(messages(removed(&but_service.end(), &gangs[1..])), ["Service headless-1 is left"]);
-        let gone = all.iter().cloned().fold(grown(), Story::deleted);
-        assert!(messages(removed(&gone.end(), &gangs[1..])).is_empty());
+        let but_service = but_service.end();
+        assert!(messages(removed(&but_service, &gangs[1..])).is_empty());
+        assert_eq!(messages(services_removed(&but_service, &gangs[1..])), ["Service headless-1 is left"]);
+        let but_gang = all[1..].iter().cloned().fold(grown(), Story::deleted).end();
+        assert_eq!(messages(removed(&but_gang, &gangs[1..])), ["PodGang w-1 is left"]);
+        assert!(messages(services_removed(&but_gang, &gangs[1..])).is_empty());
+        let gone = all.iter().cloned().fold(grown(), Story::deleted).end();
+        assert!(messages(removed(&gone, &gangs[1..])).is_empty());
+        assert!(messages(services_removed(&gone, &gangs[1..])).is_empty());
         let told = |service: Option<Value>| {
             let objects: Vec<_> = all[..5].iter().cloned().chain(service).collect();
             let story = objects.iter().cloned().fold(begin(), Story::added);
-            messages(removed(&objects.into_iter().fold(story, Story::deleted).end(), &gangs[1..]))
+            messages(services_removed(&objects.into_iter().fold(story, Story::deleted).end(), &gangs[1..]))
         };
         let none = ["not reached: there never was a headless Service of w-1"];
         assert_eq!(told(None), none);

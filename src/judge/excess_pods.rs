@@ -1,5 +1,5 @@
-//! The hard gang and its surplus, where the PodGroup or the tree of a PodGang holds its hard gang only (KUBE-08, KUBE-10):
-//! which pods are in it, when the others are released, and where they may go. The objects themselves are covered by
+//! The hard gang and its surplus, where the PodGroup or the tree of a PodGang holds its hard gang only (KUBE-08, KUBE-18,
+//! KUBE-20): which pods are in it, when the others are released, and where they may go. The objects themselves are covered by
 //! [`super::gang_resources`].
 
 use std::collections::{BTreeMap, BTreeSet};

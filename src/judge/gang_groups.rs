@@ -1,4 +1,4 @@
-//! Koordinator's GangGroups: the PodGroups of a PodGang, each of which lists them all (KOORD-01, KOORD-07).
+//! Koordinator's GangGroups: the PodGroups of a PodGang, each of which lists them all (KOORD-01, KOORD-07, KOORD-08).
 
 use std::collections::BTreeSet;
 
@@ -174,12 +174,52 @@ fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<
     if references >= group.min && *number != wanted.as_str() {
         return Some(format!("total-number {number} of {wanted} pods"));
     }
-    let wanted = Name::label(format!("{}-{}", gang.name, group.clique));
-    let name = text(&found["metadata"]["name"]);
+    let wanted = name_of(gang, group);
+    (!is_named(text(&found["metadata"]["name"]), &wanted)).then(|| format!("its name is not {wanted}"))
+}
+
+fn name_of(gang: &Gang, group: &Group) -> Name {
+    Name::label(format!("{}-{}", gang.name, group.clique))
+}
+
+/// Whether a name is the wanted one, or where that is too long, cut and ends in something of its own.
+fn is_named(name: &str, wanted: &Name) -> bool {
     let head = name.rsplit_once('-').map(|(head, _)| head);
     let is_cut = head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
-    let is_right = wanted.matches(name) && (wanted.is_exact() || is_cut);
-    (!is_right).then(|| format!("its name is not {wanted}"))
+    wanted.matches(name) && (wanted.is_exact() || is_cut)
+}
+
+/// Where the name of a podgroup's PodGroup would be too long for a label, it is cut and ends in something of its own, and
+/// the pods of the podgroup name that PodGroup (KOORD-08).
+///
+/// # Errors
+/// A violation per podgroup; [`Broken::NotReached`] if no name is too long, or if no pod of such a podgroup names a PodGroup.
+pub fn long_names_are_cut(live: &Live, gangs: &[Gang]) -> Ruling {
+    let mut long = Vec::new();
+    for gang in gangs {
+        let named = gang.groups.iter().map(|group| (group, name_of(gang, group)));
+        long.extend(named.filter(|(_, wanted)| !wanted.is_exact()));
+    }
+    if long.is_empty() {
+        return Err(Broken::NotReached("no PodGroup's name is too long for a label".into()));
+    }
+    let expectations = schedulers::of(Target::KOORDINATOR);
+    let mut violations = Vec::new();
+    for (group, wanted) in long {
+        let pods = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
+        let named: BTreeSet<_> = pods.filter_map(|pod| expectations.named_by(pod)).collect();
+        if named.is_empty() {
+            return Err(Broken::NotReached(format!("no pod of {} names a PodGroup", group.clique)));
+        }
+        let is_right = |name: &&str| is_named(name, &wanted) && live.get(POD_GROUP, name).is_some();
+        if named.len() > 1 || !named.iter().all(is_right) {
+            violations.push(violation(
+                WRONG_GROUP,
+                format!("the pods of {} name PodGroups {named:?}, not one {wanted}", group.clique),
+            ));
+        }
+    }
+    none(violations)
 }
 
 #[cfg(test)]

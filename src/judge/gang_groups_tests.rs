@@ -133,3 +133,32 @@ fn whole_or_cut_names() {
 fn one_thing_wrong(#[case] spoil: fn(&mut Value)) {
     assert!(matches!(named("g-0-g-0-a", "a", spoil), Err(Broken::Violated(_))));
 }
+
+/// PodClique `g-0-LONG` of two pods, which name these PodGroups; those of these names exist.
+fn long(named: [&str; 2], existing: &[&str]) -> Ruling {
+    let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
+        "cliques": [{"name": LONG, "spec": {"replicas": 2}}]}}});
+    let gangs = expect::testing::named_gangs(&set);
+    let pod = |index: usize| {
+        let labels = json!({
+            names::POD_CLIQUE: gangs[0].groups[0].clique, "pod-group.scheduling.sigs.k8s.io": named[index],
+        });
+        json!({"kind": "Pod", "metadata": {"name": format!("p{index}"), "labels": labels}})
+    };
+    let groups = existing.iter().map(|name| object(POD_GROUP, name));
+    let history = Story::on(Target::KOORDINATOR).all_added([pod(0), pod(1)].into_iter().chain(groups)).end();
+    long_names_are_cut(&history.end(), &gangs)
+}
+
+#[test]
+fn long_names_are_cut_and_the_same_everywhere() {
+    let ending = |hash: &str| format!("g-0-g-0-{}-{hash}", &LONG[..46]);
+    let (cut, other, whole) = (ending("0a1b2c3d"), ending("4e5f6a7b"), format!("g-0-g-0-{LONG}"));
+    let (cut, other, whole) = (cut.as_str(), other.as_str(), whole.as_str());
+    assert_eq!(long([cut, cut], &[cut]), Ok(()));
+    assert!(matches!(long([cut, other], &[cut, other]), Err(Broken::Violated(_))), "pods name two");
+    assert!(matches!(long([cut, cut], &[other]), Err(Broken::Violated(_))), "there is none of that name");
+    assert!(matches!(long([whole, whole], &[whole]), Err(Broken::Violated(_))), "not cut");
+    let short = long_names_are_cut(&Live::default(), &[]);
+    assert!(matches!(short, Err(Broken::NotReached(_))));
+}

@@ -97,12 +97,36 @@ fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
     false
 }
 
-/// Every PodGang has its gang resources, and each of these goes with a PodGang or its PodCliqueSet (GANG-08).
+/// Every PodGang has its gang resources, and each of these goes with a PodGang or its PodCliqueSet (GANG-08, GANG-23).
 ///
 /// # Errors
 /// A violation per object that is missing or owned otherwise.
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
-    let missing = gangs.iter().flat_map(|gang| {
+    none(missing(history, live, gangs).chain(strayed(live)))
+}
+
+/// Every PodGang has its gang resources (GANG-08).
+///
+/// # Errors
+/// A violation per object that is missing.
+pub fn exist(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
+    none(missing(history, live, gangs))
+}
+
+/// Every gang resource goes with a PodGang or its PodCliqueSet (GANG-23).
+///
+/// # Errors
+/// A violation per gang resource that is owned otherwise.
+pub fn controlled(live: &Live) -> Ruling {
+    none(strayed(live))
+}
+
+fn missing<'a>(
+    history: &'a History,
+    live: &'a Live,
+    gangs: &'a [Gang],
+) -> impl Iterator<Item = Violation> + 'a {
+    gangs.iter().flat_map(move |gang| {
         let Some(pod_gang) = live.get("PodGang", &gang.name) else {
             return vec![violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name))];
         };
@@ -114,16 +138,18 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
                 violation(GANG_RESOURCE_MISSING, format!("{} {} does not exist", wanted.kind, wanted.name))
             })
             .collect()
-    });
-    let strayed = live.all().filter(|object| is_gang_resource(object)).filter_map(|object| {
+    })
+}
+
+fn strayed(live: &Live) -> impl Iterator<Item = Violation> + '_ {
+    live.all().filter(|object| is_gang_resource(object)).filter_map(move |object| {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         (!goes_with_its_gang(live, object)).then(|| {
             let message =
                 format!("{kind} {name} is controlled by nothing that goes with a PodGang or its set");
             violation(OUTLIVES_ITS_GANG, message).shown_by_object("its owners", object)
         })
-    });
-    none(missing.chain(strayed))
+    })
 }
 
 /// Every PodGang was given its gang resources, whatever became of them: what is said of them rests on it. For a history

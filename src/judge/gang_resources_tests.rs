@@ -118,6 +118,22 @@ fn spoilt(#[case] spoil: Spoil, #[case] message: &str) {
 }
 
 #[test]
+fn a_gang_resource_that_exists_may_have_the_wrong_owner() {
+    let mut all = flat();
+    all[2]["metadata"]["ownerReferences"] = json!([]);
+    let history = Story::flat().all_added(all).end();
+    let end = history.end();
+    assert_eq!(exist(&history, &end, &gangs()), Ok(()));
+    assert_eq!(said(controlled(&end)).len(), 1);
+    let mut all = flat();
+    all.remove(3);
+    let history = Story::flat().all_added(all).end();
+    let end = history.end();
+    assert!(exist(&history, &end, &gangs()).is_err());
+    assert_eq!(controlled(&end), Ok(()));
+}
+
+#[test]
 fn a_cut_name_is_judged_by_reference() {
     let long = "p".repeat(260);
     let mut pod_gang = pod_gang();

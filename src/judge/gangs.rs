@@ -21,6 +21,7 @@ const IN_SEVERAL_GANGS: Code = Code::new("in-several-gangs");
 const GANG_MISSING: Code = Code::new("gang-missing");
 const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
 const WRONG_PODGROUPS: Code = Code::new("wrong-podgroups");
+const WRONG_PODGROUP_ORDER: Code = Code::new("wrong-podgroup-order");
 const PODGROUPS_CHANGED: Code = Code::new("podgroups-changed");
 const MINIMUM_RAISED: Code = Code::new("minimum-raised");
 const GANG_NEVER_MADE: Code = Code::new("gang-never-made");
@@ -31,6 +32,7 @@ pub(super) const UNINITIALIZED_AGAIN: Code = Code::new("uninitialized-again");
 const INITIALIZED_EARLY: Code = Code::new("initialized-early");
 const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
+const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
 /// Every version of a PodGang in which it is there.
 fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
@@ -101,7 +103,7 @@ fn called_otherwise<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item
     })
 }
 
-/// The name of a base PodGang is the same as long as its PodCliqueSet lives (GANG-01).
+/// The name of a base PodGang is the same as long as its PodCliqueSet lives (GANG-14).
 ///
 /// # Errors
 /// A violation per base PodGang that had another name at another time.
@@ -131,14 +133,38 @@ fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Ite
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
-/// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation; and each
-/// PodClique is a podgroup of one PodGang (GANG-02).
+/// The podgroups of the base PodGangs: these names in every version, `minReplicas` as of creation; and each PodClique is a
+/// podgroup of one PodGang (GANG-02).
 ///
 /// # Errors
 /// A violation per PodGang that ever had others, and per PodClique that is in several at the end.
 pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     let composed = gangs.iter().filter(|gang| gang.is_base).flat_map(|gang| composed(history, gang));
     none(composed.chain(shared(&history.end(), gangs)))
+}
+
+/// The podgroups of each PodGang were created in the order of the template (GANG-15). Those that it should not have, or lacks,
+/// are GANG-02's and GANG-03's concern.
+///
+/// # Errors
+/// A violation per PodGang that was created with another order.
+pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().filter_map(|gang| {
+        let (created, podgroups) = as_created(history, &gang.name)?;
+        let cliques = || gang.groups.iter().map(|group| group.clique.as_str());
+        let found: Vec<&str> = podgroups
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| cliques().any(|clique| clique == *name))
+            .collect();
+        let wanted: Vec<&str> = cliques().filter(|clique| found.contains(clique)).collect();
+        (found != wanted).then(|| {
+            let (found, wanted) = (found.join(", "), wanted.join(", "));
+            let message =
+                format!("PodGang {} was created with podgroups [{found}], not [{wanted}]", gang.name);
+            violation(WRONG_PODGROUP_ORDER, message).shown_by("created", created)
+        })
+    }))
 }
 
 fn shared(live: &Live, gangs: &[Gang]) -> Vec<Violation> {
@@ -162,7 +188,7 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
         return vec![violation(GANG_WITHOUT_PODGROUPS, format!("PodGang {} never had podgroups", gang.name))];
     };
     let mut violations = Vec::new();
-    if found != wanted {
+    if sorted(found.clone()) != sorted(wanted.clone()) {
         let message = format!(
             "PodGang {} was created with podgroups {}, not {}",
             gang.name,
@@ -171,8 +197,9 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
         );
         violations.push(violation(WRONG_PODGROUPS, message).shown_by("created", created));
     }
-    let names =
-        |podgroups: &[(String, usize)]| podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let names = |podgroups: &[(String, usize)]| {
+        sorted(podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
+    };
     let changed = versions(history, &gang.name)
         .filter(|version| version.index > created.index)
         .find(|version| names(&podgroups_in(version.object)) != names(&found));
@@ -182,6 +209,11 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
             .shown_by("changed", version)
     }));
     violations
+}
+
+fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+    all.sort_unstable();
+    all
 }
 
 /// Of PodGangs that are there at an entry, no podgroup asks for a higher minimum afterwards (AUTO-03). One that is released
@@ -227,8 +259,8 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     }))
 }
 
-/// `Initialized` was False until every pod of the gang existed and was referred to, then True and nothing else
-/// (GANG-06). `gangs` as they were created.
+/// `Initialized` was False until every pod of the gang existed and was referred to, and then became True (GANG-06). `gangs` as
+/// they were created.
 ///
 /// # Errors
 /// A violation per PodGang of which that is not so.
@@ -255,14 +287,6 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
             let message = format!("PodGang {} never said Initialized=False", gang.name);
             return Some(violation(NEVER_UNINITIALIZED, message).shown_by("True at once", after[0]));
         }
-        if let Some(back) = after.iter().find(|version| status(version).as_deref() != Some("True")) {
-            let message = format!("Initialized of PodGang {} did not stay True", gang.name);
-            return Some(
-                violation(UNINITIALIZED_AGAIN, message)
-                    .shown_by("True", after[0])
-                    .shown_by("not True", *back),
-            );
-        }
         let too_soon = gang.groups.iter().find_map(|group| {
             // A podgroup that the PodGang lacks refers to no pod.
             let referenced = references(after[0].object, &group.clique).unwrap_or_default();
@@ -281,10 +305,44 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// `podReferences` of every podgroup are its live pods, sorted by name (GANG-06).
+/// An `Initialized` that was True stayed True (GANG-19).
 ///
 /// # Errors
-/// A violation per podgroup that its PodGang lacks, or that refers to others, or in another order.
+/// A violation per PodGang of which it did not.
+pub fn stays_initialized(history: &History, gangs: &[Gang]) -> Ruling {
+    let is_true = |version: &Version<'_>| {
+        condition(version.object, "Initialized").is_some_and(|found| found["status"] == "True")
+    };
+    none(gangs.iter().filter_map(|gang| {
+        let all: Vec<_> = versions(history, &gang.name).skip_while(|version| !is_true(version)).collect();
+        let back = all.iter().find(|version| !is_true(version))?;
+        let message = format!("Initialized of PodGang {} did not stay True", gang.name);
+        let found = violation(UNINITIALIZED_AGAIN, message);
+        Some(found.shown_by("True", all[0]).shown_by("not True", *back))
+    }))
+}
+
+/// `podReferences` of every podgroup are sorted (GANG-21).
+///
+/// # Errors
+/// A violation per podgroup whose references are not.
+pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
+    let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
+    none(groups.filter_map(|(gang, group)| {
+        let pod_gang = live.get("PodGang", &gang.name)?;
+        let referenced = references(pod_gang, &group.clique)?;
+        (!referenced.is_sorted()).then(|| {
+            let names = referenced.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+            let message = format!("the references of {} are not sorted: [{names}]", group.clique);
+            violation(UNSORTED_REFERENCES, message).shown_by_object("the references", pod_gang)
+        })
+    }))
+}
+
+/// `podReferences` of every podgroup are its live pods, each once (GANG-20).
+///
+/// # Errors
+/// A violation per podgroup that its PodGang lacks, or that refers to others.
 pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {
@@ -303,7 +361,7 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             .map(|pod| (pod.0["metadata"]["namespace"].as_str().unwrap_or_default(), pod.name()))
             .collect();
         pods.sort_unstable();
-        (referenced != pods).then(|| {
+        (sorted(referenced.clone()) != pods).then(|| {
             let names =
                 |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
             let clique = &group.clique;

@@ -93,12 +93,23 @@ fn an_owner_of_the_same_name_is_not_the_owner() {
 #[rstest::rstest]
 #[case::as_wanted(&[("w-0-a", 1), ("w-0-sg-0-b", 1)], true)]
 #[case::dropped(&[("w-0-a", 1)], false)]
-#[case::another_order(&[("w-0-sg-0-b", 1), ("w-0-a", 1)], false)]
+#[case::another_order(&[("w-0-sg-0-b", 1), ("w-0-a", 1)], true)]
 #[case::another_minimum(&[("w-0-a", 1), ("w-0-sg-0-b", 2)], false)]
 fn podgroups_of_the_base(#[case] created: &[(&str, u64)], #[case] holds: bool) {
     let created: Vec<_> = created.iter().map(|(name, min)| (*name, *min, &[][..])).collect();
     let history = Story::flat().added(pod_gang("w-0", &created, None)).end();
     assert_eq!(podgroups(&history, &gangs()).is_ok(), holds);
+}
+
+#[rstest::rstest]
+#[case::as_wanted(&["w-0-a", "w-0-sg-0-b"], true)]
+#[case::another_order(&["w-0-sg-0-b", "w-0-a"], false)]
+#[case::one_missing(&["w-0-sg-0-b"], true)]
+#[case::one_extra(&["w-0-z", "w-0-a", "w-0-sg-0-b"], true)]
+fn the_order_of_podgroups(#[case] created: &[&str], #[case] holds: bool) {
+    let created: Vec<_> = created.iter().map(|name| (*name, 1, &[][..])).collect();
+    let history = Story::flat().added(pod_gang("w-0", &created, None)).end();
+    assert_eq!(in_template_order(&history, &gangs()).is_ok(), holds);
 }
 
 #[rstest::rstest]
@@ -160,20 +171,33 @@ fn initialized_once_every_pod_exists_and_is_referred_to() {
     assert_eq!(lacking, too_soon, "a podgroup that is not there refers to nothing");
     let never_false = becoming_initialized(&[pod("p", "w-0-a"), done.clone()]);
     assert_eq!(never_false, ["PodGang w-0 never said Initialized=False"]);
-    let back = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), done, pending]);
-    assert_eq!(back, ["Initialized of PodGang w-0 did not stay True"]);
+}
+
+#[test]
+fn what_was_initialized_stays_initialized() {
+    let step = |pods: &[&str], status| pod_gang("w-0", &[("w-0-a", 1, pods)], status);
+    let (pending, done) = (step(&[], Some("False")), step(&["p"], Some("True")));
+    let back = [pending.clone(), pod("p", "w-0-a"), done, pending];
+    assert!(becoming_initialized(&back).is_empty(), "it became Initialized in time");
+    let staying = |steps: &[Value]| {
+        said(stays_initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
+    };
+    assert_eq!(staying(&back), ["Initialized of PodGang w-0 did not stay True"]);
+    assert!(staying(&back[..3]).is_empty());
 }
 
 #[rstest::rstest]
-#[case::all_sorted(&["p1", "p2"], true)]
-#[case::unsorted(&["p2", "p1"], false)]
-#[case::one_missing(&["p1"], false)]
-#[case::one_that_is_gone(&["p0", "p1", "p2"], false)]
-fn references_at_convergence(#[case] referenced: &[&str], #[case] holds: bool) {
+#[case::all_sorted(&["p1", "p2"], true, true)]
+#[case::unsorted(&["p2", "p1"], true, false)]
+#[case::one_missing(&["p1"], false, true)]
+#[case::one_twice(&["p1", "p2", "p2"], false, true)]
+#[case::one_that_is_gone(&["p0", "p1", "p2"], false, true)]
+fn references_at_convergence(#[case] referenced: &[&str], #[case] holds: bool, #[case] sorted: bool) {
     let pods = ["p1", "p2"].map(|name| pod(name, "w-0-a"));
     let history =
         Story::flat().all_added(pods).added(pod_gang("w-0", &[("w-0-a", 1, referenced)], None)).end();
     assert_eq!(references_are_the_pods(&history.end(), &only_a()).is_ok(), holds);
+    assert_eq!(references_are_sorted(&history.end(), &only_a()).is_ok(), sorted);
 }
 
 #[test]

@@ -226,7 +226,7 @@ impl<'a> Concern<'a> {
 }
 
 /// Objects that the change does not concern kept uid and resourceVersion from entry `from` to entry `to`
-/// (GANG-10, DEL-02).
+/// (GANG-24).
 ///
 /// # Errors
 /// A violation per write to one.

@@ -26,8 +26,10 @@ use super::{Broken, Finding, Ruling, plain_gangs, pods, train_jobs};
 pub enum Invariant {
     /// What the pods of a node request is never more than the node can hold.
     Capacity,
-    /// A pod is created with Grove's scheduling gate and no other of Grove's; what others gate stays gated at its release.
+    /// A pod is created with Grove's scheduling gate and no other of Grove's.
     Gated,
+    /// What others gate stays gated when Grove releases it.
+    LeavesOtherGates,
     /// A pod is created with all that its clique's template says.
     Faithful,
     /// A pod that is released names the PodGang that lists its PodClique.
@@ -54,19 +56,20 @@ pub enum Invariant {
 type Judged = fn(&Course<'_>) -> Ruling;
 
 /// All of them, each with the clause that demands it.
-const ALL: [(Invariant, &str, Judged); 12] = [
-    (Invariant::Capacity, "AON-01", capacity::is_kept),
+const ALL: [(Invariant, &str, Judged); 13] = [
+    (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
-    (Invariant::Faithful, "GANG-05", fidelity::is_kept),
+    (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),
+    (Invariant::Faithful, "GANG-16", fidelity::is_kept),
     (Invariant::NamesItsGang, "GANG-05", release::names_its_gang),
-    (Invariant::UniqueIndexes, "GANG-05", |course| pods::indexes_are_unique(course.history)),
-    (Invariant::StaysInitialized, "GANG-06", release::stays_initialized),
+    (Invariant::UniqueIndexes, "GANG-18", |course| pods::indexes_are_unique(course.history)),
+    (Invariant::StaysInitialized, "GANG-19", release::stays_initialized),
     (Invariant::ReleasedInOrder, "GANG-07", release::in_order),
     (Invariant::BaseFirst, "AON-06", base_first::is_kept),
     (Invariant::WholeOrNothing, "AON-02", units::whole_or_nothing),
     (Invariant::OwnMembership, "COEX-02", membership::of_pods),
     (Invariant::OwnResources, "COEX-02", membership::of_resources),
-    (Invariant::AdmittedByKai, "KAI-01", kai_admission::admits),
+    (Invariant::AdmittedByKai, "KAI-11", kai_admission::admits),
 ];
 
 /// What the history of such a workload is asked about, but for the invariants that its case `breaks` on purpose.
@@ -93,12 +96,36 @@ pub fn clauses(workload: Workload, breaks: &[Invariant]) -> impl Iterator<Item =
     asked(workload, breaks).into_iter().map(|(clause, _)| clause)
 }
 
+/// Every pod was created with what the template of its clique says (GANG-16).
+///
+/// # Errors
+/// A violation per pod that was not.
+pub fn templates_are_kept(history: &History) -> Ruling {
+    fidelity::is_kept(&Course::of(history))
+}
+
+/// KAI's admission webhook takes every PodGroup (KAI-11).
+///
+/// # Errors
+/// A violation per version that it would refuse.
+pub fn admitted_by_kai(history: &History) -> Ruling {
+    kai_admission::admits(&Course::of(history))
+}
+
 /// The invariants that a history breaks, as findings about their clauses, but for those that its case `breaks` on purpose.
 pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
     let course = Course::of(history);
     let asked = asked(history.header.target.workload(), breaks).into_iter();
     let judged = asked.map(|(clause, ruling)| Finding { clause, ruling: ruling(&course) });
     judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
+}
+
+/// No node ever holds more than it can (AON-14), for the cases that are about it.
+///
+/// # Errors
+/// A violation per pod that was bound beyond.
+pub fn within_capacity(history: &History) -> Ruling {
+    capacity::is_kept(&Course::of(history))
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 #[rstest]
 #[case::capacity(
     ready().modified(bound("w0")).modified(bound("w1")).added(gated("w2")).modified(bound("w2")),
-    "AON-01", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
+    "AON-14", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
 )]
 #[case::capacity_of_containers_told_once(
     {
@@ -118,7 +118,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         };
         ready().modified(told("w0")).modified(told("w1")).added(gated("w2")).modified(told("w2"))
     },
-    "AON-01", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
+    "AON-14", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
 )]
 #[case::created_ungated(
     ready().added(pod("w2", "w", &[], None)),
@@ -130,7 +130,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 )]
 #[case::a_foreign_gate(
     ready().added(pod("w2", "w", &[names::GATE, FOREIGN], None)).modified(pod("w2", "w", &[], None)),
-    "GANG-05", "foreign-gate-removed", "the release of w2 removed example.com/quota too, which is another's"
+    "GANG-17", "foreign-gate-removed", "the release of w2 removed example.com/quota too, which is another's"
 )]
 #[case::a_template_lost(
     {
@@ -138,7 +138,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         set["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = json!({"containers": [{"name": "main"}]});
         ready().submitted(set).mark(SharedMark::Submitted, json!({"name": "w"}))
     },
-    "GANG-05", "template-lost",
+    "GANG-16", "template-lost",
     "w0 was created without what its template says: spec.containers[main] is not there"
 )]
 #[case::another_gang(
@@ -151,11 +151,11 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 )]
 #[case::an_index_twice(
     ready().added(gated("x0")),
-    "GANG-05", "index-taken-twice", "w0 and x0 both have index 0 of w-0-worker"
+    "GANG-18", "index-taken-twice", "w0 and x0 both have index 0 of w-0-worker"
 )]
 #[case::uninitialized(
     ready().modified(gang("False")),
-    "GANG-06", "uninitialized-again", "PodGang w-0 was Initialized and no longer is"
+    "GANG-19", "uninitialized-again", "PodGang w-0 was Initialized and no longer is"
 )]
 #[case::before_initialized(
     begun().added(group()).modified(pod("w0", "w", &[], None)),

@@ -18,7 +18,7 @@ const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
 const LEADS_AGAIN: Code = Code::new("leads-again");
 
 /// The lease went to another holder only when the former one had given it up, or had not renewed it in time, and never
-/// back (KLT-07).
+/// back (KLT-08).
 ///
 /// # Errors
 /// A violation per change of another kind; [`Broken::NotReached`] if the leader was always the same, or not every

@@ -191,7 +191,7 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
 
 /// There is one scheme of PodGangs: each PodClique is in one, none is of PodCliques that are not there, each pod is in
 /// the one that its label names, the gang resource that it names is there, and every object that Grove or the backend
-/// made has an owner that is there (MIG-02).
+/// made has an owner that is there (MIG-06).
 ///
 /// # Errors
 /// A violation per object that is the old scheme's, or nobody's.
@@ -267,22 +267,34 @@ fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
 }
 
 /// These units were pending when the upgrade began; nothing of them is bound until the scheduler has passed over them
-/// after it, and in the end, when there is room, they are bound whole (MIG-03).
+/// after it (MIG-03).
 ///
 /// # Errors
 /// A violation per unit; [`Broken::Premise`] for one that was bound in part before (AON-02); [`Broken::NotReached`]
 /// without the scheduler's pass before or after.
 pub fn pending_throughout(history: &History, began: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, began)?;
-    let ended = history.reached(SharedMark::UpgradeEnded).map(|(ended, _)| ended);
+    let passed = passed_after_upgrade(history);
+    binding::never(history, units, passed.as_ref().ok().copied())?;
+    passed.map(drop)
+}
+
+/// Units that were pending when the upgrade began are bound whole in the end, when there is room (MIG-07).
+///
+/// # Errors
+/// A violation per unit; otherwise as [`pending_throughout`].
+pub fn bound_after_upgrade(history: &History, began: usize, units: &[Unit]) -> Ruling {
+    binding::was_pending(history, units, began)?;
+    passed_after_upgrade(history)?;
+    binding::whole(&history.end(), units)
+}
+
+/// Where the scheduler had had its first pass after the upgrade.
+fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
+    let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
     let mut passes = history.marks(SharedMark::SchedulerPassed).map(|(passed, _)| passed);
-    let passed = passes.find(|passed| ended.as_ref().is_ok_and(|ended| passed > ended));
-    binding::never(history, units, passed)?;
-    ended?;
-    match passed {
-        Some(_) => binding::whole(&history.end(), units),
-        None => Err(Broken::NotReached("the scheduler had not had its pass after the upgrade".into())),
-    }
+    let passed = passes.find(|passed| *passed > ended);
+    passed.ok_or_else(|| Broken::NotReached("the scheduler had not had its pass after the upgrade".into()))
 }
 
 /// No object says any more that something is being migrated (MIG-05).

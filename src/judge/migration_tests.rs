@@ -325,20 +325,25 @@ fn upgraded(story: Story) -> Story {
     story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
+/// Whether it stayed all-or-nothing (MIG-03), and whether it was bound in the end (MIG-07).
 #[rstest]
-#[case::bound_whole_when_there_is_room(upgraded(pending(0)).workers(SHORT, 2, 2), Some(true))]
-#[case::never_bound(upgraded(pending(0)), Some(false))]
-#[case::bound_in_part_meanwhile(upgraded(pending(0).workers(SHORT, 2, 1)).workers(SHORT, 2, 2), Some(false))]
-#[case::bound_in_part_by_an_upgrade_that_never_ended(pending(0).workers(SHORT, 2, 1), Some(false))]
-#[case::not_ended(pending(0), None)]
-#[case::bound_in_part_by_the_old_one(upgraded(pending(1)), None)]
-fn a_gang_that_is_pending_throughout(#[case] story: Story, #[case] wanted: Option<bool>) {
+#[case::bound_whole_when_there_is_room(upgraded(pending(0)).workers(SHORT, 2, 2), [Some(true), Some(true)])]
+#[case::never_bound(upgraded(pending(0)), [Some(true), Some(false)])]
+#[case::bound_in_part_meanwhile(
+    upgraded(pending(0).workers(SHORT, 2, 1)).workers(SHORT, 2, 2),
+    [Some(false), Some(true)]
+)]
+#[case::bound_in_part_by_an_upgrade_that_never_ended(pending(0).workers(SHORT, 2, 1), [Some(false), None])]
+#[case::not_ended(pending(0), [None, None])]
+#[case::bound_in_part_by_the_old_one(upgraded(pending(1)), [None, None])]
+fn a_gang_that_is_pending_throughout(#[case] story: Story, #[case] wanted: [Option<bool>; 2]) {
     let history = story.end();
-    let ruling = pending_throughout(&history, upgrade(&history).start, &history.units(SHORT).unwrap());
-    let holds = match &ruling {
+    let (began, units) = (upgrade(&history).start, history.units(SHORT).unwrap());
+    let rulings = [pending_throughout(&history, began, &units), bound_after_upgrade(&history, began, &units)];
+    let holds = rulings.each_ref().map(|ruling| match ruling {
         Ok(()) => Some(true),
         Err(Broken::Violated(_)) => Some(false),
         Err(_) => None,
-    };
-    assert_eq!(holds, wanted, "{ruling:?}");
+    });
+    assert_eq!(holds, wanted, "{rulings:?}");
 }

@@ -19,14 +19,14 @@ pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-in
 pub(super) const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
-/// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True, then the first of
-/// its pods lost its gate (GANG-07).
+/// Per PodGang: the first of its pods lost its gate after it was created, its gang resources were, and `Initialized` became True
+/// (GANG-07).
 ///
 /// # Errors
-/// A violation per step that was out of order or left out; [`Broken::NotReached`] if no pod of a PodGang ever lost its
-/// gate.
-pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
-    let violations: Vec<_> = gangs.iter().filter_map(|gang| out_of_order(history, gang)).collect();
+/// A violation per PodGang of which that is not so; [`Broken::NotReached`] if no pod of a PodGang ever lost its gate.
+pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
+    let violations: Vec<_> =
+        gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Release)).collect();
     none(violations)?;
     let gated =
         gangs.iter().find(|gang| first_ungated(history).all(|pod| pod.pod().pod_gang() != Some(&gang.name)));
@@ -36,7 +36,29 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Every pod of the workload has that gate, which is not Grove's (GANG-05).
+/// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True (GANG-22).
+///
+/// # Errors
+/// A violation per PodGang of which a step was out of order or left out; [`Broken::NotReached`] if one never became
+/// `Initialized`.
+pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
+    let violations: Vec<_> =
+        gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Creation)).collect();
+    none(violations)?;
+    match gangs.iter().find(|gang| became_initialized(history, &gang.name).is_none()) {
+        Some(gang) => Err(Broken::NotReached(format!("{} never became Initialized", gang.name))),
+        None => Ok(()),
+    }
+}
+
+/// The first version of a PodGang in which it is Initialized.
+fn became_initialized<'a>(history: &'a History, pod_gang: &'a str) -> Option<Version<'a>> {
+    history.named("PodGang", pod_gang).find(|version| {
+        condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
+    })
+}
+
+/// Every pod of the workload has that gate, which is not Grove's (GANG-17).
 ///
 /// # Errors
 /// A violation per pod that has lost it, or was made without it.
@@ -51,7 +73,17 @@ pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
 /// A step on the way of a PodGang: what it is, and where it happened.
 type Step<'a> = (String, Option<Version<'a>>);
 
-fn out_of_order(history: &History, gang: &Gang) -> Option<Violation> {
+/// Which steps are judged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Steps {
+    /// All but the last.
+    Creation,
+    /// The last: the first pod loses its gate.
+    Release,
+}
+
+/// The first of the judged steps that came before one that it has to follow.
+fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violation> {
     let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
     let resources = expected(history, gang);
     // One that several PodGangs share is there for this one when it has the parts that its pods name.
@@ -70,16 +102,15 @@ fn out_of_order(history: &History, gang: &Gang) -> Option<Violation> {
             })
             .collect()
     };
-    let initialized = history.named("PodGang", pod_gang).find(|version| {
-        condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
-    });
+    let initialized = became_initialized(history, pod_gang);
     let ungated = first_ungated(history).find(|version| version.pod().pod_gang() == Some(pod_gang));
     let mut phases: Vec<Vec<Step<'_>>> =
         vec![vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())]];
     phases.extend(expectations.kinds().iter().map(|kind| steps_of(kind)));
     phases.push(vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)]);
     phases.push(vec![(format!("the first gate of {pod_gang} removed"), ungated)]);
-    for (number, later) in phases.iter().enumerate() {
+    let is_judged = |number: usize| (number + 1 == phases.len()) == (judged == Steps::Release);
+    for (number, later) in phases.iter().enumerate().filter(|(number, _)| is_judged(*number)) {
         for (what, after) in later.iter().filter_map(|(what, version)| Some((what, (*version)?))) {
             for (missing, before) in phases[..number].iter().flatten() {
                 match before {
@@ -194,6 +225,23 @@ mod tests {
         Some("the first gate of w-0 removed came before Initialized=True of PodGang w-0")
     )]
     #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never was"))]
+    #[case::group_after_initialized("GWICPU", None)]
+    #[case::group_after_release(
+        "GWICUP",
+        Some("the first gate of w-0 removed came before PodGroup w-0-w-0-a")
+    )]
+    #[case::group_before_workload("GPWCIU", None)]
+    #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
+    #[case::workload_before_gang("WGPCIU", None)]
+    #[case::never_gated("GWPUI", Some("the first gate of w-0 removed came before Initialized=True"))]
+    fn the_release_of_a_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
+        is_ruled(release(&story(steps), &gangs()), broken);
+    }
+
+    #[rstest::rstest]
+    #[case::the_order("GWPCIU", None)]
+    #[case::pods_are_made_any_time("CGWPIU", None)]
+    #[case::ungated_first("GWPCUI", None)]
     #[case::group_after_initialized(
         "GWICPU",
         Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a")
@@ -201,13 +249,15 @@ mod tests {
     #[case::group_before_workload("GPWCIU", Some("PodGroup w-0-w-0-a came before Workload w-0"))]
     #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
     #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0"))]
-    #[case::never_gated("GWPUI", Some("the first gate of w-0 removed came before Initialized=True"))]
-    fn one_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
-        let ruling = creation(&story(steps), &gangs());
+    fn the_creation_of_a_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
+        is_ruled(creation(&story(steps), &gangs()), broken);
+    }
+
+    fn is_ruled(ruling: Ruling, broken: Option<&str>) {
         match (broken, ruling) {
             (None, Ok(())) => {}
             (Some(message), Err(Broken::Violated(all))) => {
-                assert!(all[0].message.contains(message), "{all:?}")
+                assert!(all[0].message.contains(message), "{all:?}");
             }
             (_, other) => panic!("{other:?}"),
         }
@@ -215,13 +265,14 @@ mod tests {
 
     /// A PodGroup of the set gets its part for a PodGang when that comes.
     #[rstest::rstest]
-    #[case::its_part_came_in_time(&["base"], &["base", "leaf"], true)]
-    #[case::its_part_was_there_before(&["base", "leaf"], &["base", "leaf"], false)]
-    #[case::its_part_never_came(&["base"], &["base"], false)]
+    #[case::its_part_came_in_time(&["base"], &["base", "leaf"], true, true)]
+    #[case::its_part_was_there_before(&["base", "leaf"], &["base", "leaf"], false, true)]
+    #[case::its_part_never_came(&["base"], &["base"], false, false)]
     fn a_part_of_a_shared_gang_resource(
         #[case] before: &[&str],
         #[case] after: &[&str],
-        #[case] holds: bool,
+        #[case] created: bool,
+        #[case] released: bool,
     ) {
         const POD_GROUP: &str = schedulers::kai::POD_GROUP;
         let shared = |leaves: &[&str]| {
@@ -236,12 +287,15 @@ mod tests {
         let story = story.added(pod_gang("False")).modified(shared(after)).modified(pod_gang("True"));
         let history = story.added(pod).end();
         let gangs = expect::resolver::resolved_in(&history, gangs());
-        assert_eq!(creation(&history, &gangs).is_ok(), holds, "{:?}", creation(&history, &gangs));
+        assert_eq!(creation(&history, &gangs).is_ok(), created, "{:?}", creation(&history, &gangs));
+        assert_eq!(release(&history, &gangs).is_ok(), released, "{:?}", release(&history, &gangs));
     }
 
     #[test]
     fn gates_that_stay_on_show_nothing() {
-        assert!(matches!(creation(&story("GWPCI"), &gangs()), Err(Broken::NotReached(_))));
+        assert!(matches!(release(&story("GWPCI"), &gangs()), Err(Broken::NotReached(_))));
+        assert_eq!(creation(&story("GWPCI"), &gangs()), Ok(()));
+        assert!(matches!(creation(&story("GWPC"), &gangs()), Err(Broken::NotReached(_))));
     }
 
     #[rstest::rstest]

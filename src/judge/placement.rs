@@ -195,7 +195,7 @@ pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     })
 }
 
-/// No pod of a PodGang was ever bound to a node whose label of the level is empty (TOPO-11).
+/// No pod of a PodGang was ever bound to a node whose label of the level is empty (TOPO-18).
 ///
 /// # Errors
 /// As [`never_unlabelled`].

@@ -8,12 +8,10 @@ use conformance_expect::plain_gang::PlainGang;
 use conformance_history::{History, Live, Pod, SharedMark, Version};
 
 use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
-use super::{Shown, all, ensure, none, violation};
+use super::{Shown, all, ensure, none, premise, violation};
 
 /// A gang is bound whole, and not all its pods are Ready.
 const NOT_READY: Code = Code::new("not-ready");
-/// Pods of a gang that was deleted are there.
-const NOT_GONE: Code = Code::new("not-gone");
 
 /// A gang that its case has submitted.
 ///
@@ -77,49 +75,71 @@ fn passed_before(history: &History, place: usize) -> Ruling {
     if passed < place { Ok(()) } else { Err(Broken::NotReached("the scheduler had not had its pass".into())) }
 }
 
-/// A gang that was short of room has no pod bound until room came, by when the scheduler had had its pass; at the end it
-/// runs.
+/// A gang that was short of room has no pod bound until room came, by when the scheduler had had its pass (AIC-02).
 ///
 /// # Errors
-/// A violation for what was bound before, and one if it does not run; [`Broken::NotReached`] without the pass.
-pub fn waits_and_runs(history: &History, name: &str) -> Ruling {
+/// A violation for what was bound before; [`Broken::NotReached`] without the pass.
+pub fn waits(history: &History, name: &str) -> Ruling {
     let gang = gang(history, name)?;
     let room_comes = place(history, SharedMark::RoomComes);
-    all([
-        never(history, &gang, Some(room_comes)),
-        passed_before(history, room_comes),
-        runs(&history.end(), &gang),
-    ])
+    all([never(history, &gang, Some(room_comes)), passed_before(history, room_comes)])
+}
+
+/// A gang that waited for room runs at the end (AIC-04).
+///
+/// # Errors
+/// A violation if it does not run; [`Broken::Premise`] if it did not wait; [`Broken::NotReached`] if no room came.
+pub fn runs_in_new_room(history: &History, name: &str) -> Ruling {
+    premise("AIC-02", waits(history, name))?;
+    history.reached(SharedMark::RoomComes)?;
+    runs(&history.end(), &gang(history, name)?)
+}
+
+/// The gangs that run before the entry at `place`, and the others.
+fn contenders(
+    history: &History,
+    names: &[&str],
+    place: usize,
+) -> Result<(Vec<PlainGang>, Vec<PlainGang>), Broken> {
+    let gangs = names.iter().map(|name| gang(history, name)).collect::<Result<Vec<_>, _>>()?;
+    let live = history.before(place);
+    Ok(gangs.into_iter().partition(|gang| runs(&live, gang).is_ok()))
 }
 
 /// Of these gangs one runs and of the others no pod was ever bound until something is deleted, by when the scheduler had had
-/// its pass; at the end the pods of that one are gone, and another runs.
+/// its pass (AIC-03).
 ///
 /// # Errors
-/// A violation for another number of gangs that run, for what is bound of the others, for pods that are left, and if no other
-/// runs; [`Broken::NotReached`] without the pass.
-pub fn one_after_the_other(history: &History, names: &[&str]) -> Ruling {
-    let gangs = names.iter().map(|name| gang(history, name)).collect::<Result<Vec<_>, _>>()?;
+/// A violation for another number of gangs that run, and for what is bound of the others; [`Broken::NotReached`] without
+/// the pass.
+pub fn one_of(history: &History, names: &[&str]) -> Ruling {
     let room_comes = place(history, SharedMark::Deleted);
-    let live = history.before(room_comes);
-    let (first, others): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| runs(&live, gang).is_ok());
+    let (first, others) = contenders(history, names, room_comes)?;
     let wrong_number = ensure(first.len() == 1, || {
-        let message = format!("{} of {} gangs run; there is room for 1", first.len(), gangs.len());
+        let message = format!("{} of {} gangs run; there is room for 1", first.len(), names.len());
         violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
     });
     let never_bound = others.iter().map(|gang| never(history, gang, Some(room_comes)));
-    all(never_bound.chain([wrong_number, passed_before(history, room_comes)]))?;
-    history.reached(SharedMark::Deleted)?;
+    all(never_bound.chain([wrong_number, passed_before(history, room_comes)]))
+}
+
+/// The one of these gangs that ran was deleted, and another runs at the end (AIC-04).
+///
+/// # Errors
+/// A violation if no other runs; [`Broken::Premise`] if not one of them ran; [`Broken::NotReached`] if it was not deleted,
+/// or if pods of it still exist.
+pub fn another_runs_in_its_room(history: &History, names: &[&str]) -> Ruling {
+    premise("AIC-03", one_of(history, names))?;
+    let (deleted, _) = history.reached(SharedMark::Deleted)?;
+    let (first, others) = contenders(history, names, deleted)?;
     let (Some(first), end) = (first.first(), history.end()) else { return Ok(()) };
-    let left = end.pods().filter(|pod| first.has(*pod)).map(|pod| {
-        let message = format!("pod {} of {first}, which was deleted, is there", pod.name());
-        violation(NOT_GONE, message).shown_by_object("left", pod.0)
-    });
-    let next_runs = ensure(others.iter().any(|gang| runs(&end, gang).is_ok()), || {
-        let message = format!("{first} was deleted, and no other gang runs in its room");
-        violation(NOT_BOUND_WHOLE, message)
-    });
-    all([none(left), next_runs])
+    if let Some(pod) = end.pods().find(|pod| first.has(*pod)) {
+        let message = format!("pod {} of {first}, which was deleted, still exists", pod.name());
+        return Err(Broken::NotReached(message));
+    }
+    ensure(others.iter().any(|gang| runs(&end, gang).is_ok()), || {
+        violation(NOT_BOUND_WHOLE, format!("{first} was deleted, and no other gang runs in its room"))
+    })
 }
 
 /// When the scheduler has had its pass, a gang that was never whole has no pod bound.

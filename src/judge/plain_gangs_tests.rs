@@ -60,37 +60,51 @@ fn a_gang_that_fits_runs_whole() {
     assert!(is_not_reached(&gang(&story(&[]).end(), "g").map(drop)));
 }
 
-/// What is said of a gang of 3 of which so many pods ran before room came, and so many afterwards.
-fn waited(before: usize, afterwards: usize) -> Ruling {
+/// What is said of a gang of 3 of which so many pods ran before room came, and so many afterwards: that it waited, and
+/// that it ran.
+fn waited(before: usize, afterwards: usize) -> (Ruling, Ruling) {
     let short = run(story(&[("g", 3)]).all_added(waiting("g", 3)), "g", before);
     let room = passed(short).mark(SharedMark::RoomComes, Value::Null);
-    waits_and_runs(&run(room, "g", afterwards).end(), "g")
+    let history = run(room, "g", afterwards).end();
+    (waits(&history, "g"), runs_in_new_room(&history, "g"))
 }
 
 #[test]
-fn a_gang_that_is_short_waits_and_then_runs() {
-    assert_eq!(waited(0, 3), Ok(()));
+fn a_gang_that_is_short_waits() {
+    assert_eq!(waited(0, 3).0, Ok(()));
     assert_eq!(
-        message(waited(2, 3)),
+        message(waited(2, 3).0),
         "2 pods of gang g (3 pods) were bound, though it could not be bound whole"
     );
     assert_eq!(
-        message(waited(3, 3)),
+        message(waited(3, 3).0),
         "3 pods of gang g (3 pods) were bound, though it could not be bound whole",
         "before there was room"
     );
-    assert_eq!(message(waited(0, 0)), "gang g (3 pods) is not bound whole: 0 of 3 pods are");
-    assert_eq!(message(waited(0, 2)), "gang g (3 pods) is not bound whole: 2 of 3 pods are");
+    assert_eq!(waited(0, 0).0, Ok(()), "what comes later is another clause's");
+}
+
+#[test]
+fn a_gang_that_waited_runs_when_room_comes() {
+    assert_eq!(waited(0, 3).1, Ok(()));
+    assert_eq!(message(waited(0, 0).1), "gang g (3 pods) is not bound whole: 0 of 3 pods are");
+    assert_eq!(message(waited(0, 2).1), "gang g (3 pods) is not bound whole: 2 of 3 pods are");
+    assert!(matches!(waited(2, 3).1, Err(Broken::Premise { clause: "AIC-02", .. })));
+    let short = passed(story(&[("g", 3)]).all_added(waiting("g", 3))).end();
+    assert!(is_not_reached(&runs_in_new_room(&short, "g")), "no room came");
 }
 
 #[test]
 fn nothing_is_shown_without_pods_or_the_schedulers_pass() {
     let room = |story: Story| story.mark(SharedMark::RoomComes, Value::Null);
     let unseen = run(room(passed(story(&[("g", 3)]))), "g", 3).end();
-    assert!(is_not_reached(&waits_and_runs(&unseen, "g")));
     let all = || story(&[("g", 3)]).all_added(waiting("g", 3));
-    assert!(is_not_reached(&waits_and_runs(&run(room(all()), "g", 3).end(), "g")));
-    assert!(is_not_reached(&waits_and_runs(&passed(run(room(all()), "g", 3)).end(), "g")));
+    let without_pass = run(room(all()), "g", 3).end();
+    let late_pass = passed(run(room(all()), "g", 3)).end();
+    for history in [unseen, without_pass, late_pass] {
+        assert!(is_not_reached(&waits(&history, "g")));
+        assert!(is_not_reached(&runs_in_new_room(&history, "g")));
+    }
 }
 
 /// Two gangs of 2, of which so many pods run before the scheduler has had its pass.
@@ -106,8 +120,8 @@ fn deleted(story: Story, pods: usize) -> Story {
 }
 
 #[test]
-fn of_two_gangs_one_runs_and_then_the_other() {
-    let judged = |story: Story| one_after_the_other(&story.end(), &["a", "b"]);
+fn of_two_gangs_one_runs() {
+    let judged = |story: Story| one_of(&story.end(), &["a", "b"]);
     let next = |story: Story, pods| run(story, "b", pods);
     assert_eq!(judged(next(deleted(two(2, 0), 2), 2)), Ok(()));
     assert_eq!(
@@ -117,17 +131,24 @@ fn of_two_gangs_one_runs_and_then_the_other() {
     assert_eq!(messages(judged(two(1, 1))).len(), 1, "each in part");
     assert_eq!(message(judged(two(0, 0))), "0 of 2 gangs run; there is room for 1");
     assert_eq!(message(judged(deleted(two(2, 2), 2))), "2 of 2 gangs run; there is room for 1");
-    assert_eq!(
-        message(judged(next(deleted(two(2, 0), 1), 2))),
-        "pod a-1 of gang a (2 pods), which was deleted, is there"
-    );
+    assert_eq!(judged(deleted(two(2, 0), 2)), Ok(()), "what comes later is another clause's");
+}
+
+#[test]
+fn when_the_one_is_deleted_the_other_runs() {
+    let judged = |story: Story| another_runs_in_its_room(&story.end(), &["a", "b"]);
+    let next = |story: Story, pods| run(story, "b", pods);
+    assert_eq!(judged(next(deleted(two(2, 0), 2), 2)), Ok(()));
     for pods in [0, 1] {
         assert_eq!(
             message(judged(next(deleted(two(2, 0), 2), pods))),
             "gang a (2 pods) was deleted, and no other gang runs in its room"
         );
     }
+    assert!(is_not_reached(&judged(next(deleted(two(2, 0), 1), 2))), "a pod still exists");
     assert!(is_not_reached(&judged(two(2, 0))), "nothing was deleted");
+    let broken = judged(next(deleted(two(2, 1), 2), 2));
+    assert!(matches!(broken, Err(Broken::Premise { clause: "AIC-03", .. })));
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn created_too_late(history: &History) -> BTreeSet<&str> {
     created(history).filter(came_late).map(|version| version.uid()).collect()
 }
 
-/// No two pods of a PodClique that are there at the same time have the same index (GANG-05: hostnames come from it). One that
+/// No two pods of a PodClique that are there at the same time have the same index (GANG-18: hostnames come from it). One that
 /// is going or has ended has given its index up.
 ///
 /// # Errors

@@ -96,7 +96,7 @@ pub fn for_the_right_ones(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Two PodCliqueSets that differ in their order alone have PodCliques of the same template hashes (START-01).
+/// Two PodCliqueSets that differ in their order alone have PodCliques of the same template hashes (START-10).
 ///
 /// # Errors
 /// A violation per clique that has another hash.

@@ -84,7 +84,7 @@ pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
 }
 
 /// The status of the binding says that the target's topology resource does not follow it, why, and the condition does
-/// not say otherwise (TOPO-09).
+/// not say otherwise (TOPO-09, TOPO-15, TOPO-16).
 ///
 /// # Errors
 /// A violation if it does not; [`Broken::NotReached`] if there is no such binding.
@@ -106,7 +106,7 @@ pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling
 }
 
 /// What the status of the binding says about the target names the topology resource that the binding refers to
-/// (TOPO-09).
+/// (TOPO-15).
 ///
 /// # Errors
 /// A violation if it does not; [`Broken::NotReached`] if there is no such binding, or it refers to none.
@@ -136,7 +136,7 @@ fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Val
     })
 }
 
-/// No topology resource of the target's was ever controlled by this binding (TOPO-09).
+/// No topology resource of the target's was ever controlled by this binding (TOPO-16, TOPO-17).
 ///
 /// # Errors
 /// A violation per one that was; [`Broken::NotReached`] if the binding was never there.
@@ -157,7 +157,7 @@ pub fn never_became(history: &History, binding: &str) -> Ruling {
 }
 
 /// The topology resource of that uid, somebody else's, was never changed nor removed before the entry at `until`
-/// (TOPO-09).
+/// (TOPO-17).
 ///
 /// # Errors
 /// A violation per version that says otherwise; [`Broken::NotReached`] if it was never there.
@@ -183,7 +183,7 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     }))
 }
 
-/// The topology resources that stood at the entry `from` still stand at `to`: the same objects (DEL-09).
+/// The topology resources that stood at the entry `from` still stand at `to`: the same objects (DEL-13).
 ///
 /// # Errors
 /// A violation per one that is gone; [`Broken::NotReached`] if there were none.

@@ -106,7 +106,7 @@ pub fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ru
     none(violations)
 }
 
-/// The TrainJob's pods, or its gang resource, say why it is not bound.
+/// The TrainJob's pods, or its gang resource, say why it is not bound (TRN-19).
 ///
 /// # Errors
 /// A violation if neither does.
@@ -134,20 +134,45 @@ pub fn says_why(history: &History, name: &str) -> Ruling {
     })
 }
 
-/// Of these TrainJobs exactly one is bound whole at the end, and of the others nothing was ever bound.
+/// Of these TrainJobs exactly one is bound whole at the end (TRN-18).
 ///
 /// # Errors
-/// A violation for another number of winners, and per partly bound loser.
-pub fn one_whole_others_never(history: &History, names: &[&str]) -> Ruling {
-    let units: Vec<_> = names.iter().map(|name| units(history, name)).collect::<Result<_, _>>()?;
+/// A violation for another number.
+pub fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
+    let units = units_of_each(history, names)?;
     let end = history.end();
-    let (won, lost): (Vec<_>, Vec<_>) = units.iter().partition(|units| whole(&end, units).is_ok());
-    ensure(won.len() == 1, || {
-        let message =
-            format!("{} of {} TrainJobs are bound whole; there is room for 1", won.len(), names.len());
+    let won = units.iter().filter(|units| whole(&end, units).is_ok()).count();
+    ensure(won == 1, || {
+        let message = format!("{won} of {} TrainJobs are bound whole; there is room for 1", names.len());
         violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
-    })?;
-    all(lost.into_iter().map(|units| never(history, units, None)))
+    })
+}
+
+/// Of these TrainJobs no pod was ever bound, except of those that are bound whole at the end (TRN-03).
+///
+/// # Errors
+/// A violation per partly bound unit; [`Broken::NotReached`] if one never had pods.
+pub fn whole_or_never(history: &History, names: &[&str]) -> Ruling {
+    let units = units_of_each(history, names)?;
+    let end = history.end();
+    let lost = units.iter().filter(|units| whole(&end, units).is_err());
+    all(lost.map(|units| never(history, units, None)))
+}
+
+fn units_of_each(history: &History, names: &[&str]) -> Result<Vec<Vec<TrainUnit>>, Broken> {
+    names.iter().map(|name| units(history, name)).collect()
+}
+
+/// The replicated Jobs of a TrainJob that wait for no other are bound whole (TRN-13).
+///
+/// # Errors
+/// A violation per replicated Job that is not; [`Broken::NotReached`] if the TrainJob was not submitted.
+pub fn first_stage_is_whole(history: &History, live: &Live, name: &str) -> Ruling {
+    let train_job = train_job(history, name)?;
+    let waits = train_job.jobs.iter().map(|job| job.waits);
+    let units = train_job.units(false).into_iter().zip(waits);
+    let first: Vec<TrainUnit> = units.filter(|(_, waits)| !waits).map(|(unit, _)| unit).collect();
+    whole(live, &first)
 }
 
 /// When the scheduler has had its pass, a unit that was never whole has no pod bound.
@@ -205,28 +230,46 @@ fn is_owned_by(object: &Value, kind: &str, name: &str) -> bool {
     owners.iter().any(|owner| owner["kind"] == kind && owner["name"] == name)
 }
 
-/// Every pod of a TrainJob has that queue's label (`None`: none), the scheduler of its runtime, and the labels that the
-/// runtime gives it; and the trainer has made no gang resource (TRN-01).
+/// The pods of a TrainJob as they were created.
 ///
 /// # Errors
-/// A violation per pod that is otherwise; [`Broken::NotReached`] if it never had all its pods.
-pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
-    let wanted = train_job(history, name)?;
-    let runtime = runtime(history, name)?;
+/// [`Broken::NotReached`] if it never had all its pods.
+fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>, Broken> {
+    let wanted = train_job(history, name)?.pods();
     let pods: Vec<_> = history
         .pods()
         .filter(|version| version.change == Change::Added && version.pod().label(JOB_SET) == Some(name))
         .collect();
-    if pods.len() < wanted.pods() {
-        return Err(Broken::NotReached(format!("TrainJob {name} never had {} pods", wanted.pods())));
+    if pods.len() < wanted {
+        return Err(Broken::NotReached(format!("TrainJob {name} never had {wanted} pods")));
     }
+    Ok(pods)
+}
+
+/// Every pod of a TrainJob was created with that queue's label (`None`: with none) (TRN-01).
+///
+/// # Errors
+/// A violation per pod that was not; [`Broken::NotReached`] if it never had all its pods.
+pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
+    none(created_pods(history, name)?.into_iter().filter_map(|version| {
+        let found = version.pod().label(QUEUE);
+        (found != queue).then(|| {
+            let message = format!("pod {} has queue {found:?} instead of {queue:?}", version.name());
+            violation(WRONG_QUEUE, message).shown_by("created", version)
+        })
+    }))
+}
+
+/// Every pod of a TrainJob was created with the scheduler and the labels of its runtime, and the trainer has created no
+/// gang resource (TRN-17).
+///
+/// # Errors
+/// A violation per pod that was not, and per gang resource; [`Broken::NotReached`] if it never had all its pods.
+pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
+    let runtime = runtime(history, name)?;
     let mut violations = Vec::new();
-    for version in pods {
-        let (pod, found) = (version.pod(), version.pod().label(QUEUE));
-        if found != queue {
-            let message = format!("pod {} has queue {found:?} instead of {queue:?}", pod.name());
-            violations.push(violation(WRONG_QUEUE, message).shown_by("created", version));
-        }
+    for version in created_pods(history, name)? {
+        let pod = version.pod();
         let jobs = list(&runtime["spec"]["template"]["spec"]["replicatedJobs"]);
         let job = jobs.iter().find(|job| job["name"].as_str() == pod.label(REPLICATED_JOB));
         let Some(template) = job.map(|job| &job["template"]["spec"]["template"]) else { continue };
@@ -428,7 +471,7 @@ pub fn pods_of<'a>(live: &'a Live, name: &str) -> impl Iterator<Item = Pod<'a>> 
     live.pods().filter(move |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The PodGroup that KAI's podgrouper (TRN-06), or the trainer (TRN-14), has made of a TrainJob has been in that queue since it
+/// The PodGroup that KAI's podgrouper (TRN-06, TRN-21), or the trainer (TRN-26), has made of a TrainJob has been in that queue since it
 /// was made. Nothing is said where there is none: that there is one is asked apart.
 ///
 /// # Errors
@@ -457,7 +500,7 @@ pub fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The same for each of its replicated Jobs, which need not be in the same.
+/// The same for each of its replicated Jobs, which need not be in the same (TRN-20).
 ///
 /// # Errors
 /// As [`in_one_domain`].
@@ -490,7 +533,7 @@ pub fn is_replaced(history: &History, name: &str) -> Ruling {
     }))
 }
 
-/// No pod of a TrainJob was taken away once it was bound, while it had not ended (TRN-13).
+/// No pod of a TrainJob was taken away once it was bound, while it had not ended (TRN-25).
 ///
 /// # Errors
 /// A violation per pod; [`Broken::NotReached`] if none was ever bound.
@@ -514,7 +557,7 @@ pub fn is_not_evicted(history: &History, name: &str) -> Ruling {
     }))
 }
 
-/// The pods that a TrainJob had at one entry it has at another (TRN-07).
+/// The pods that a TrainJob had at one entry it has at another (TRN-23).
 ///
 /// # Errors
 /// A violation per pod that went; [`Broken::NotReached`] if it had none.
@@ -529,7 +572,7 @@ pub fn has_the_same_pods(history: &History, name: &str, before: usize, after: us
     }))
 }
 
-/// At the entry `at` nothing of a suspended TrainJob is left in the scheduler's hands (TRN-12).
+/// At the entry `at` nothing of a suspended TrainJob is left in the scheduler's hands (TRN-24).
 ///
 /// # Errors
 /// A violation per pod.

@@ -145,15 +145,55 @@ fn the_queue_is_on_every_pod_and_nothing_else_changes() {
             pod["metadata"]["labels"][QUEUE] = "team-a".into();
         }
         edit(&mut all[1]);
-        queue_is(&story(Target::TRAINJOB_KAI, false).all_added(all).end(), "t", queue)
+        let history = story(Target::TRAINJOB_KAI, false).all_added(all).end();
+        [queue_is(&history, "t", queue), nothing_but_the_queue(&history, "t")].map(|ruling| match ruling {
+            Ok(()) => 0,
+            broken => said(broken).len(),
+        })
     };
-    assert!(with(|_| {}, Some("team-a")).is_ok());
-    assert_eq!(said(with(|_| {}, None)).len(), 3);
-    assert_eq!(said(with(|pod| pod["metadata"]["labels"][QUEUE] = Value::Null, Some("team-a"))).len(), 1);
-    assert_eq!(said(with(|pod| pod["spec"]["schedulerName"] = "other".into(), Some("team-a"))).len(), 1);
-    assert_eq!(said(with(|pod| pod["metadata"]["labels"]["team"] = Value::Null, Some("team-a"))).len(), 1);
-    let none = queue_is(&story(Target::TRAINJOB_KAI, false).end(), "t", None);
-    assert!(matches!(none, Err(Broken::NotReached(_))));
+    assert_eq!(with(|_| {}, Some("team-a")), [0, 0]);
+    assert_eq!(with(|_| {}, None), [3, 0]);
+    assert_eq!(with(|pod| pod["metadata"]["labels"][QUEUE] = Value::Null, Some("team-a")), [1, 0]);
+    assert_eq!(with(|pod| pod["spec"]["schedulerName"] = "other".into(), Some("team-a")), [0, 1]);
+    assert_eq!(with(|pod| pod["metadata"]["labels"]["team"] = Value::Null, Some("team-a")), [0, 1]);
+    let empty = story(Target::TRAINJOB_KAI, false).end();
+    assert!(matches!(queue_is(&empty, "t", None), Err(Broken::NotReached(_))));
+    assert!(matches!(nothing_but_the_queue(&empty, "t"), Err(Broken::NotReached(_))));
+}
+
+#[test]
+fn of_two_train_jobs_one_wins_and_the_other_is_not_touched() {
+    let of_other = |bound: usize| {
+        pods(bound).map(|mut pod| {
+            pod["metadata"]["name"] = format!("u-{}", text(&pod["metadata"]["name"])).into();
+            pod["metadata"]["labels"][JOB_SET] = "u".into();
+            pod
+        })
+    };
+    let bound = |first, second| {
+        let other = json!({"metadata": {"name": "u"}, "spec": {"runtimeRef": {"name": "r"}}});
+        let story = story(Target::TRAINJOB_KAI, false).submitted(other);
+        let history = story.all_added(pods(first)).all_added(of_other(second)).end();
+        [one_is_whole(&history, &["t", "u"]).is_ok(), whole_or_never(&history, &["t", "u"]).is_ok()]
+    };
+    assert_eq!(bound(3, 0), [true, true]);
+    assert_eq!(bound(3, 1), [true, false]);
+    assert_eq!(bound(0, 0), [false, true]);
+    assert_eq!(bound(3, 3), [false, true]);
+}
+
+#[test]
+fn the_first_stage_is_bound_without_the_second() {
+    let at_end = |node: Option<&str>| {
+        let mut history = story(Target::TRAINJOB_KAI, true).added(pod("leader", 0, node)).end();
+        if let Some(runtime) = history.header.submitted.get_mut("runtime r") {
+            runtime["spec"]["template"]["spec"]["replicatedJobs"][1]["dependsOn"] =
+                json!([{"name": "leader", "status": "Complete"}]);
+        }
+        first_stage_is_whole(&history, &history.end(), "t")
+    };
+    assert!(at_end(Some("n")).is_ok());
+    assert_eq!(said(at_end(None)), ["TrainJob t (1 of leader) is not bound whole: 0 of 1 pods are"]);
 }
 
 #[test]
@@ -161,8 +201,12 @@ fn a_gang_that_the_trainer_made_is_a_breach_of_the_policy() {
     let group = json!({"kind": "PodGroup.scheduling.run.ai", "metadata": {"name": "t", "managedFields": [{"manager": "trainer"}]}});
     let mut all: Vec<_> = pods(0).collect();
     all.push(group);
-    let ruling = queue_is(&story(Target::TRAINJOB_KAI, false).all_added(all).end(), "t", None);
-    assert_eq!(said(ruling), ["PodGroup.scheduling.run.ai t was made by the trainer or its plugin"]);
+    let history = story(Target::TRAINJOB_KAI, false).all_added(all).end();
+    assert!(queue_is(&history, "t", None).is_ok());
+    assert_eq!(
+        said(nothing_but_the_queue(&history, "t")),
+        ["PodGroup.scheduling.run.ai t was made by the trainer or its plugin"]
+    );
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl<'a> Sheet<'a> {
         let text = |id: &str| {
             let own =
                 profile.clauses.iter().find(|clause| clause.id == id).map(|clause| clause.text.as_str());
-            own.or(clause(id).map(|clause| clause.text)).unwrap_or_default()
+            own.or(clause(id).map(|clause| clause.requirement)).unwrap_or_default()
         };
         let judgements = case.clauses.iter().map(|judgement| JudgedClause {
             clause: &judgement.clause,

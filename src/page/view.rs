@@ -207,7 +207,7 @@ pub(super) fn render(
     });
     let exit = report.exit();
     let (result, result_class) = match exit {
-        Exit::Conformant => ("Conformant", "pass"),
+        Exit::Conformant => ("Passed", "pass"),
         Exit::NotConformant => ("Not conformant", "fail"),
         Exit::Inconclusive | Exit::Usage => ("Inconclusive", "error"),
     };
@@ -479,7 +479,7 @@ fn clause<'a>(report: &'a Report, row: &Row<'a>, addresses: &Addresses) -> Claus
         promise: prose(&row.clause.text),
         facts: facts(row.clause),
         class: class_name(row.clause.class),
-        cells: row.outcomes.iter().map(|outcome| outcome.map(Cell::of)).collect(),
+        cells: row.results.iter().map(|result| result.map(|clause| Cell::of(&clause.outcome))).collect(),
         judged: judged.collect(),
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::green(&[Outcome::pass(), Outcome::pass(), Outcome::pass()], IMPLEMENTED)]
+    #[case::green(&[Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass()], IMPLEMENTED)]
     #[case::broken(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()], NOT_IMPLEMENTED)]
     #[case::broken_and_unknown(&[Outcome::error("it ended"), Outcome::fail("half bound")], NOT_IMPLEMENTED)]
     #[case::broken_once(
@@ -210,8 +210,11 @@ mod tests {
         &[Outcome::pass(), Outcome::fail("").of_known_deviation("as ever", true), Outcome::pass()],
         NOT_IMPLEMENTED
     )]
-    #[case::not_known(&[Outcome::pass(), Outcome::error("it ended"), Outcome::pass()], NOTHING_CLAIMED)]
-    #[case::not_all(&[Outcome::pass(), Outcome::pass()], NOTHING_CLAIMED)]
+    #[case::not_known(
+        &[Outcome::pass(), Outcome::error("it ended"), Outcome::pass(), Outcome::pass()],
+        NOTHING_CLAIMED
+    )]
+    #[case::not_all(&[Outcome::pass(), Outcome::pass(), Outcome::pass()], NOTHING_CLAIMED)]
     #[case::not_there(&[Outcome::not_run_announced("no programs")], NOTHING_CLAIMED)]
     #[case::nothing(&[], NOTHING_CLAIMED)]
     fn only_what_is_green_is_implemented(#[case] outcomes: &[Outcome], #[case] wanted: &str) {
@@ -227,7 +230,8 @@ mod tests {
     fn a_checklist_is_in_the_programmes_form() {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();
-        report.profiles.push(profile(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()]));
+        let outcomes = [Outcome::pass(), Outcome::fail("half bound"), Outcome::pass(), Outcome::pass()];
+        report.profiles.push(profile(&outcomes));
         let files = write_ai_conformance(folder.path(), &report).unwrap();
         assert_eq!(files, [folder.path().join("ai-conformance-volcano.yaml")], "of no other profile");
         let text = std::fs::read_to_string(&files[0]).unwrap();
@@ -258,7 +262,7 @@ mod tests {
             status: Not Implemented
             evidence:
             - report.yaml
-            notes: 'As one run of grove-conformance [version] saw it on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass. Reasons: half bound.[how][local]'
+            notes: 'As one run of grove-conformance [version] saw it on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass, AIC-04 pass. Reasons: half bound.[how][local]'
         ");
     }
 }

@@ -3,8 +3,7 @@
 
 use conformance_contract::verdict::Verdict;
 
-use super::matrix::is_red;
-use super::{ClauseResult, ProfileReport, Report};
+use super::{ClauseResult, Exit, ProfileReport, Report};
 
 /// The lines, one per broken clause (errors), then one per clause that could not be decided (warnings).
 pub fn annotations(report: &Report) -> Vec<String> {
@@ -13,7 +12,7 @@ pub fn annotations(report: &Report) -> Vec<String> {
         profiles.flat_map(|profile| profile.clauses.iter().map(move |clause| (profile, clause)))
     };
     let is_broken = |clause: &ClauseResult| matches!(clause.outcome.verdict, Verdict::Fail | Verdict::Flaky);
-    let red = || clauses().filter(|(_, clause)| is_red(&clause.outcome));
+    let red = || clauses().filter(|(_, clause)| clause.exit(report.settings.strict) != Exit::Conformant);
     let broken = red().filter(|(_, clause)| is_broken(clause)).map(|found| line("error", found));
     let undecided = red().filter(|(_, clause)| !is_broken(clause)).map(|found| line("warning", found));
     broken.chain(undecided).collect()

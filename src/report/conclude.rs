@@ -2,15 +2,25 @@
 //!
 //! Pure: the same cases give the same clauses and counts, which `verify` relies on.
 
-use conformance_contract::clauses::{Clause, Feature, OWN};
+use conformance_contract::clauses::{Clause, Feature};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_contract::violation::Violation;
 
 use super::declared;
+use super::owed::Owed;
 use super::{CaseResult, ClauseResult, Features, Judgement, ProfileReport, Seconds, Summary, summarize};
+
+/// The `source` of a recommended clause.
+const OWN: &str = "OWN";
 
 /// Reason of a clause that should have been judged and was not.
 const NO_CASE: &str = "no case judged this clause";
+
+/// Who promised a clause, as one line.
+pub(super) fn source_of(clause: &Clause) -> String {
+    let sources: Vec<&str> = clause.sources.iter().map(|source| source.0).collect();
+    if sources.is_empty() { OWN.to_owned() } else { sources.join(", ") }
+}
 
 impl CaseResult {
     /// The case's outcome as it follows from its judgements; one that judged nothing has not been run.
@@ -81,10 +91,10 @@ impl ClauseResult {
         Self {
             id: clause.id.to_owned(),
             tier: clause.tier,
-            level: clause.level,
+            level: Owed::of(clause),
             class: clause.class(),
-            source: clause.source.to_owned(),
-            text: clause.text.to_owned(),
+            source: source_of(clause),
+            text: clause.requirement.to_owned(),
             outcome: Outcome::not_run(NO_CASE),
             cases: Vec::new(),
             duration_seconds: Seconds::default(),
@@ -132,9 +142,14 @@ impl ClauseResult {
         }
     }
 
-    /// Whether the promise is ours alone.
+    /// Whether only this suite asks for it.
     pub fn is_own(&self) -> bool {
         self.source == OWN
+    }
+
+    /// Whether it is required of everybody, or of everybody who declares gang scheduling.
+    pub(super) fn is_core(&self) -> bool {
+        !self.is_own() && matches!(self.level.feature(), None | Some(Feature::GangScheduling))
     }
 }
 
@@ -290,6 +305,7 @@ mod tests {
         let listed = |prefix: &str| profile.clauses.iter().any(|clause| clause.id.starts_with(prefix));
         assert!(listed("AON-") && listed("COEX-") && listed("VOL-"));
         assert!(!listed("KUBE-") && !listed("KOORD-") && !listed("KAI-") && !listed("EXT-"));
-        assert_eq!(profile.summary.backend_specific.total(), 4);
+        let its_own = CLAUSES.iter().filter(|clause| clause.backend() == Some("volcano")).count();
+        assert_eq!(profile.summary.backend_specific.total(), its_own);
     }
 }

@@ -16,7 +16,7 @@ use super::{Features, Judgement};
 pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> bool {
     let part = clause(concluded).and_then(|concluded| concluded.rests_on);
     let (Some(part), Some(clause)) = (part, clause(id)) else { return false };
-    match clause.feature() {
+    match clause.capability() {
         None => clause.group().is_some_and(|group| group.id == part),
         Some(feature) => feature != Feature::External && features.supported.contains(&feature),
     }
@@ -30,7 +30,7 @@ pub(super) fn is_concluded(id: &str) -> bool {
 /// What the evidence adds up to; `None` of none.
 pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
     let is_core =
-        |judgement: &Judgement| clause(&judgement.clause).is_some_and(|clause| clause.feature().is_none());
+        |judgement: &Judgement| clause(&judgement.clause).is_some_and(|clause| clause.capability().is_none());
     let some_core = evidence.iter().any(|judgement| is_core(judgement) && !judgement.outcome.announced);
     let counts = |judgement: &Judgement| !(some_core && is_core(judgement) && judgement.outcome.announced);
     let counted: Vec<&Judgement> = evidence.iter().copied().filter(|judgement| counts(judgement)).collect();
@@ -69,7 +69,7 @@ mod tests {
     const DECLARATION: &str = "EXT-03";
 
     fn features() -> Features {
-        let supported = vec![Feature::AtomicPodGang, Feature::External];
+        let supported = vec![Feature::GangScheduling, Feature::AtomicPodGang, Feature::External];
         Features { supported, ..Features::default() }
     }
 

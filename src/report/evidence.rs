@@ -38,7 +38,7 @@ pub struct Evidence {
     /// report.json.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub report: String,
-    /// How the run ended: `conformant`, `not conformant` or `inconclusive`.
+    /// How the run ended: `passed`, `not conformant` or `inconclusive`.
     pub outcome: String,
     /// The suite that judged.
     pub suite: Suite,
@@ -75,6 +75,9 @@ pub struct ProfileEvidence {
     pub variant: Option<String>,
     /// Version of the scheduler.
     pub scheduler_version: String,
+    /// What it was found to keep, in one line.
+    #[serde(default)]
+    pub result: String,
     /// What is declared.
     pub declared: Vec<Feature>,
     /// The configuration of the backend's profile under which it is.
@@ -132,7 +135,11 @@ impl Evidence {
                     digest: component.digest.clone(),
                 })
                 .collect(),
-            profiles: report.profiles.iter().map(ProfileEvidence::of).collect(),
+            profiles: report
+                .profiles
+                .iter()
+                .map(|profile| ProfileEvidence::of(profile, &report.providers()))
+                .collect(),
         })
     }
 
@@ -154,11 +161,12 @@ impl Evidence {
 }
 
 impl ProfileEvidence {
-    fn of(profile: &ProfileReport) -> Self {
+    fn of(profile: &ProfileReport, providers: &[&Provider]) -> Self {
         Self {
             backend: profile.backend.clone(),
             variant: profile.variant.clone(),
             scheduler_version: profile.version.clone(),
+            result: profile.headline(providers).to_string(),
             declared: profile.features.supported.clone(),
             configuration: profile.features.configuration.clone(),
             features: profile.evidence(),

@@ -4,16 +4,16 @@ use std::fmt;
 
 use conformance_contract::verdict::{Outcome, Verdict};
 
-use super::{FeatureEvidence, ProfileReport, Report, Standing};
+use super::{ClauseResult, FeatureEvidence, ProfileReport, Report, Standing};
 
 /// How a run ends for its caller; the greatest of several applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 0: every clause that was judged holds.
+    /// 0: every required clause that was judged holds.
     Conformant,
     /// 3: a clause ended in error, or was not run though nobody asked for that, or the run was interrupted.
     Inconclusive,
-    /// 1: a clause failed or was flaky, a known deviation passed unexpectedly, or a declared feature was not shown.
+    /// 1: a required clause failed or was flaky, a known deviation passed unexpectedly, or a declared feature was not shown.
     NotConformant,
     /// 2: the command line or a file it names was wrong; nothing ran. Never follows from outcomes.
     Usage,
@@ -34,7 +34,7 @@ impl Exit {
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Exit::Conformant => "conformant",
+            Exit::Conformant => "passed",
             Exit::Inconclusive => "inconclusive",
             Exit::NotConformant => "not conformant",
             Exit::Usage => "usage error",
@@ -67,15 +67,33 @@ impl Report {
         if self.incomplete {
             return Exit::Inconclusive;
         }
-        self.profiles.iter().map(ProfileReport::exit).max().unwrap_or(Exit::Inconclusive)
+        let exits = self.profiles.iter().map(|profile| profile.exit(self.settings.strict));
+        exits.max().unwrap_or(Exit::Inconclusive)
+    }
+}
+
+impl ClauseResult {
+    /// What follows from it: of a broken recommendation nothing, unless the run is strict.
+    pub fn exit(&self, strict: bool) -> Exit {
+        match exit_code([&self.outcome]) {
+            Exit::NotConformant if self.is_own() && !strict => Exit::Conformant,
+            exit => exit,
+        }
     }
 }
 
 impl ProfileReport {
     /// What follows from its clauses, and from features that were declared and that nothing can show.
-    pub(super) fn exit(&self) -> Exit {
-        let of_clauses = exit_code(self.clauses.iter().map(|clause| &clause.outcome));
-        let is_red = |found: &FeatureEvidence| found.standing == Standing::DeclaredAndNotShown;
+    pub(super) fn exit(&self, strict: bool) -> Exit {
+        let of_clauses =
+            self.clauses.iter().map(|clause| clause.exit(strict)).max().unwrap_or(Exit::Inconclusive);
+        let decides = |id: &String| {
+            self.clauses.iter().any(|clause| clause.id == *id && clause.exit(strict) == Exit::NotConformant)
+        };
+        let is_red = |found: &FeatureEvidence| {
+            found.standing == Standing::DeclaredAndNotShown
+                && (found.clauses.is_empty() || found.clauses.iter().any(decides))
+        };
         of_clauses.max(if self.evidence().iter().any(is_red) { Exit::NotConformant } else { of_clauses })
     }
 }
@@ -106,6 +124,21 @@ mod tests {
     #[case::nothing_judged(vec![], 3)]
     fn the_exit_code_follows_from_outcomes(#[case] outcomes: Vec<Outcome>, #[case] code: u8) {
         assert_eq!(exit_code(&outcomes).code(), code);
+    }
+
+    #[test]
+    fn a_broken_recommendation_counts_only_if_the_run_is_strict() {
+        let mut report = fixture::report();
+        for clause in report.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
+            clause.outcome = if clause.is_own() { Outcome::fail("as you like") } else { Outcome::pass() };
+        }
+        assert!(
+            report.profiles[0].clauses.iter().any(ClauseResult::is_own),
+            "the fixture has a recommendation"
+        );
+        assert_eq!(report.exit().code(), 0);
+        report.settings.strict = true;
+        assert_eq!(report.exit().code(), 1);
     }
 
     #[test]

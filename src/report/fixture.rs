@@ -50,7 +50,7 @@ pub(super) fn report() -> Report {
             component("kube-apiserver", ComponentSource::Built, "a1"),
             component("kube-scheduler", ComponentSource::Path, "b2"),
         ],
-        settings: Settings { timeout_scale: 1.5, concurrency: 4 },
+        settings: Settings { timeout_scale: 1.5, concurrency: 4, strict: false, seed: Some(1) },
         timings: Timings {
             build_seconds: seconds(12),
             cluster_ready_seconds: seconds(3_400),
@@ -75,11 +75,16 @@ pub(super) fn all_backends() -> Report {
         clean(
             "volcano",
             "v1.14.1",
-            &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::TopologyPreferred],
+            &[
+                Feature::GangScheduling,
+                Feature::AtomicPodGang,
+                Feature::TopologyRequired,
+                Feature::TopologyPreferred,
+            ],
         ),
         scheduling_lost("koord-scheduler", "v1.8.0", &Outcome::error("koord-scheduler ended with signal 9")),
         scheduling_lost("kai-scheduler", "none", &Outcome::not_run_announced("KAI binaries not found")),
-        clean("external:my-scheduler", "v0.3.0", &[]),
+        clean("external:my-scheduler", "v0.3.0", &[Feature::GangScheduling]),
     ]);
     report
 }
@@ -124,7 +129,7 @@ pub(super) fn violation(message: &str) -> Violation {
 fn flat() -> ProfileReport {
     let topology = "the Workload API of 1.36 has no preferred levels";
     let features = Features {
-        supported: vec![Feature::TopologyRequired],
+        supported: vec![Feature::GangScheduling, Feature::TopologyRequired],
         unsupported: vec![
             missing(Feature::AtomicPodGang, "PodGroups are scheduled one by one"),
             missing(Feature::TopologyPreferred, topology),
@@ -186,7 +191,7 @@ fn flat() -> ProfileReport {
 
 fn pod_gang_scope() -> ProfileReport {
     let features = Features {
-        supported: vec![Feature::AtomicPodGang],
+        supported: vec![Feature::GangScheduling, Feature::AtomicPodGang],
         unsupported: vec![missing(Feature::TopologyRequired, "not part of this example")],
         ..Features::default()
     };
@@ -211,7 +216,7 @@ fn clean(backend: &str, version: &str, supported: &[Feature]) -> ProfileReport {
 
 /// A backend of which only what needs no scheduler could be judged.
 fn scheduling_lost(backend: &str, version: &str, outcome: &Outcome) -> ProfileReport {
-    let features = [Feature::AtomicPodGang, Feature::TopologyRequired];
+    let features = [Feature::GangScheduling, Feature::AtomicPodGang, Feature::TopologyRequired];
     judged_as(backend, version, &features, |clause| match clause.tier {
         Tier::Contract => Outcome::pass(),
         Tier::Scheduling => outcome.clone(),
@@ -226,7 +231,7 @@ fn judged_as(
 ) -> ProfileReport {
     let features = Features { supported: supported.to_vec(), ..Features::default() };
     let owed = contract().into_iter().filter(|clause| clause.is_owed_by(backend));
-    let judged = owed.filter(|clause| clause.feature().is_none_or(|feature| supported.contains(&feature)));
+    let judged = owed.filter(|clause| clause.feature.is_none_or(|feature| supported.contains(&feature)));
     let found: Vec<(&str, Outcome)> = judged.map(|clause| (clause.id, outcome(clause))).collect();
     let cases = vec![case("all/judged", "whatever is owed", &found, 1_000)];
     ProfileReport::new(backend, None, version, features).conclude(contract(), cases)

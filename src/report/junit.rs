@@ -50,6 +50,7 @@ fn suite(report: &Report, profile: &ProfileReport) -> TestSuite {
         Property::new("provider", report.provider.name.as_str()),
         Property::new("scheduler", profile.version.as_str()),
         Property::new("suite", report.suite.version.as_str()),
+        Property::new("result", profile.headline(&report.providers()).to_string()),
     ]);
     if let Some(incomplete) = report.incompleteness() {
         suite.add_property(Property::new("incomplete", incomplete));

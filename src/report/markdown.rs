@@ -3,12 +3,12 @@
 
 use std::fmt::{self, Write};
 
-use conformance_contract::verdict::{Outcome, Verdict};
+use conformance_contract::verdict::Verdict;
 
-use super::matrix::{self, LEGEND, is_red, matrix};
+use super::matrix::{self, LEGEND, matrix};
 use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
-use super::{Exit, Report, Standing};
+use super::{ClauseResult, Exit, Report, Standing};
 
 /// The report as Markdown (GitHub's flavour).
 pub fn markdown(report: &Report) -> String {
@@ -59,7 +59,7 @@ fn write_head(out: &mut String, report: &Report) -> fmt::Result {
 
 fn sentence(exit: Exit) -> &'static str {
     match exit {
-        Exit::Conformant => "Conformant",
+        Exit::Conformant => "Passed",
         Exit::NotConformant => "Not conformant",
         Exit::Inconclusive | Exit::Usage => "Inconclusive",
     }
@@ -68,12 +68,13 @@ fn sentence(exit: Exit) -> &'static str {
 fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\n## Summary\n")?;
     let verdicts: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
-    write_row(out, ["profile", "scheduler"].into_iter().chain(verdicts.iter().copied()))?;
-    write_rule(out, 2 + verdicts.len())?;
+    write_row(out, ["profile", "scheduler", "result"].into_iter().chain(verdicts.iter().copied()))?;
+    write_rule(out, 3 + verdicts.len())?;
     for profile in &report.profiles {
         let all = profile.summary.all();
         let cells = Verdict::ALL.map(|verdict| all.of(verdict).to_string());
-        write_row(out, [profile.title(), profile.version.clone()].into_iter().chain(cells))?;
+        let headline = profile.headline(&report.providers()).to_string();
+        write_row(out, [profile.title(), profile.version.clone(), headline].into_iter().chain(cells))?;
     }
     writeln!(out, "\nClauses kept of clauses owed; what is unsupported is not owed. {CLASSES}\n")?;
     write_row(out, ["kept/owed".to_owned()].into_iter().chain(heads(report)))?;
@@ -120,7 +121,8 @@ fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
             let clause = row.clause;
             let facts =
                 [clause.id.clone(), clause.tier.to_string(), clause.level.to_string(), clause.source.clone()];
-            let verdicts = row.outcomes.iter().map(|outcome| outcome.map(cell).unwrap_or_default());
+            let cell = |clause: &ClauseResult| cell(clause, report.settings.strict);
+            let verdicts = row.results.iter().map(|result| result.map(cell).unwrap_or_default());
             write_row(out, facts.into_iter().chain(verdicts).chain([clause.text.clone()]))?;
         }
     }
@@ -131,9 +133,9 @@ fn heads(report: &Report) -> impl Iterator<Item = String> {
     report.profiles.iter().map(|profile| profile.head().join(" "))
 }
 
-fn cell(outcome: &Outcome) -> String {
-    let word = matrix::cell(outcome);
-    if is_red(outcome) { format!("**{word}**") } else { word }
+fn cell(clause: &ClauseResult, strict: bool) -> String {
+    let word = matrix::clause_cell(clause, strict);
+    if clause.exit(strict) == Exit::Conformant { word } else { format!("**{word}**") }
 }
 
 fn write_broken(out: &mut String, broken: &[ListedViolation<'_>]) -> fmt::Result {
@@ -227,7 +229,11 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
             profile.features.declared.join(", ")
         )?;
     }
-    writeln!(out, "- timeouts × {}, {} cases at once", settings.timeout_scale, settings.concurrency)?;
+    write!(out, "- timeouts × {}, {} cases at once", settings.timeout_scale, settings.concurrency)?;
+    match settings.seed {
+        Some(seed) => writeln!(out, ", seed {seed}")?,
+        None => writeln!(out)?,
+    }
     let (build, ready, total) = (timings.build_seconds, timings.cluster_ready_seconds, timings.total_seconds);
     writeln!(out, "- build {build}, cluster ready {ready}, total {total}")?;
     if !timings.processor_seconds.is_empty() {

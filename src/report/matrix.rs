@@ -27,8 +27,8 @@ pub struct Section<'a> {
 pub struct Row<'a> {
     /// The clause as the first profile that lists it has it.
     pub clause: &'a ClauseResult,
-    /// Its outcome in each profile, in their order; `None` where it is not the profile's to keep.
-    pub outcomes: Vec<Option<&'a Outcome>>,
+    /// It in each profile, in their order; `None` where it is not the profile's to keep.
+    pub results: Vec<Option<&'a ClauseResult>>,
 }
 
 /// Clauses down, in the order of the contract, profiles across.
@@ -53,11 +53,11 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
             let row = match rows.iter().position(|row| row.clause.id == clause.id) {
                 Some(known) => known,
                 None => {
-                    rows.push(Row { clause, outcomes: vec![None; report.profiles.len()] });
+                    rows.push(Row { clause, results: vec![None; report.profiles.len()] });
                     rows.len() - 1
                 }
             };
-            rows[row].outcomes[column] = Some(&clause.outcome);
+            rows[row].results[column] = Some(clause);
         }
     }
     let place = |row: &Row<'_>| CLAUSES.iter().position(|clause| clause.id == row.clause.id);
@@ -73,12 +73,21 @@ pub fn is_red(outcome: &Outcome) -> bool {
 /// The verdict as a cell of the matrix: one short word, in capitals if it [is red](is_red), so that nothing hangs on
 /// colour.
 pub fn cell(outcome: &Outcome) -> String {
-    let word = match outcome.verdict {
+    if is_red(outcome) { word(outcome).to_uppercase() } else { word(outcome).to_owned() }
+}
+
+/// The same of a clause, in capitals if it decides the exit code: a broken recommendation does not, unless the run is strict.
+pub fn clause_cell(clause: &ClauseResult, strict: bool) -> String {
+    let word = word(&clause.outcome);
+    if clause.exit(strict) == Exit::Conformant { word.to_owned() } else { word.to_uppercase() }
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome.verdict {
         Verdict::KnownDeviation => "deviates",
         Verdict::Unsupported => "unsup.",
         verdict => verdict.as_str(),
-    };
-    if is_red(outcome) { word.to_uppercase() } else { word.to_owned() }
+    }
 }
 
 #[cfg(test)]
@@ -95,8 +104,11 @@ mod tests {
         let sections = matrix(&report);
         let first = &sections[0].rows[0];
         assert_eq!((sections[0].id, first.clause.id.as_str()), ("ADM", "ADM-01"));
-        assert_eq!(first.outcomes, [None, Some(&Outcome::pass())]);
-        assert_eq!(sections[1].rows[0].outcomes, [Some(&Outcome::pass()), Some(&Outcome::pass())]);
+        let outcomes = |row: &Row<'_>| -> Vec<Option<Verdict>> {
+            row.results.iter().map(|result| result.map(|clause| clause.outcome.verdict)).collect()
+        };
+        assert_eq!(outcomes(first), [None, Some(Verdict::Pass)]);
+        assert_eq!(outcomes(&sections[1].rows[0]), [Some(Verdict::Pass), Some(Verdict::Pass)]);
     }
 
     #[test]
@@ -104,7 +116,7 @@ mod tests {
         let report = fixture::all_backends();
         let sections = matrix(&report);
         let volcano = sections.iter().find(|section| section.id == "VOL").unwrap();
-        let owed: Vec<bool> = volcano.rows[0].outcomes.iter().map(Option::is_some).collect();
+        let owed: Vec<bool> = volcano.rows[0].results.iter().map(Option::is_some).collect();
         assert_eq!(owed, [false, false, true, false, false, false]);
     }
 
@@ -118,5 +130,13 @@ mod tests {
     #[case(Outcome::unsupported("flat"), "unsup.")]
     fn a_cell_is_in_capitals_if_it_decides_the_exit_code(#[case] outcome: Outcome, #[case] cell: &str) {
         assert_eq!(super::cell(&outcome), cell);
+    }
+
+    #[test]
+    fn a_broken_recommendation_is_in_capitals_only_if_the_run_is_strict() {
+        let mut report = fixture::report();
+        let clause = report.profiles[0].clauses.iter_mut().find(|clause| clause.is_own()).unwrap();
+        clause.outcome = Outcome::fail("as you like");
+        assert_eq!((clause_cell(clause, false), clause_cell(clause, true)), ("fail".into(), "FAIL".into()));
     }
 }

@@ -134,8 +134,9 @@ fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> 
 type Said = fn(&Report) -> String;
 
 /// What must be the same: its name, and what a document says of it.
-const SAME: [(&str, Said); 3] = [
+const SAME: [(&str, Said); 4] = [
     ("version of the suite", |report| report.suite.version.clone()),
+    ("version of the contract", |report| report.suite.contract.clone().unwrap_or_default()),
     ("implementation", |report| format!("{} {}", report.implementation.name, report.implementation.version)),
     ("provider", |report| report.provider.name.clone()),
 ];
@@ -179,6 +180,8 @@ fn settings(sources: &[MergeInput]) -> Settings {
     Settings {
         timeout_scale: all().map(|settings| settings.timeout_scale).fold(0.0, f64::max),
         concurrency: all().map(|settings| settings.concurrency).max().unwrap_or_default(),
+        strict: all().any(|settings| settings.strict),
+        seed: all().map(|settings| settings.seed).reduce(|one, other| one.filter(|_| one == other)).flatten(),
     }
 }
 

@@ -133,7 +133,7 @@ fn a_verdict_is_not_chosen() {
         report.profiles[1].features.supported.push(conformance_contract::clauses::Feature::SelfHealing);
         report.profiles[1].features.evidence = report.profiles[1].evidence();
     },
-    r#"features of default-scheduler (PodGang scope): "AtomicPodGang" and "AtomicPodGang,SelfHealing""#
+    r#"features of default-scheduler (PodGang scope): "GangScheduling,AtomicPodGang" and "GangScheduling,AtomicPodGang,SelfHealing""#
 )]
 fn what_is_not_about_the_same_does_not_merge(#[case] edit: fn(&mut Report), #[case] message: &str) {
     let [one, mut other] = halves(&fixture::report());
@@ -174,7 +174,7 @@ fn what_is_said_of_the_whole_is_added_up() {
         processor_seconds: spent(&[("etcd", 800), ("kwok", 100)]),
         peak_memory: PeakMemory::default(),
     };
-    other.report.settings = Settings { timeout_scale: 1.0, concurrency: 10 };
+    other.report.settings = Settings { timeout_scale: 1.0, concurrency: 10, strict: false, seed: Some(2) };
     other.report.date = "2026-12-02T00:00:00Z".parse().unwrap();
     other.report.components[1].name = "vc-scheduler".to_owned();
     let (latest, sources) = (other.report.date, [one, other]);
@@ -187,7 +187,7 @@ fn what_is_said_of_the_whole_is_added_up() {
         peak_memory: fixture::report().timings.peak_memory,
     };
     assert_eq!(merged.timings, timings);
-    assert_eq!(merged.settings, Settings { timeout_scale: 1.5, concurrency: 10 });
+    assert_eq!(merged.settings, Settings { timeout_scale: 1.5, concurrency: 10, strict: false, seed: None });
     assert_eq!(merged.date, latest);
     let programs: Vec<_> = merged.components.iter().map(|component| component.name.as_str()).collect();
     assert_eq!(programs, ["kube-apiserver", "kube-scheduler", "vc-scheduler"]);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use conformance_contract::clauses::{Class, Feature, Level, Tier};
+use conformance_contract::clauses::{Class, Feature, Tier};
 use conformance_contract::verdict::Outcome;
 use conformance_contract::violation::Violation;
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::owed::Owed;
 use super::{FeatureEvidence, PeakMemory, Probed, ProcessorSeconds, Seconds, Summary};
 
 /// The `apiVersion` this program writes and reads.
@@ -76,6 +77,9 @@ impl Report {
 pub struct Suite {
     /// Version of this crate.
     pub version: String,
+    /// Version of the contract by which it judges; none in a report of before it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
     /// SHA-256 of the program that judged, as `sha256:` and 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -173,6 +177,12 @@ pub struct Settings {
     pub timeout_scale: f64,
     /// Cases that ran at once at most.
     pub concurrency: usize,
+    /// Whether a broken recommendation counts like a broken requirement.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+    /// What drew the crash points, and the gang scope of lifecycle clauses; of a merged report only if all parts had the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 /// Where the run's time went.
@@ -206,7 +216,7 @@ pub struct ProfileReport {
     pub variant: Option<String>,
     /// Version of the scheduler.
     pub version: String,
-    /// What it promises beyond core.
+    /// What it declares.
     pub features: Features,
     /// Counts over `clauses`.
     pub summary: Summary,
@@ -216,7 +226,7 @@ pub struct ProfileReport {
     pub cases: Vec<CaseResult>,
 }
 
-/// What a backend promises beyond core.
+/// What an operator declares of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Features {
@@ -255,7 +265,7 @@ pub struct ClauseResult {
     /// What it is judged on.
     pub tier: Tier,
     /// Who owes it.
-    pub level: Level,
+    pub level: Owed,
     /// What its verdict depends on.
     pub class: Class,
     /// Whose promise it is.

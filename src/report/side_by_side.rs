@@ -82,7 +82,10 @@ fn write_clauses(out: &mut String, columns: &[Column<'_>]) -> fmt::Result {
     for clause in rows {
         let cells = columns.iter().map(|(_, profile)| outcome(profile, clause.id).map(matrix::cell));
         let cells = cells.map(Option::unwrap_or_default);
-        write_row(out, [clause.id.to_owned()].into_iter().chain(cells).chain([clause.text.to_owned()]))?;
+        write_row(
+            out,
+            [clause.id.to_owned()].into_iter().chain(cells).chain([clause.requirement.to_owned()]),
+        )?;
     }
     Ok(())
 }

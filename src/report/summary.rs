@@ -18,21 +18,21 @@ use super::ClauseResult;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Clauses owed without any feature.
+    /// Required clauses of everybody, and of everybody who declares gang scheduling.
     pub core: Counts,
-    /// Clauses owed with a feature.
+    /// Required clauses of other features.
     pub extended: Counts,
-    /// Promises of Grove, its proposals and the project brief, core and extended.
+    /// Required clauses, core and extended: somebody else promised them.
     pub upstream: Counts,
-    /// Promises that are ours alone, core and extended.
+    /// Recommended clauses: only this suite asks for them.
     pub own: Counts,
-    /// Core clauses that depend on the controller alone.
+    /// Clauses that depend on the operator alone.
     pub agnostic: Counts,
-    /// Core clauses that depend on what the backend's scheduler does.
+    /// Clauses that depend on what the scheduler does.
     pub sensitive: Counts,
-    /// Extended clauses that any backend may owe.
+    /// Clauses of a feature that any backend may declare.
     pub capability_bound: Counts,
-    /// Clauses about the backend's own resources, core and extended; no other backend has them.
+    /// Clauses about the backend's own resources; no other backend has them.
     pub backend_specific: Counts,
 }
 
@@ -60,13 +60,13 @@ pub struct Counts {
 pub fn summarize(clauses: &[ClauseResult]) -> Summary {
     let mut summary = Summary::default();
     for clause in clauses {
-        let by_level = match clause.level.feature() {
-            None => &mut summary.core,
-            Some(_) => &mut summary.extended,
-        };
-        by_level.count(clause.outcome.verdict);
-        let by_source = if clause.is_own() { &mut summary.own } else { &mut summary.upstream };
-        by_source.count(clause.outcome.verdict);
+        if clause.is_own() {
+            summary.own.count(clause.outcome.verdict);
+        } else {
+            let by_feature = if clause.is_core() { &mut summary.core } else { &mut summary.extended };
+            by_feature.count(clause.outcome.verdict);
+            summary.upstream.count(clause.outcome.verdict);
+        }
         let by_class = match clause.class {
             Class::Agnostic => &mut summary.agnostic,
             Class::Sensitive => &mut summary.sensitive,
@@ -96,7 +96,7 @@ impl Summary {
 
     /// Every clause, by verdict.
     pub fn all(&self) -> Counts {
-        self.core + self.extended
+        self.upstream + self.own
     }
 }
 
@@ -185,8 +185,8 @@ mod tests {
         )];
         let profile = ProfileReport::new("default-scheduler", None, "v1.36.4", Features::default());
         let summary = profile.conclude(contract, cases).summary;
-        assert_eq!(summary.core, Counts { pass: 2, fail: 1, ..Counts::default() });
-        assert_eq!(summary.extended, Counts { unsupported: 2, ..Counts::default() });
+        assert_eq!(summary.core, Counts { pass: 2, ..Counts::default() });
+        assert_eq!(summary.extended, Counts { unsupported: 1, ..Counts::default() });
         assert_eq!(summary.upstream, Counts { pass: 2, unsupported: 1, ..Counts::default() });
         assert_eq!(summary.own, Counts { fail: 1, unsupported: 1, ..Counts::default() });
         assert_eq!(summary.agnostic, Counts::default());

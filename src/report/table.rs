@@ -144,15 +144,15 @@ pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
 
 fn column(page: &str, report: &Report, profile: &ProfileReport) -> Column {
     // A merged report names several providers; which one a profile had follows from its scheduler where that is Kubernetes'.
-    let providers = || std::iter::once(&report.provider).chain(&report.other_providers);
-    let own = providers().find(|provider| provider.kubernetes_version == profile.version);
+    let providers = report.providers();
+    let own = providers.iter().copied().find(|provider| provider.kubernetes_version == profile.version);
     Column {
         implementation: format!("{} {}", report.implementation.name, report.implementation.version),
         profile: profile.title(),
         scheduler: profile.version.clone(),
         kubernetes: own.unwrap_or(&report.provider).kubernetes_version.clone(),
         date: report.date,
-        outcome: profile.exit().to_string(),
+        outcome: profile.headline(&report.providers()).to_string(),
         page: page.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use comfy_table::{Table, presets};
 use conformance_contract::clauses::Tier;
 use conformance_contract::verdict::Verdict;
 
-use super::matrix::{LEGEND, Row, cell, matrix};
+use super::matrix::{LEGEND, Row, clause_cell, matrix};
 use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
 use super::{Report, Standing};
@@ -54,7 +54,7 @@ fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     let mut head = vec!["clause".to_owned(), String::new()];
     head.extend(heads(report));
     head.push(" feature".to_owned());
-    let lines = aligned(head, rows().map(cells));
+    let lines = aligned(head, rows().map(|row| cells(row, report.settings.strict)));
     let (head, mut body) = lines.split_at(lines.len() - rows().count());
     for line in head {
         writeln!(out, " {line}")?;
@@ -71,13 +71,14 @@ fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "{verdicts}\n{blank}; C: contract, S: scheduling\n")
 }
 
-fn cells(row: &Row<'_>) -> Vec<String> {
+fn cells(row: &Row<'_>, strict: bool) -> Vec<String> {
     let tier = match row.clause.tier {
         Tier::Contract => "C",
         Tier::Scheduling => "S",
     };
     let feature = row.clause.level.feature().map(|feature| format!(" {feature}"));
-    let outcomes = row.outcomes.iter().map(|outcome| outcome.map(cell).unwrap_or_default());
+    let outcomes =
+        row.results.iter().map(|result| result.map(|clause| clause_cell(clause, strict)).unwrap_or_default());
     let facts = [row.clause.id.clone(), tier.to_owned()];
     facts.into_iter().chain(outcomes).chain([feature.unwrap_or_default()]).collect()
 }
@@ -92,7 +93,8 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     }
     writeln!(out)?;
     for profile in &report.profiles {
-        writeln!(out, "{} {}: {}", profile.title(), profile.version, profile.summary.all())?;
+        let (headline, counts) = (profile.headline(&report.providers()), profile.summary.all());
+        writeln!(out, "{} {}: {headline} ({counts})", profile.title(), profile.version)?;
     }
     Ok(())
 }

@@ -11,7 +11,11 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         date: jiff::Timestamp::constant(1_796_119_242, 0),
-        suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned(), digest: None },
+        suite: Suite {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            contract: Some(conformance_contract::clauses::VERSION.to_owned()),
+            digest: None,
+        },
         command: "grove-conformance run".to_owned(),
         incomplete: false,
         incomplete_reason: None,
@@ -33,7 +37,7 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
         },
         other_providers: Vec::new(),
         components: Vec::new(),
-        settings: Settings { timeout_scale: 1.0, concurrency: 1 },
+        settings: Settings { timeout_scale: 1.0, concurrency: 1, strict: false, seed: Some(1) },
         profiles,
         timings: Timings {
             build_seconds: seconds(0),

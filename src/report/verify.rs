@@ -7,9 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use conformance_contract::clauses::clause;
+use conformance_contract::clauses::{VERSION, clause};
 use conformance_contract::verdict::Verdict;
 
+use super::conclude::source_of;
+use super::owed::Owed;
 use super::{CaseResult, ClauseResult, ProfileReport, Report, summarize};
 
 /// The document does not follow from its own cases.
@@ -36,7 +38,7 @@ pub struct Discrepancy {
 /// # Errors
 /// [`HandEdited`] with everything that differs.
 pub fn verify(report: &Report) -> Result<(), HandEdited> {
-    let same_contract = report.suite.version == env!("CARGO_PKG_VERSION");
+    let same_contract = report.suite.contract.as_deref() == Some(VERSION);
     let mut discrepancies: Vec<Discrepancy> = report
         .profiles
         .iter()
@@ -116,7 +118,14 @@ fn contract_contradiction(profile: &ProfileReport, written: &ClauseResult) -> Op
         (written.tier, written.level, written.class, written.source.as_str(), written.text.as_str());
     match clause(&written.id) {
         Some(clause)
-            if promised != (clause.tier, clause.level, clause.class(), clause.source, clause.text) =>
+            if promised
+                != (
+                    clause.tier,
+                    Owed::of(clause),
+                    clause.class(),
+                    source_of(clause).as_str(),
+                    clause.requirement,
+                ) =>
         {
             Some(format!("clause {} does not read as in the contract", written.id))
         }
@@ -231,7 +240,7 @@ mod tests {
     fn the_contract_of_another_version_is_not_held_against_a_report() {
         let mut report = fixture::report();
         clause_mut(&mut report, "AON-02").text = "as it read then".to_owned();
-        report.suite.version = "0.0.1".to_owned();
+        report.suite.contract = Some("0.0.1".to_owned());
         assert_eq!(verify(&report), Ok(()));
     }
 }

@@ -14,7 +14,7 @@ use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_cluster::{memory_in_use, processor_time};
-use conformance_contract::clauses::{CLAUSES, Clause, Feature};
+use conformance_contract::clauses::{CLAUSES, Clause, Feature, VERSION};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{ReportedVersion, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -347,7 +347,7 @@ pub async fn report(
         api_version: API_VERSION.into(),
         kind: KIND.into(),
         date: Timestamp::now(),
-        suite: Suite { version: version.clone(), digest: own_digest() },
+        suite: Suite { version: version.clone(), contract: Some(VERSION.to_owned()), digest: own_digest() },
         command,
         incomplete: false,
         incomplete_reason: None,
@@ -365,7 +365,12 @@ pub async fn report(
         provider,
         other_providers: Vec::new(),
         components,
-        settings: Settings { timeout_scale: settings.scale, concurrency: environment.at_once() as usize },
+        settings: Settings {
+            timeout_scale: settings.scale,
+            concurrency: environment.at_once() as usize,
+            strict: settings.strict,
+            seed: Some(settings.thorough.seed),
+        },
         profiles,
         timings: Timings {
             build_seconds: Seconds::from(clock.building),
@@ -525,7 +530,7 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         unsupported: unsupported
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
-        // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
+        // KUBE-17: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
         declared: target
             .gates()
             .iter()

@@ -147,10 +147,12 @@ fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
     assert_eq!(said.clauses[0].outcome, Outcome::unsupported(reason));
 
     // What is known of a scheduler is not looked for where the operator declares nothing of the kind.
-    let koordinator = Target::KOORDINATOR
-        .declared_by(BackendDeclaration { features: Vec::new(), ..target.declaration().unwrap().clone() });
+    let koordinator = Target::KOORDINATOR.declared_by(BackendDeclaration {
+        features: vec![Feature::GangScheduling],
+        ..target.declaration().unwrap().clone()
+    });
     for known in deviations::DEVIATIONS.iter().filter(|known| known.target == koordinator) {
-        let is_core = clauses::clause(known.clause).unwrap().feature().is_none();
+        let is_core = clauses::clause(known.clause).unwrap().capability().is_none();
         assert_eq!(judged(known.case, koordinator).contains(&known.clause), is_core, "{}", known.clause);
     }
 
@@ -262,7 +264,7 @@ fn a_wait_for_what_nobody_owes_is_an_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
 
-/// A history whose judge is content, with a PodGang that is no longer Initialized: GANG-06, which the case does not judge.
+/// A history whose judge is content, with a PodGang that is no longer Initialized: GANG-19, which the case does not judge.
 fn with_a_broken_invariant() -> conformance_history::History {
     let gang = |status: &str| {
         let conditions = serde_json::json!([{"type": "Initialized", "status": status}]);
@@ -277,7 +279,7 @@ fn a_broken_invariant_fails_its_clause_in_every_case() {
     let history = with_a_broken_invariant();
     let found = findings(&case, &history);
     let judged = judgements(&case, Target::KUBE_POD_GROUP, &history, &found, None);
-    let broken = judged.iter().find(|judgement| judgement.clause == "GANG-06").unwrap();
+    let broken = judged.iter().find(|judgement| judgement.clause == "GANG-19").unwrap();
     assert_eq!(broken.outcome.verdict, Verdict::Fail);
     assert_eq!(broken.violations[0].code.as_str(), "uninitialized-again");
     let on_purpose = case.breaks(&[(invariants::Invariant::StaysInitialized, "it is what the case does")]);
@@ -288,14 +290,14 @@ fn a_broken_invariant_fails_its_clause_in_every_case() {
 fn an_invariant_that_one_attempt_broke_is_flaky() {
     let judgement =
         |clause: &str, outcome| Judgement { clause: clause.into(), outcome, violations: Vec::new() };
-    let first = vec![judgement("AON-10", Outcome::pass()), judgement("GANG-06", Outcome::fail("no longer"))];
+    let first = vec![judgement("AON-10", Outcome::pass()), judgement("GANG-19", Outcome::fail("no longer"))];
     let second = vec![judgement("AON-10", Outcome::pass())];
     let result = of_attempts(
         [first, second].map(|clauses| CaseResult::new("c", "t", clauses)).to_vec(),
         Target::KUBE_POD_GROUP,
     );
     let verdicts: Vec<_> = result.clauses.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
-    assert_eq!(verdicts, [("AON-10", Verdict::Pass), ("GANG-06", Verdict::Flaky)]);
+    assert_eq!(verdicts, [("AON-10", Verdict::Pass), ("GANG-19", Verdict::Flaky)]);
     assert_eq!(result.outcome.verdict, Verdict::Flaky);
 }
 

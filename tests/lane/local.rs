@@ -47,6 +47,7 @@ pub(crate) fn environment(
         probe_undeclared: false,
         short_limits_count: false,
         later_life_on: None,
+        strict: false,
         thorough: Thorough::default(),
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,

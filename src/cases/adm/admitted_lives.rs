@@ -8,13 +8,13 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
-/// ADM-04.
+/// ADM-15.
 pub(crate) const CASE: Case = Case::new(
     "The longest names that are admitted, and counts that are left out, become pods",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-04"])
+.clauses(&["ADM-15"])
 .nodes(&[nodes(1)]);
 
 const SET: &str = "a-set-of-the-longest-name-admitted";
@@ -25,7 +25,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-04", || binding::all(&history.end(), &history.gangs(SET)?))]
+    vec![finding("ADM-15", || binding::all(&history.end(), &history.gangs(SET)?))]
 }
 
 #[cfg(test)]

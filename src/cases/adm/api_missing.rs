@@ -15,20 +15,20 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::{control_plane, limits};
 use conformance_expect as expect;
 use conformance_history::{History, SharedMark};
-use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
+use conformance_judge::admission::{self, Attempt, Wanted, admitted, answers, refused};
 use conformance_judge::{backends, ensure, finding, violation};
 use serde_json::Value;
 
 const NOT_SAID_AT_START: Code = Code::new("not-said-at-start");
 const READINESS_SILENT: Code = Code::new("readiness-silent");
 
-/// ADM-10, KUBE-06.
+/// ADM-10, ADM-18 to ADM-20, KUBE-06, KUBE-16, KUBE-17.
 pub(crate) const CASE: Case = Case::new(
     "Without the Workload API gangs are refused by its name; when it comes, no restart is needed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-10", "KUBE-06"])
+.clauses(&["ADM-10", "ADM-18", "ADM-19", "ADM-20", "KUBE-06", "KUBE-16", "KUBE-17"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated)
 .only(KUBE);
@@ -81,6 +81,11 @@ fn declared(target: Target, attempts: &'static [Attempt]) -> &'static [Attempt] 
     }
 }
 
+/// Those of the attempts that are to be answered so.
+fn wanted(attempts: &[Attempt], answer: Wanted) -> Vec<Attempt> {
+    attempts.iter().copied().filter(|attempt| attempt.wanted == answer).collect()
+}
+
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("running").await?;
     test.until_bound(4).await?;
@@ -110,7 +115,7 @@ async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&new, WITHOUT_API).await?;
     let other = test.manifest(OTHER)?;
     test.creates(&other, OF_ANOTHER).await?;
-    test.until_released(&expect::gangs(&other)[0]).await?;
+    test.until_released(&expect::gangs(&other)[0]).await.map_err(|stop| stop.owed_by("ADM-20"))?;
     test.restart_api_server(|spec| {
         spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
         if spec.api_gates.is_on(COMPOSITE_GATE) {
@@ -123,36 +128,75 @@ async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
     test.look_at_controller().await
 }
 
-/// What the controller said at its start, and what it says in its readiness, names what is missing.
-pub(super) fn names_what_is_missing(history: &History, missing: &str) -> Ruling {
+/// What the controller logged at its start names what is missing.
+pub(super) fn logged_at_start(history: &History, missing: &str) -> Ruling {
     let (_, controller) = history.reached(SharedMark::Controller)?;
-    let contains = |line: &Value| line.as_str().is_some_and(|line| line.contains(missing));
     let lines =
         controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
-    ensure(lines.iter().any(contains), || {
+    ensure(lines.iter().any(|line| contains(line, missing)), || {
         violation(NOT_SAID_AT_START, format!("started without {missing}, the controller did not say so"))
-    })?;
+    })
+}
+
+/// The controller's readiness names what is missing.
+pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
+    let (_, controller) = history.reached(SharedMark::Controller)?;
     let readiness = &controller.detail["readiness"];
-    ensure(contains(readiness), || {
+    ensure(contains(readiness, missing), || {
         violation(READINESS_SILENT, format!("readiness does not name {missing}: {readiness}"))
     })
 }
 
+fn contains(text: &Value, missing: &str) -> bool {
+    text.as_str().is_some_and(|text| text.contains(missing))
+}
+
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("ADM-10", || {
-            answers(history, WITHOUT_API)?;
-            names_what_is_missing(history, API)?;
+        finding("ADM-10", || logged_at_start(history, API)),
+        finding("ADM-18", || answers(history, WITHOUT_API)),
+        finding("ADM-19", || named_by_readiness(history, API)),
+        finding("ADM-20", || {
             answers(history, OF_ANOTHER)?;
             backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
         }),
         finding("KUBE-06", || {
             history.reached(SharedMark::ApiServerRestarted)?;
+            let target = history.header.target;
             answers(history, WITHOUT_API)?;
-            answers(history, without_topology(history.header.target))?;
-            answers(history, declared(history.header.target, WITH_ALL))?;
-            admission::one_process(history)?;
+            answers(history, &wanted(without_topology(target), Wanted::Admitted))?;
+            answers(history, declared(target, WITH_ALL))?;
+            admission::one_process(history)
+        }),
+        finding("KUBE-16", || {
+            history.reached(SharedMark::ApiServerRestarted)?;
             admission::no_loose_pods(history)
         }),
+        finding("KUBE-17", || {
+            history.reached(SharedMark::ApiServerRestarted)?;
+            answers(history, &wanted(without_topology(history.header.target), Wanted::Refused))
+        }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn log_and_readiness_are_told_apart() {
+        let found = |said: Value, readiness: &str| {
+            let detail = json!({"said": said, "readiness": readiness});
+            let history = Story::flat().mark(SharedMark::Controller, detail).end();
+            (logged_at_start(&history, API), named_by_readiness(&history, API))
+        };
+        let names = "no scheduling.k8s.io/v1";
+        assert_eq!(found(json!([names]), names), (Ok(()), Ok(())));
+        assert!(matches!(found(json!([names]), "ok"), (Ok(()), Err(Broken::Violated(_)))));
+        assert!(matches!(found(json!(["started"]), names), (Err(Broken::Violated(_)), Ok(()))));
+        assert!(matches!(found(Value::Null, names), (Err(Broken::NotReached(_)), Ok(()))));
+    }
 }

@@ -15,16 +15,16 @@ use conformance_judge::admission::{self, Attempt, admitted, answers};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
 
-use super::api_missing::names_what_is_missing;
+use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};
 
-/// ADM-10.
+/// ADM-10, ADM-18 to ADM-21.
 pub(crate) const CASE: Case = Case::new(
     "Without its scheduler's CRD a backend refuses by its name; when it comes, no restart is needed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-10"])
+.clauses(&["ADM-10", "ADM-18", "ADM-19", "ADM-20", "ADM-21"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated)
 .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
@@ -46,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(4).await?;
     control_plane::restored(test, |test| Box::pin(without_the_crd(test))).await?;
     test.submit("late").await?;
-    until_bound(test, "late").await
+    until_bound(test, "late").await.map_err(|stop| stop.owed_by("ADM-21"))
 }
 
 async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
@@ -69,7 +69,7 @@ async fn bereft(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(),
     test.creates(&late, &[needed.missing]).await?;
     let other = test.manifest(OTHER)?;
     test.creates(&other, OF_ANOTHER).await?;
-    until_bound(test, OTHER).await?;
+    until_bound(test, OTHER).await.map_err(|stop| stop.owed_by("ADM-20"))?;
     if let Some((field, attempt)) = needed.too_old {
         test.put_crd(&without_field(crd, field)).await?;
         test.creates_until(&late, &[attempt], limits::RECOVERY).await?;
@@ -96,19 +96,25 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-10", || {
-        let needed = needed(history.header.target)?;
-        names_what_is_missing(history, needed.name)?;
-        answers(history, &[needed.missing])?;
-        answers(history, OF_ANOTHER)?;
-        conformance_judge::backends::serves(history, OTHER, "default-scheduler")?;
-        if let Some((_, attempt)) = needed.too_old {
-            answers(history, &[attempt])?;
-        }
-        answers(history, BACK)?;
-        admission::one_process(history)?;
-        bound(history, "late")
-    })]
+    let needed = || needed(history.header.target);
+    vec![
+        finding("ADM-10", || logged_at_start(history, needed()?.name)),
+        finding("ADM-18", || {
+            let needed = needed()?;
+            let too_old = needed.too_old.map(|(_, attempt)| attempt);
+            answers(history, &[Some(needed.missing), too_old].into_iter().flatten().collect::<Vec<_>>())
+        }),
+        finding("ADM-19", || named_by_readiness(history, needed()?.name)),
+        finding("ADM-20", || {
+            answers(history, OF_ANOTHER)?;
+            conformance_judge::backends::serves(history, OTHER, "default-scheduler")
+        }),
+        finding("ADM-21", || {
+            answers(history, BACK)?;
+            admission::one_process(history)?;
+            bound(history, "late")
+        }),
+    ]
 }
 
 /// At the end the PodCliqueSet's only pods, 2, are bound.

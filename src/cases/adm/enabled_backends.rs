@@ -11,15 +11,15 @@ use conformance_driver::limits::REACTION;
 use conformance_expect as expect;
 use conformance_history::{History, Pod};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{all, another_backend, backends, finding};
+use conformance_judge::{another_backend, backends, finding};
 
-/// ADM-02.
+/// ADM-02, ADM-14.
 pub(crate) const CASE: Case = Case::new(
     "An enabled scheduler gets what names it; one without an enabled backend is refused by name",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-02"]);
+.clauses(&["ADM-02", "ADM-14"]);
 
 const SET: &str = "outside";
 
@@ -62,10 +62,10 @@ fn served(history: &History) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-02", || {
-        let attempts = not_enabled(another_backend::is_foreign(history)?);
-        all([answers(history, attempts), served(history)])
-    })]
+    vec![
+        finding("ADM-02", || answers(history, not_enabled(another_backend::is_foreign(history)?))),
+        finding("ADM-14", || served(history)),
+    ]
 }
 
 #[cfg(test)]
@@ -91,50 +91,61 @@ mod tests {
         object
     }
 
+    /// About the scheduler that has no backend, and about the one that has.
+    fn rulings(history: &History) -> [Ruling; 2] {
+        let found = judge(history).into_iter().map(|finding| finding.ruling);
+        found.collect::<Vec<_>>().try_into().unwrap()
+    }
+
     /// A foreign operator with KAI beside its default.
-    fn with_kai(otherwise: &[(&str, u16, &str)], scheduler: &str) -> Ruling {
+    fn with_kai(otherwise: &[(&str, u16, &str)], scheduler: &str) -> [Ruling; 2] {
         let story = Story::flat()
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "kai-scheduler", "foreign": true}));
         let story = answered(story, &[ENABLED, not_enabled(true)].concat(), otherwise);
         let made = [made("PodGang", scheduler), made("Pod", scheduler)];
-        judge(&story.all_added(made).end()).remove(0).ruling
+        rulings(&story.all_added(made).end())
     }
 
     #[rstest]
-    #[case::in_its_own_words("a scheduler that has no backend", 403, UPSTREAMS, true)]
-    #[case::shortly("a scheduler that has no backend", 422, "nobodys-scheduler: unknown", true)]
-    #[case::without_its_name("a scheduler that has no backend", 422, "no such backend", false)]
-    #[case::admitted("a scheduler that has no backend", 201, "", false)]
-    #[case::refused("a backend that is enabled", 422, "kai-scheduler is not enabled", false)]
+    #[case::in_its_own_words("a scheduler that has no backend", 403, UPSTREAMS, [true, true])]
+    #[case::shortly("a scheduler that has no backend", 422, "nobodys-scheduler: unknown", [true, true])]
+    #[case::without_its_name("a scheduler that has no backend", 422, "no such backend", [false, true])]
+    #[case::admitted("a scheduler that has no backend", 201, "", [false, true])]
+    #[case::refused("a backend that is enabled", 422, "kai-scheduler is not enabled", [true, false])]
     fn another_operators_answers(
         #[case] title: &str,
         #[case] code: u16,
         #[case] says: &str,
-        #[case] holds: bool,
+        #[case] hold: [bool; 2],
     ) {
-        let ruling = with_kai(&[(title, code, says)], "kai-scheduler");
-        match holds {
-            true => assert_eq!(ruling, Ok(())),
-            false => assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}"),
+        for (ruling, holds) in with_kai(&[(title, code, says)], "kai-scheduler").into_iter().zip(hold) {
+            match holds {
+                true => assert_eq!(ruling, Ok(())),
+                false => assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}"),
+            }
         }
     }
 
     #[test]
     fn what_is_admitted_is_for_the_backend_that_it_names() {
-        assert!(matches!(with_kai(&[], "default-scheduler"), Err(Broken::Violated(_))));
+        let [rejection, service] = with_kai(&[], "default-scheduler");
+        assert_eq!(rejection, Ok(()));
+        assert!(matches!(service, Err(Broken::Violated(_))), "{service:?}");
     }
 
     #[test]
     fn an_operator_with_one_profile_is_asked_what_it_can_be_asked() {
-        let ruling = |otherwise: &[(&str, u16, &str)]| {
+        let found = |otherwise: &[(&str, u16, &str)]| {
             let asked = json!([{"scheduler": "conformance-external"}]);
             let story =
                 Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": asked, "foreign": true}));
-            judge(&answered(story, not_enabled(true), otherwise).end()).remove(0).ruling
+            rulings(&answered(story, not_enabled(true), otherwise).end())
         };
-        assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
-        let admits_all = [("a scheduler that has no backend", 201, "")];
-        assert!(matches!(ruling(&admits_all), Err(Broken::Violated(_))));
+        let [rejection, service] = found(&[]);
+        assert_eq!(rejection, Ok(()));
+        assert!(matches!(service, Err(Broken::NotAsked(_))), "{service:?}");
+        let [rejection, _] = found(&[("a scheduler that has no backend", 201, "")]);
+        assert!(matches!(rejection, Err(Broken::Violated(_))), "{rejection:?}");
     }
 
     #[test]
@@ -144,14 +155,15 @@ mod tests {
             let made = [made("PodGang", "conformance-external"), made("Pod", "conformance-external")];
             Story::flat().mark(SharedMark::AnotherBackend, mark).all_added(made)
         };
-        let ruling = |attempts: &[Attempt], otherwise: &[(&str, u16, &str)]| {
-            judge(&answered(story(), attempts, otherwise).end()).remove(0).ruling
-        };
         let attempts = [ENABLED, NOT_ENABLED].concat();
-        assert_eq!(ruling(&attempts, &[]), Ok(()));
-        let knows_it = [("a backend that is not enabled", 201, "")];
-        assert!(matches!(ruling(&attempts, &knows_it), Err(Broken::Violated(_))));
+        let found = |otherwise: &[(&str, u16, &str)]| rulings(&answered(story(), &attempts, otherwise).end());
+        assert_eq!(found(&[]), [Ok(()), Ok(())]);
+        let [rejection, service] = found(&[("a backend that is not enabled", 201, "")]);
+        assert!(matches!(rejection, Err(Broken::Violated(_))), "{rejection:?}");
+        assert_eq!(service, Ok(()));
         let lacks_it = [("a backend that is enabled", 422, "conformance-external is not enabled")];
-        assert!(matches!(ruling(&attempts, &lacks_it), Err(Broken::Violated(_))), "it was configured");
+        let [rejection, service] = found(&lacks_it);
+        assert_eq!(rejection, Ok(()));
+        assert!(matches!(service, Err(Broken::Violated(_))), "it was configured: {service:?}");
     }
 }

@@ -14,17 +14,17 @@ use conformance_driver::limits;
 use conformance_driver::test_cluster::binding;
 use conformance_history::{History, Live};
 use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
-use conformance_judge::finding;
 use conformance_judge::topology_resources::BINDING;
+use conformance_judge::{finding, premise};
 use serde_json::{Value, json};
 
-/// ADM-08.
+/// ADM-08, ADM-16.
 pub(crate) const CASE: Case = Case::new(
     "Metadata edits and deletion are admitted after the workload's topology is gone",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-08"])
+.clauses(&["ADM-08", "ADM-16"])
 .nodes(&[nodes(1).rack("r")])
 .only(&[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::KOORDINATOR, Target::KAI]);
 
@@ -118,17 +118,31 @@ pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<()
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-08", || {
-        if history.header.target.declares(Feature::TopologyRequired) {
-            answers(history, NEW)?;
-        }
-        never_blocked(history, "held")
-    })]
+    let topology_is_gone = || {
+        if history.header.target.declares(Feature::TopologyRequired) { answers(history, NEW) } else { Ok(()) }
+    };
+    vec![
+        finding("ADM-08", || {
+            topology_is_gone()?;
+            deletion_never_blocked(history, "held")
+        }),
+        finding("ADM-16", || {
+            topology_is_gone()?;
+            edits_never_blocked(history)
+        }),
+    ]
 }
 
-/// Edits and deletions were admitted, and both PodCliqueSets are gone.
-pub(super) fn never_blocked(history: &History, name: &str) -> Ruling {
-    answers(history, &[EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat())?;
+/// Edits of metadata were admitted.
+pub(super) fn edits_never_blocked(history: &History) -> Ruling {
+    answers(history, &[EDITS, HOLD].concat())
+}
+
+/// Deletions and the removal of the finalizer were admitted, and both PodCliqueSets are gone.
+pub(super) fn deletion_never_blocked(history: &History, name: &str) -> Ruling {
+    // Without its finalizer it is gone before that can be taken off.
+    premise("ADM-16", answers(history, HOLD))?;
+    answers(history, &[RELEASE, &[BACKGROUND, FOREGROUND]].concat())?;
     [name, &in_foreground(name)].iter().try_for_each(|set| admission::deleted(history, "PodCliqueSet", set))
 }
 
@@ -141,29 +155,50 @@ mod tests {
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
-    /// Both were there and are gone, but for one of them; the answers are as they should be, but for some.
-    fn ruling(left: &str, otherwise: &[Otherwise<'_>]) -> Ruling {
+    /// About deletion and about edits. Both were there and are gone, but for one of them; the answers are as they should
+    /// be, but for some.
+    fn rulings(left: &str, otherwise: &[Otherwise<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));
         let there = Story::flat().all_added(sets.clone());
         let gone = sets.into_iter().filter(|set| set["metadata"]["name"] != left);
         let story = gone.fold(there, |story, set| story.deleted(set));
         let asked = [NEW, EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat();
-        judge(&answered(story, &asked, otherwise).end()).remove(0).ruling
+        let found = judge(&answered(story, &asked, otherwise).end()).into_iter();
+        found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    fn with_rejected(attempt: &Attempt) -> [Ruling; 2] {
+        rulings("", &[(attempt.title, 422, "the topology is gone")])
     }
 
     #[test]
     fn each_edit_and_each_deletion_is_asked_for() {
-        assert_eq!(ruling("", &[]), Ok(()));
-        for attempt in [EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat() {
-            let ruling = ruling("", &[(attempt.title, 422, "the topology is gone")]);
-            assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
+        assert_eq!(rulings("", &[]), [Ok(()), Ok(())]);
+        for attempt in EDITS {
+            let [deletion, edits] = with_rejected(attempt);
+            assert_eq!(deletion, Ok(()), "{}", attempt.title);
+            assert!(matches!(edits, Err(Broken::Violated(_))), "{}: {edits:?}", attempt.title);
         }
+        for attempt in [RELEASE, &[BACKGROUND, FOREGROUND]].concat() {
+            let [deletion, edits] = with_rejected(&attempt);
+            assert!(matches!(deletion, Err(Broken::Violated(_))), "{}: {deletion:?}", attempt.title);
+            assert_eq!(edits, Ok(()), "{}", attempt.title);
+        }
+    }
+
+    #[test]
+    fn where_no_finalizer_can_be_added_nothing_is_known_of_its_removal() {
+        let [deletion, edits] = with_rejected(&HOLD[0]);
+        assert!(matches!(deletion, Err(Broken::Premise { clause: "ADM-16", .. })), "{deletion:?}");
+        assert!(matches!(edits, Err(Broken::Violated(_))), "{edits:?}");
     }
 
     #[rstest]
     #[case::held_by_its_finalizer("held")]
     #[case::in_the_foreground("held-foreground")]
     fn one_that_is_still_there_was_blocked(#[case] left: &str) {
-        assert!(matches!(ruling(left, &[]), Err(Broken::Violated(_))));
+        let [deletion, edits] = rulings(left, &[]);
+        assert!(matches!(deletion, Err(Broken::Violated(_))), "{deletion:?}");
+        assert_eq!(edits, Ok(()));
     }
 }

@@ -10,15 +10,15 @@ use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 
-use super::never_blocked::{edit_and_delete, never_blocked, submit_two};
+use super::never_blocked::{deletion_never_blocked, edit_and_delete, edits_never_blocked, submit_two};
 
-/// ADM-08, where a queue may go.
+/// ADM-08 and ADM-16, where a queue may be closed.
 pub(crate) const CASE: Case = Case::new(
     "Metadata edits and deletion are admitted after the workload's queue is closed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-08"])
+.clauses(&["ADM-08", "ADM-16"])
 .nodes(&[nodes(1)])
 .only(&[Target::VOLCANO]);
 
@@ -41,8 +41,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-08", || {
-        answers(history, NEW)?;
-        never_blocked(history, "queued")
-    })]
+    vec![
+        finding("ADM-08", || {
+            answers(history, NEW)?;
+            deletion_never_blocked(history, "queued")
+        }),
+        finding("ADM-16", || {
+            answers(history, NEW)?;
+            edits_never_blocked(history)
+        }),
+    ]
 }

@@ -1,7 +1,7 @@
 //! One clique in a scaling group of one replica: PodGangs of one podgroup, so that every target honours a required
 //! level of the PodCliqueSet. What else it honours is the target's ([`backends`]).
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
@@ -10,20 +10,65 @@ use conformance_judge::finding;
 
 use crate::backends;
 
-/// ADM-09.
+/// ADM-09, ADM-17.
 pub(crate) const CASE: Case = Case::new(
     "A topology level that cannot be honoured is refused, or said to have no effect",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-09"]);
+.clauses(&["ADM-09", "ADM-17"]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Ok(own) = backends::own(test.target) else { return Ok(()) };
-    test.creates(&test.manifest("levelled")?, &own.levels(test.target)).await
+    let asked = [false, true].map(|are_preferred| own.levels(test.target, are_preferred));
+    test.creates(&test.manifest("levelled")?, &asked.concat()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-09", || answered(history, false)), finding("ADM-17", || answered(history, true))]
+}
+
+fn answered(history: &History, are_preferred: bool) -> Ruling {
     let target = history.header.target;
-    vec![finding("ADM-09", || answers(history, &backends::own(target)?.levels(target)))]
+    answers(history, &backends::own(target)?.levels(target, are_preferred))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_contract::target::{TARGETS, Target};
+    use conformance_history::testing::Story;
+    use conformance_judge::admission::Wanted;
+
+    use super::*;
+    use crate::adm::answered as answers_of;
+
+    /// About required levels, and about preferred ones, where one attempt is admitted in silence.
+    fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
+        let own = backends::own(target).unwrap();
+        let asked = [own.levels(target, false), own.levels(target, true)].concat();
+        let story = answers_of::answered(Story::on(target), &asked, &[(admitted, 201, "")]);
+        let found = judge(&story.end()).into_iter().map(|finding| finding.ruling);
+        found.collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    #[test]
+    fn a_level_is_required_or_preferred() {
+        for target in TARGETS.into_iter().filter(|target| target.external().is_none()) {
+            assert_eq!(rulings(target, ""), [Ok(()), Ok(())], "{target}");
+            let own = backends::own(target).unwrap();
+            for attempt in own.levels(target, true) {
+                let [required, preferred] = rulings(target, attempt.title);
+                assert_eq!(required, Ok(()), "{target}: {}", attempt.title);
+                let is_broken = matches!(preferred, Err(Broken::Violated(_)));
+                assert_eq!(is_broken, attempt.wanted == Wanted::RefusedOrWarned, "{target}: {preferred:?}");
+            }
+            for attempt in own.levels(target, false) {
+                let [required, preferred] = rulings(target, attempt.title);
+                assert_eq!(preferred, Ok(()), "{target}: {}", attempt.title);
+                let is_broken = matches!(required, Err(Broken::Violated(_)));
+                assert_eq!(is_broken, attempt.wanted == Wanted::Refused, "{target}: {required:?}");
+            }
+        }
+    }
 }

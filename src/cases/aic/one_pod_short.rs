@@ -6,13 +6,13 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, plain_gangs};
 
-/// AIC-02.
+/// AIC-02, AIC-04.
 pub(crate) const CASE: Case = Case::new(
     "A gang of plain pods one pod short is not bound at all; with one more node it is bound whole and runs",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AIC-02"])
+.clauses(&["AIC-02", "AIC-04"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)]);
 
 const NAME: &str = "short";
@@ -21,9 +21,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gang = test.submit_plain_gang(NAME).await?;
     test.scheduler_passes().await?;
     test.room_comes(1).await?;
-    test.until_gang_ready("AIC-02", &gang).await
+    test.until_gang_ready("AIC-04", &gang).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AIC-02", || plain_gangs::waits_and_runs(history, NAME))]
+    vec![
+        finding("AIC-02", || plain_gangs::waits(history, NAME)),
+        finding("AIC-04", || plain_gangs::runs_in_new_room(history, NAME)),
+    ]
 }

@@ -19,13 +19,13 @@ const REFUSED: MarkName = MarkName::of_case("a binding refused");
 /// The codes with which the first, second, ... binding of a gang is refused.
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
-/// AON-12, with a gang whose k-th binding fails.
+/// AON-18, for the k-th binding of a gang.
 pub(crate) const CASE: Case = Case::new(
     "The k-th binding of a gang is refused once, for every k: the gang is bound whole in the end",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["AON-12"])
+.clauses(&["AON-18"])
 .nodes(&[nodes(4).gpus(32)])
 .isolation(Isolation::Dedicated);
 
@@ -49,7 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("AON-12", || {
+    vec![finding("AON-18", || {
         let refused: Vec<_> = history.marks(REFUSED).collect();
         for (place, mark) in &refused {
             let set = mark.detail["set"].as_str().unwrap_or_default();

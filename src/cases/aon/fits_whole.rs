@@ -5,12 +5,12 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
-use conformance_judge::{binding, finding};
+use conformance_judge::{all, binding, finding, invariants, premise};
 
-/// AON-01.
+/// AON-01, AON-14.
 pub(crate) const CASE: Case =
     Case::new("A gang that exactly fills its nodes is bound whole", |test| Box::pin(drive(test)), judge)
-        .clauses(&["AON-01"])
+        .clauses(&["AON-01", "AON-14"])
         .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -19,5 +19,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-01", || binding::whole(&history.end(), &history.units("fits")?))]
+    vec![
+        finding("AON-01", || binding::whole(&history.end(), &history.units("fits")?)),
+        finding("AON-14", || {
+            // Nodes on which nothing is bound hold anything.
+            let is_full = premise("AON-01", binding::whole(&history.end(), &history.units("fits")?));
+            all([invariants::within_capacity(history), is_full])
+        }),
+    ]
 }

@@ -22,13 +22,13 @@ use crate::disturbances::gang_resources_watched;
 const UNSEEN: MarkName = MarkName::of_case("passed over without its gang resources");
 const SEEN: MarkName = MarkName::of_case("passed over with its gang resources");
 
-/// AON-12, with a watch of the scheduler's that is late.
+/// AON-19.
 pub(crate) const CASE: Case = Case::new(
     "The scheduler sees a gang's resources later than its pods: nothing of it is bound until all of it can be",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["AON-12"])
+.clauses(&["AON-19"])
 .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
 .isolation(Isolation::Dedicated);
 
@@ -74,7 +74,7 @@ fn said(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("AON-12", || {
+    vec![finding("AON-19", || {
         let units = history.units("late")?;
         // Until the node joins nothing may be bound, however far the case came.
         let seen = history.marks(SEEN).next().map(|(place, _)| place);

@@ -27,7 +27,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-02", || {
         let never = binding::never(history, &history.units("undemanding")?, None);
-        all([never, scheduler_passed(history)])?;
-        binding::says_why(history, &history.gangs("undemanding")?[0])
+        all([never, scheduler_passed(history)])
     })]
 }

@@ -1,20 +1,20 @@
 //! 4 nodes x 8 GPUs; one clique of 5 pods x 8 GPUs: one pod short.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding};
+use conformance_judge::{all, finding, premise};
 
-/// AON-02, AON-03.
+/// AON-02, AON-03, AON-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang one pod short is not bound at all and says why; with one more node it is bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AON-02", "AON-03"])
+.clauses(&["AON-02", "AON-03", "AON-15"])
 .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -27,16 +27,61 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AON-02", || {
-            // Until the node joins nothing may be bound, however far the case came.
-            let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
-            let never = binding::never(history, &history.units("short")?, barrier);
-            all([never, scheduler_passed(history)])?;
-            binding::says_why(history, &history.gangs("short")?[0])
-        }),
+        finding("AON-02", || all([never_bound(history), scheduler_passed(history)])),
         finding("AON-03", || {
             scheduler_passed(history)?;
             binding::whole(&history.end(), &history.units("short")?)
         }),
+        finding("AON-15", || {
+            // A gang that is bound in part does not wait.
+            all([premise("AON-02", never_bound(history)), scheduler_passed(history)])?;
+            binding::says_why(history, &history.gangs("short")?[0])
+        }),
     ]
+}
+
+/// No pod is bound before the node joins, however far the case came.
+fn never_bound(history: &History) -> Ruling {
+    let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
+    binding::never(history, &history.units("short")?, barrier)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, one_clique, worker};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The rulings on AON-02 and AON-15 where so many pods are bound before the node joins.
+    fn rulings(bound: usize, says_why: bool) -> [Ruling; 2] {
+        let mut story = Story::flat().submitted(one_clique("short", 5)).workers("short", 5, bound);
+        if says_why {
+            let mut waiting = worker("short", 4, None);
+            waiting["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
+                "reason": "Unschedulable", "message": "no room"}]);
+            story = story.modified(waiting);
+        }
+        let found = judge(&story.mark(SharedMark::SchedulerPassed, Value::Null).end());
+        ["AON-02", "AON-15"].map(|clause| {
+            let of_clause = found.iter().find(|finding| finding.clause == clause);
+            of_clause.expect("both are judged").ruling.clone()
+        })
+    }
+
+    #[test]
+    fn a_pending_gang_without_a_reason_breaks_one_clause_only() {
+        assert_eq!(rulings(0, true), [Ok(()), Ok(())]);
+        let [unbound, silent] = rulings(0, false);
+        assert_eq!(unbound, Ok(()));
+        assert!(matches!(silent, Err(Broken::Violated(_))), "{silent:?}");
+    }
+
+    #[test]
+    fn a_partly_bound_gang_is_not_asked_for_a_reason() {
+        let [in_part, reason] = rulings(4, false);
+        assert!(matches!(in_part, Err(Broken::Violated(_))), "{in_part:?}");
+        assert!(matches!(reason, Err(Broken::Premise { clause: "AON-02", .. })), "{reason:?}");
+    }
 }

@@ -1,31 +1,40 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs and loses one, four times, each in another way: only the lost pod's node
-//! has room.
+//! has room. It is deleted at once, deleted with grace, evicted, and at last it fails.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
+use conformance_history::{History, Mark, MarkName, SharedMark, text};
 use conformance_judge::{binding, finding};
+use serde_json::Value;
 
-/// AON-11.
+const FAILED_REPLACED: MarkName = MarkName::of_case("the failed pod is replaced");
+
+/// Failure is last: an operator that leaves a failed pod as it is has replaced the others before.
+const LOSSES: [Loss; 4] = [Loss::AtOnce, Loss::WithGrace, Loss::Evicted, Loss::Failed];
+
+/// AON-11, AON-17, AON-20.
 pub(crate) const CASE: Case = Case::new(
     "A lost pod of a running gang is replaced in the gang, and the others stay where they are",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AON-11"])
+.clauses(&["AON-11", "AON-17", "AON-20"])
 .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("steady").await?;
     test.until_bound(4).await?;
-    for loss in Loss::ALL {
+    for loss in LOSSES {
         let first =
             test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
         let (lost, uid) = first.unwrap_or_default();
         test.lose_pod_by(loss, &lost).await?;
+        if loss == Loss::Failed {
+            return failed_replaced(test, &lost, &uid).await;
+        }
         let replaced = Awaited::demanded_by("AON-11", format!("{lost}, {}, replaced", loss.name()));
         test.until(replaced, limits::SCHEDULING, |live| {
             live.pods().all(|pod| pod.uid() != uid) && live.bound() == 4
@@ -35,21 +44,123 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Waits until four other pods are bound. The failed one may stay, and if none replaces it, the other losses are judged all the
+/// same.
+async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
+    let replaced = Awaited::demanded_by("AON-20", format!("{lost}, failed, replaced"));
+    let wait = test.until(replaced, limits::SCHEDULING, |live| {
+        live.pods().filter(|pod| pod.uid() != uid && pod.node().is_some()).count() == 4
+    });
+    match wait.await {
+        Ok(()) => test.mark(FAILED_REPLACED, Value::Null),
+        Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
+        Err(stop) => return Err(stop),
+    }
+    Ok(())
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-11", || {
-        history.reached(SharedMark::PodLost)?;
-        let losses: Vec<_> = history.marks(SharedMark::PodLost).collect();
-        for (number, (since, mark)) in losses.iter().enumerate() {
+    vec![
+        finding("AON-11", || {
+            after_losses(history, |mark| !is_failure(mark), binding::replaced)?;
+            let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
+            let end = failed.map_or(history.entries.len(), |(index, _)| index);
+            binding::whole(&history.before(end), &history.units("steady")?)
+        }),
+        finding("AON-17", || {
+            let untouched =
+                |part: &History, since, lost: &str| binding::others_untouched(part, since, &[lost]);
+            after_losses(history, |_| true, untouched)
+        }),
+        finding("AON-20", || {
+            let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
+            let Some((since, mark)) = failed else { return Err(Broken::NotReached("no pod failed".into())) };
+            let part = history.upto(history.waited_for(FAILED_REPLACED)?);
+            binding::replaced(&part, since, text(&mark.detail["name"]))?;
+            history.reached(FAILED_REPLACED).map(drop)
+        }),
+    ]
+}
+
+fn is_failure(lost: &Mark) -> bool {
+    lost.detail["by"] == Loss::Failed.name()
+}
+
+/// A sentence about the history from each loss that is meant until the next one.
+fn after_losses(
+    history: &History,
+    is_meant: impl Fn(&Mark) -> bool,
+    sentence: impl Fn(&History, usize, &str) -> Ruling,
+) -> Ruling {
+    let losses: Vec<_> = history.marks(SharedMark::PodLost).collect();
+    for (number, (since, mark)) in losses.iter().enumerate() {
+        if is_meant(mark) {
             let next = losses.get(number + 1).map_or(history.entries.len(), |(index, _)| *index);
-            let part = history.upto(next);
-            let lost = mark.detail["name"].as_str().unwrap_or_default();
-            binding::replaced(&part, *since, lost)?;
-            binding::others_untouched(&part, *since, &[lost])?;
+            sentence(&history.upto(next), *since, text(&mark.detail["name"]))?;
         }
-        binding::whole(&history.end(), &history.units("steady")?)?;
-        match losses.len() {
-            4.. => Ok(()),
-            lost => Err(Broken::NotReached(format!("pods were lost in {lost} of 4 ways"))),
-        }
-    })]
+    }
+    match losses.len() == LOSSES.len() {
+        true => Ok(()),
+        false => Err(Broken::NotReached(format!("pods were lost in {} of 4 ways", losses.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, one_clique, worker};
+    use serde_json::json;
+
+    use super::*;
+
+    /// The pod of that number is lost in the way of that number.
+    fn lost(story: Story, number: usize) -> Story {
+        let name = format!("steady-0-worker-{number}");
+        story.mark(SharedMark::PodLost, json!({"name": name, "by": LOSSES[number].name()}))
+    }
+
+    fn successor(number: usize, name: &str) -> Value {
+        let mut pod = worker("steady", number, Some("n"));
+        pod["metadata"]["name"] = name.into();
+        pod
+    }
+
+    /// Three pods were lost and replaced, and the fourth has failed.
+    fn until_failure() -> Story {
+        let bound = Story::flat().submitted(one_clique("steady", 4)).workers("steady", 4, 4);
+        let replaced = (0..3).fold(bound, |story, number| {
+            let gone = lost(story, number).deleted(worker("steady", number, Some("n")));
+            gone.added(successor(number, &format!("second-{number}")))
+        });
+        let mut failed = worker("steady", 3, Some("n"));
+        failed["status"] = json!({"phase": "Failed"});
+        lost(replaced, 3).modified(failed)
+    }
+
+    /// The clauses that a history breaks.
+    fn broken(story: Story) -> Vec<&'static str> {
+        let found = judge(&story.end());
+        let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
+        found.iter().filter(is_broken).map(|finding| finding.clause).collect()
+    }
+
+    #[test]
+    fn a_failed_pod_that_is_not_replaced_breaks_one_clause_only() {
+        let replaced = until_failure().added(successor(3, "second-3")).mark(FAILED_REPLACED, Value::Null);
+        assert!(broken(replaced).is_empty());
+        assert_eq!(broken(until_failure().mark(SharedMark::WaitRanOut, Value::Null)), ["AON-20"]);
+    }
+
+    #[test]
+    fn a_gang_that_starts_again_breaks_one_clause_only() {
+        let restarted = until_failure().added(successor(3, "second-3")).deleted(successor(0, "second-0"));
+        let bound_again = restarted.added(successor(0, "third-0")).mark(FAILED_REPLACED, Value::Null);
+        assert_eq!(broken(bound_again), ["AON-17"]);
+    }
+
+    #[test]
+    fn a_deleted_pod_that_is_not_replaced_breaks_one_clause_only() {
+        let bound = Story::flat().submitted(one_clique("steady", 4)).workers("steady", 4, 4);
+        let gone = lost(bound, 0).deleted(worker("steady", 0, Some("n")));
+        assert_eq!(broken(gone.mark(SharedMark::WaitRanOut, Value::Null)), ["AON-11"]);
+    }
 }

@@ -1,21 +1,24 @@
 //! 4 nodes x 8 GPUs; two gangs of 3 pods x 8 GPUs, from one PodCliqueSet and so at the same time: room for one of
 //! them, and half for each. A third gang of 1 pod finds the node that the loser must not hold.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::finding;
+use conformance_judge::{finding, premise};
+use serde_json::Value;
 
-/// AON-04.
+const ALL_BOUND: MarkName = MarkName::of_case("one rival and the third gang bound");
+
+/// AON-04, AON-10.
 pub(crate) const CASE: Case = Case::new(
     "Of two gangs with room for one, one is bound whole and the other neither bound nor in the way",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AON-04"])
+.clauses(&["AON-04", "AON-10"])
 .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -24,17 +27,65 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.scheduler_passes().await?;
     test.submit("tiny").await?;
-    test.until_bound(4).await?;
+    // Whether the third gang is bound or not, the rivals are judged.
+    match test.until_bound(4).await {
+        Ok(()) => test.mark(ALL_BOUND, Value::Null),
+        Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
+        Err(stop) => return Err(stop),
+    }
     test.canaries().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-04", || {
-        let rivals: Vec<_> =
-            history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
-        // Who wins is known when the scheduler has had its pass.
-        scheduler_passed(history)?;
-        binding::some_whole_others_never(history, &rivals, 1, None)?;
-        binding::whole(&history.end(), &history.units("tiny")?)
-    })]
+    vec![
+        finding("AON-04", || one_of_both(history)),
+        finding("AON-10", || {
+            // A loser that is bound in part holds the room of the third gang.
+            premise("AON-04", one_of_both(history))?;
+            let waited = history.before(history.waited_for(ALL_BOUND)?);
+            binding::whole(&waited, &history.units("tiny")?)?;
+            history.reached(ALL_BOUND).map(drop)
+        }),
+    ]
+}
+
+/// One rival is bound whole, and the other not at all.
+fn one_of_both(history: &History) -> Ruling {
+    let rivals: Vec<_> =
+        history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
+    // Who wins is known when the scheduler has had its pass.
+    scheduler_passed(history)?;
+    binding::some_whole_others_never(history, &rivals, 1, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, one_clique};
+
+    use super::*;
+
+    /// So many pods of a single rival and of the third gang are bound.
+    fn rulings(rival: usize, tiny: usize) -> [Ruling; 2] {
+        let sent = Story::flat().submitted(one_clique("rival", 3)).submitted(one_clique("tiny", 1));
+        let passed = sent.workers("rival", 3, rival).mark(SharedMark::SchedulerPassed, Value::Null);
+        let waited = passed.workers("tiny", 1, tiny).mark(ALL_BOUND, Value::Null);
+        let mut found = judge(&waited.end()).into_iter();
+        [(); 2].map(|()| found.next().expect("two findings").ruling)
+    }
+
+    #[test]
+    fn a_loser_that_holds_room_breaks_one_clause_only() {
+        assert_eq!(rulings(3, 1), [Ok(()), Ok(())]);
+        let [rivals, tiny] = rulings(3, 0);
+        assert_eq!(rivals, Ok(()));
+        assert!(matches!(tiny, Err(Broken::Violated(_))), "{tiny:?}");
+    }
+
+    #[test]
+    fn a_partly_bound_rival_takes_the_room_of_the_third_gang() {
+        let [rivals, tiny] = rulings(2, 0);
+        assert!(matches!(rivals, Err(Broken::Violated(_))), "{rivals:?}");
+        assert!(matches!(tiny, Err(Broken::Premise { clause: "AON-04", .. })), "{tiny:?}");
+    }
 }

@@ -2,22 +2,22 @@
 //! gang of 2 workers, which would fit. With a node x 8 GPUs the base fits, and then the scaled gang may go: simulated nodes
 //! leave containers unstarted, so the base is bound and never Ready.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_expect::Expected;
+use conformance_expect::{Expected, Unit};
 use conformance_history::{History, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding};
+use conformance_judge::{all, finding, premise};
 
-/// AON-06.
+/// AON-06, AON-16.
 pub(crate) const CASE: Case = Case::new(
     "A scaled gang that fits is not bound while its base gang is not",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AON-06"])
+.clauses(&["AON-06", "AON-16"])
 .nodes(&[nodes(1), nodes(1).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -32,14 +32,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-06", || {
+    let units = |is_base: bool| -> Result<Vec<Unit>, Broken> {
         let gangs = history.gangs("grown")?;
-        let scaled = gangs.iter().filter(|gang| !gang.is_base);
-        let units: Vec<_> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();
-        // Until the node joins the base does not fit, however far the case came.
-        let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
-        let never = binding::never(history, &units, barrier);
-        all([never, binding::base_first(history, &gangs), scheduler_passed(history)])?;
-        binding::all(&history.end(), &gangs)
-    })]
+        let meant = gangs.iter().filter(|gang| gang.is_base == is_base);
+        Ok(meant.flat_map(|gang| gang.units(history.header.target)).collect())
+    };
+    vec![
+        finding("AON-06", || {
+            // Until the node joins the base does not fit, however far the case came.
+            let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
+            let never = binding::never(history, &units(false)?, barrier);
+            all([never, binding::base_first(history, &history.gangs("grown")?), scheduler_passed(history)])
+        }),
+        finding("AON-16", || {
+            scheduler_passed(history)?;
+            let end = history.end();
+            // A base that is not bound, though its node has joined, holds its scaled gangs back.
+            premise("AON-03", binding::whole(&end, &units(true)?))?;
+            binding::all(&end, &history.gangs("grown")?)
+        }),
+    ]
 }

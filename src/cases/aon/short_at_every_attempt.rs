@@ -11,15 +11,15 @@ use conformance_driver::pending::Again;
 use conformance_expect::{Expected, schedulers};
 use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding};
+use conformance_judge::{all, finding, premise};
 
-/// AON-02.
+/// AON-02, AON-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang one pod short is not bound at any later attempt either",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AON-02"])
+.clauses(&["AON-02", "AON-15"])
 .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
 
 const ATTEMPTS: &[Again] =
@@ -42,9 +42,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-02", || {
-        let never = binding::never(history, &history.units("short-for-good")?, None);
-        all([never, scheduler_passed(history), history.tried_again(ATTEMPTS.len())])?;
-        binding::says_why(history, &history.gangs("short-for-good")?[0])
-    })]
+    let never = || binding::never(history, &history.units("short-for-good")?, None);
+    vec![
+        finding("AON-02", || all([never(), scheduler_passed(history), history.tried_again(ATTEMPTS.len())])),
+        finding("AON-15", || {
+            all([premise("AON-02", never()), scheduler_passed(history)])?;
+            binding::says_why(history, &history.gangs("short-for-good")?[0])
+        }),
+    ]
 }

@@ -34,13 +34,14 @@ pub(super) async fn drive(
 }
 
 /// Nothing was bound without room for the minimum, `is_minimum` holds with just that room, and all is bound at the end.
+/// Pods that are released together may be bound in any order.
 pub(super) fn judge(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
     let units = history.units(set)?;
     // Until the first node joins nothing may be bound, however far the case came.
     let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);
     all([binding::never(history, &units, too_small), history.reached(TOO_SMALL).map(drop)])?;
     binding::all_or_nothing(history, &units)?;
-    let (just_enough, _) = history.reached(ROOM_FOR_MINIMUM)?;
-    is_minimum(&history.before(just_enough))?;
+    is_minimum(&history.before(history.waited_for(ROOM_FOR_MINIMUM)?))?;
+    history.reached(ROOM_FOR_MINIMUM)?;
     binding::all(&history.end(), &history.gangs(set)?)
 }

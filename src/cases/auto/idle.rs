@@ -3,7 +3,7 @@
 //! the front is lost meanwhile. A guest of 1 pod x 8 GPUs takes the place of one of the back, which is scaled to 2 again: one
 //! pod short. The guest goes. Then the group is scaled to 0, and to 1.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{REACTION, SCHEDULING};
@@ -38,13 +38,13 @@ const BACK: &str = "dozing-0-back";
 const GROUP: &str = "dozing-0-pool";
 const MEMBERS: [&str; 2] = ["dozing-0-pool-0-unit", "dozing-0-pool-1-unit"];
 
-/// AUTO-06.
+/// AUTO-06, AUTO-14.
 pub(crate) const CASE: Case = Case::new(
     "What is scaled to 0 leaves a gang that runs on as one, and comes back whole",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AUTO-06"])
+.clauses(&["AUTO-06", "AUTO-14"])
 .nodes(&[nodes(4).gpus(8)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -63,14 +63,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(lost) = test.pods_of(FRONT).first() {
         test.lose_pod(lost).await?;
     }
-    until_ready(test, FRONT, 2).await?;
+    until_ready(test, "AUTO-06", FRONT, 2).await?;
     test.until_converged(SET).await?;
     test.delay_termination(SET, DELAY).await?;
     test.mark(REPLACED, Value::Null);
     test.submit(GUEST).await?;
     test.until_converged(GUEST).await?;
     test.scale_as_an_autoscaler("PodClique", BACK, 2).await?;
-    let released = Awaited::demanded_by("AUTO-06", format!("2 pods of {BACK} released to the scheduler"));
+    let released = Awaited::demanded_by("AUTO-14", format!("2 pods of {BACK} released to the scheduler"));
     test.until(released, REACTION, |live| {
         of(live, BACK).count() == 2 && of(live, BACK).all(|pod| pod.gates().is_empty())
     })
@@ -80,7 +80,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     test.mark(SHORT, Value::Null);
     test.delete("PodCliqueSet", GUEST).await?;
-    until_ready(test, BACK, 2).await?;
+    until_ready(test, "AUTO-14", BACK, 2).await?;
     test.until_converged(SET).await?;
     test.mark(WHOLE, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 0).await?;
@@ -89,7 +89,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     test.mark(GROUP_IDLE, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 1).await?;
-    until_ready(test, MEMBERS[0], 1).await?;
+    until_ready(test, "AUTO-14", MEMBERS[0], 1).await?;
     test.until_converged(SET).await?;
     test.mark(GROUP_WHOLE, Value::Null);
     Ok(())
@@ -103,8 +103,13 @@ async fn until_out(test: &TestContext, cliques: &[&str]) -> Result<(), Stop> {
 }
 
 /// Waits until a PodClique has that many pods, all of them Ready.
-async fn until_ready(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
-    let awaited = Awaited::demanded_by("AUTO-06", format!("{count} pods of {clique} bound and Ready"));
+async fn until_ready(
+    test: &TestContext,
+    clause: &'static str,
+    clique: &str,
+    count: usize,
+) -> Result<(), Stop> {
+    let awaited = Awaited::demanded_by(clause, format!("{count} pods of {clique} bound and Ready"));
     test.until(awaited, SCHEDULING, |live| {
         let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
         of(live, clique).count() == count && of(live, clique).all(is_ready)
@@ -139,46 +144,53 @@ fn others_run_on(history: &History, from: usize, until: usize, cliques: &[&str])
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-06", || goes_idle(history)), finding("AUTO-14", || comes_back(history))]
+}
+
+/// AUTO-06: the clique, and then the group, leaves the gang, and the others run on as a gang.
+fn goes_idle(history: &History) -> Ruling {
     let target = history.header.target;
-    vec![finding("AUTO-06", || {
-        let (from, until) = (scaled(history, 0)?, history.waited_for(IDLE)?);
-        others_run_on(history, from, until, &[BACK])?;
-        let live = history.before(until);
-        idle::is_idle(target, &live, &gangs(history, from)?, &[BACK])?;
-        idle::is_no_breach(&live, ("PodClique", BACK), SET)?;
-        history.reached(IDLE)?;
+    let (from, until) = (scaled(history, 0)?, history.waited_for(IDLE)?);
+    others_run_on(history, from, until, &[BACK])?;
+    let live = history.before(until);
+    idle::is_idle(target, &live, &gangs(history, from)?, &[BACK])?;
+    idle::is_no_breach(&live, ("PodClique", BACK), SET)?;
+    history.reached(IDLE)?;
 
-        let until = history.waited_for(REPLACED)?;
-        let (lost_at, lost) = history.reached(SharedMark::PodLost)?;
-        let lost = lost.detail["name"].as_str().unwrap_or_default();
-        binding::replaced(&history.upto(until), lost_at, lost)?;
-        binding::others_untouched(&history.upto(until), lost_at, &[lost])?;
-        history.reached(REPLACED)?;
+    let until = history.waited_for(REPLACED)?;
+    let (lost_at, lost) = history.reached(SharedMark::PodLost)?;
+    let lost = lost.detail["name"].as_str().unwrap_or_default();
+    binding::replaced(&history.upto(until), lost_at, lost)?;
+    binding::others_untouched(&history.upto(until), lost_at, &[lost])?;
+    history.reached(REPLACED)?;
 
-        let (from, until) = (scaled(history, 1)?, history.waited_for(SHORT)?);
-        idle::none_bound(history, &[BACK], from, until)?;
-        others_run_on(history, from, until, &[])?;
-        history.reached(SHORT)?;
+    let (from, until) = (scaled(history, 2)?, history.waited_for(GROUP_IDLE)?);
+    others_run_on(history, from, until, &MEMBERS)?;
+    let live = history.before(until);
+    idle::is_idle(target, &live, &gangs(history, from)?, &MEMBERS)?;
+    idle::is_no_breach(&live, ("PodCliqueScalingGroup", GROUP), SET)?;
+    history.reached(GROUP_IDLE).map(drop)
+}
 
-        let until = history.waited_for(WHOLE)?;
-        others_run_on(history, from, until, &["lodger-0-only"])?;
-        let (live, whole) = (history.before(until), gangs(history, from)?);
-        binding::all(&live, &whole)?;
-        idle::is_back(target, &live, &whole)?;
-        history.reached(WHOLE)?;
+/// AUTO-14: the clique, and then the group, is bound again as a whole, and is part of the gang again.
+fn comes_back(history: &History) -> Ruling {
+    let target = history.header.target;
+    let (from, until) = (scaled(history, 1)?, history.waited_for(SHORT)?);
+    idle::none_bound(history, &[BACK], from, until)?;
+    others_run_on(history, from, until, &[])?;
+    history.reached(SHORT)?;
 
-        let (from, until) = (scaled(history, 2)?, history.waited_for(GROUP_IDLE)?);
-        others_run_on(history, from, until, &MEMBERS)?;
-        let live = history.before(until);
-        idle::is_idle(target, &live, &gangs(history, from)?, &MEMBERS)?;
-        idle::is_no_breach(&live, ("PodCliqueScalingGroup", GROUP), SET)?;
-        history.reached(GROUP_IDLE)?;
+    let until = history.waited_for(WHOLE)?;
+    others_run_on(history, from, until, &["lodger-0-only"])?;
+    let (live, whole) = (history.before(until), gangs(history, from)?);
+    binding::all(&live, &whole)?;
+    idle::is_back(target, &live, &whole)?;
+    history.reached(WHOLE)?;
 
-        let (from, until) = (scaled(history, 3)?, history.waited_for(GROUP_WHOLE)?);
-        others_run_on(history, from, until, &[])?;
-        let (live, whole) = (history.before(until), gangs(history, from)?);
-        binding::all(&live, &whole)?;
-        idle::is_back(target, &live, &whole)?;
-        history.reached(GROUP_WHOLE).map(drop)
-    })]
+    let (from, until) = (scaled(history, 3)?, history.waited_for(GROUP_WHOLE)?);
+    others_run_on(history, from, until, &[])?;
+    let (live, whole) = (history.before(until), gangs(history, from)?);
+    binding::all(&live, &whole)?;
+    idle::is_back(target, &live, &whole)?;
+    history.reached(GROUP_WHOLE).map(drop)
 }

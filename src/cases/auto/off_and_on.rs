@@ -18,13 +18,13 @@ const PODCLIQUES: [&str; 3] = ["brief-0-steady", "brief-0-blinking", "brief-0-gr
 
 const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
 
-/// AUTO-06.
+/// AUTO-14.
 pub(crate) const CASE: Case = Case::new(
     "A clique and a scaling group that go from 1 to 0 and back at once are bound again, as parts of their gang",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AUTO-06"])
+.clauses(&["AUTO-14"])
 .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -46,7 +46,7 @@ fn ready(live: &Live, clique: &str) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-06", || {
+    vec![finding("AUTO-14", || {
         let back = history.waited_for(BACK)?;
         let live = history.before(back);
         let all_gangs = scaling::gangs(history, history.submitted(SET)?, back);

@@ -25,13 +25,13 @@ const SET: &str = "ebb";
 const CLIQUE: &str = "ebb-0-worker";
 const GROUP: &str = "ebb-0-pool";
 
-/// AUTO-03, AUTO-07.
+/// AUTO-03, AUTO-07, AUTO-15.
 pub(crate) const CASE: Case = Case::new(
     "A clique scaled out adds surplus beside a gang that runs on, and scaled in gives up what is missed least",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AUTO-03", "AUTO-07"])
+.clauses(&["AUTO-03", "AUTO-07", "AUTO-15"])
 .nodes(&[nodes(4).gpus(8)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -110,10 +110,14 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("AUTO-07", || {
             history.reached(SURPLUS_WAITS)?;
             scaled::least_dear_go(history, CLIQUE)?;
+            let (all_in, _) = history.reached(GROUP_IN)?;
+            binding::whole(&history.before(all_in), &history.units(SET)?)
+        }),
+        finding("AUTO-15", || {
             let (scaled, _) = history.reached(GROUP_IN)?;
             let until = history.waited_for(GROUP_IS_IN)?;
             scaled::highest_go(history, GROUP, scaled, until)?;
-            binding::whole(&history.end(), &history.units(SET)?)?;
+            binding::whole(&history.before(until), &history.units(SET)?)?;
             history.reached(GROUP_IS_IN).map(drop)
         }),
     ]

@@ -8,7 +8,7 @@ use conformance_driver::admission_attempts::clique;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_history::{History, Live, MarkName, event_about, event_note, text};
+use conformance_history::{History, Live, MarkName, SharedMark, event_about, event_note, text};
 use conformance_judge::admission::{Attempt, refusals_say, refused, was_refused};
 use conformance_judge::life::autoscalers;
 use conformance_judge::{ensure, finding, violation};
@@ -17,20 +17,22 @@ use serde_json::{Value, json};
 const HELD_UP: Code = Code::new("held-up-by-a-refused-autoscaler");
 const UNTOLD: Code = Code::new("refused-autoscaler-untold");
 
-/// Mark: what has nothing to do with the metric is there, and the metric is told.
+/// Mark: what has nothing to do with the metric is there.
+const THERE: MarkName = MarkName::of_case("the second replica there");
+/// Mark: and the metric is told.
 const TOLD: MarkName = MarkName::of_case("the refused metric told");
 
 const SET: &str = "mistuned";
 /// The pods of two replicas: a clique of 2, and a scaling group of one.
 const PODS: usize = 6;
 
-/// AUTO-01.
+/// AUTO-12, AUTO-13.
 pub(crate) const CASE: Case = Case::new(
     "A metric that no autoscaler may have is refused or told, and holds up nothing else",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AUTO-01"]);
+.clauses(&["AUTO-12", "AUTO-13"]);
 
 /// It may be refused, and then it is named.
 const METRIC: Attempt = refused("a resource metric without a resource", &["metric"], |pcs| {
@@ -45,8 +47,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates(SET, &[METRIC]).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     let is_refused = was_refused(&test.history(), &METRIC);
-    let told = Awaited::demanded_by("AUTO-01", "the second replica there, and the metric told");
-    test.until(told, REACTION, |live| lacks(live).is_none() && (is_refused || is_told(live))).await?;
+    let others = Awaited::demanded_by("AUTO-13", "the second replica there");
+    test.until(others, REACTION, |live| lacks(live).is_none()).await?;
+    test.mark(THERE, Value::Null);
+    let told = Awaited::demanded_by("AUTO-12", "the metric told");
+    test.until(told, REACTION, |live| is_refused || is_told(live)).await?;
     test.mark(TOLD, Value::Null);
     Ok(())
 }
@@ -75,16 +80,24 @@ fn is_told(live: &Live) -> bool {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-01", || {
-        refusals_say(history, &[METRIC])?;
-        let live = history.before(history.waited_for(TOLD)?);
-        if let Some(lack) = lacks(&live) {
-            let message = format!("{lack} missing while an autoscaler of {SET} could not be made");
-            return Err(violation(HELD_UP, message).into());
-        }
-        ensure(was_refused(history, &METRIC) || is_told(&live), || {
-            violation(UNTOLD, format!("no event and no status says that a metric of {SET} is wrong"))
-        })?;
-        history.reached(TOLD).map(drop)
-    })]
+    vec![
+        finding("AUTO-12", || {
+            refusals_say(history, &[METRIC])?;
+            history.reached(THERE)?;
+            let live = history.before(history.waited_for(TOLD)?);
+            ensure(was_refused(history, &METRIC) || is_told(&live), || {
+                violation(UNTOLD, format!("no event and no status says that a metric of {SET} is wrong"))
+            })?;
+            history.reached(TOLD).map(drop)
+        }),
+        finding("AUTO-13", || {
+            history.reached(SharedMark::Attempt)?;
+            let live = history.before(history.waited_for(THERE)?);
+            if let Some(lack) = lacks(&live) {
+                let message = format!("{lack} missing while an autoscaler of {SET} could not be made");
+                return Err(violation(HELD_UP, message).into());
+            }
+            history.reached(THERE).map(drop)
+        }),
+    ]
 }

@@ -16,13 +16,13 @@ const SECOND: MarkName = MarkName::of_case("second replica there");
 
 const SET: &str = "resized";
 
-/// AUTO-10.
+/// AUTO-10, AUTO-17.
 pub(crate) const CASE: Case = Case::new(
     "Replicas of a template are those of new replicas of the set, and admission says so",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AUTO-10"])
+.clauses(&["AUTO-10", "AUTO-17"])
 .nodes(&[nodes(1)]);
 
 const CHANGES: &[Attempt] = &[
@@ -53,16 +53,22 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-10", || {
-        answers(history, CHANGES)?;
-        let live = history.before(history.waited_for(SECOND)?);
-        let each = OF_EACH.into_iter().flat_map(|(kind, name)| {
-            let live = &live;
-            [(0, 1), (1, 2)].into_iter().map(move |(index, replicas)| {
-                scaled::asks_for(live, kind, &format!("{SET}-{index}-{name}"), replicas)
-            })
-        });
-        all(each)?;
-        history.reached(SECOND).map(drop)
-    })]
+    vec![
+        finding("AUTO-10", || {
+            // Whether a warning comes with them is AUTO-17's.
+            answers(history, &CHANGES.iter().map(|change| change.in_any_words()).collect::<Vec<_>>())?;
+            let live = history.before(history.waited_for(SECOND)?);
+            let each = OF_EACH.into_iter().flat_map(|(kind, name)| {
+                let live = &live;
+                [(0, 1), (1, 2)].into_iter().map(move |(index, replicas)| {
+                    scaled::asks_for(live, kind, &format!("{SET}-{index}-{name}"), replicas)
+                })
+            });
+            all(each)?;
+            history.reached(SECOND).map(drop)
+        }),
+        finding("AUTO-17", || {
+            answers(history, &CHANGES.iter().map(|change| change.whatever_the_answer()).collect::<Vec<_>>())
+        }),
+    ]
 }

@@ -2,12 +2,12 @@
 //! without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs the base fits, and all is bound. A clique beside is scaled
 //! 1 -> 2; then the leader crashes for the termination delay of 5 s.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
-use conformance_expect::scaling;
+use conformance_expect::{Gang, scaling};
 use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::life::scaled;
@@ -25,13 +25,13 @@ const SIDE: &str = "eager-0-side";
 const CLIQUES: [&str; 5] =
     ["eager-0-lead", SIDE, "eager-0-wing-0-unit", "eager-0-wing-1-unit", "eager-0-wing-2-unit"];
 
-/// AUTO-09.
+/// AUTO-09, AUTO-16.
 pub(crate) const CASE: Case = Case::new(
     "A group scaled out while its base waits follows it, and a recycle keeps what an autoscaler asked for",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["AUTO-09"])
+.clauses(&["AUTO-09", "AUTO-16"])
 .nodes(&[nodes(1), nodes(1).gpus(8).joining(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -62,23 +62,33 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
+/// The PodGangs of all replicas that were asked for in the end.
+fn gangs(history: &History) -> Result<Vec<Gang>, Broken> {
+    Ok(scaling::gangs(history, history.submitted(SET)?, history.entries.len()))
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-09", || {
-        let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
-        let scaled: Vec<_> = gangs.iter().filter(|gang| !gang.is_base).collect();
-        let units: Vec<_> = scaled.iter().flat_map(|gang| gang.units(history.header.target)).collect();
-        let bound = history.marks(BOUND).next().map_or(history.entries.len(), |(at, _)| at);
-        let first = history.upto(bound);
-        // Until the node joins the base does not fit, however far the case came.
-        let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
-        let never = binding::never(&first, &units, barrier);
-        all([never, binding::base_first(&first, &gangs), scheduler_passed(history)])?;
-        binding::all(&history.before(history.waited_for(BOUND)?), &gangs)?;
-        history.reached(BOUND)?;
-        let live = history.before(history.waited_for(RECYCLED)?);
-        scaled::asks_for(&live, "PodCliqueScalingGroup", GROUP, 3)?;
-        scaled::asks_for(&live, "PodClique", SIDE, 2)?;
-        binding::all(&live, &gangs)?;
-        history.reached(RECYCLED).map(drop)
-    })]
+    vec![
+        finding("AUTO-09", || {
+            history.reached(BOUND)?;
+            let live = history.before(history.waited_for(RECYCLED)?);
+            scaled::asks_for(&live, "PodCliqueScalingGroup", GROUP, 3)?;
+            scaled::asks_for(&live, "PodClique", SIDE, 2)?;
+            binding::all(&live, &gangs(history)?)?;
+            history.reached(RECYCLED).map(drop)
+        }),
+        finding("AUTO-16", || {
+            let gangs = gangs(history)?;
+            let scaled: Vec<_> = gangs.iter().filter(|gang| !gang.is_base).collect();
+            let units: Vec<_> = scaled.iter().flat_map(|gang| gang.units(history.header.target)).collect();
+            let bound = history.marks(BOUND).next().map_or(history.entries.len(), |(at, _)| at);
+            let first = history.upto(bound);
+            // Until the node joins the base does not fit, however far the case came.
+            let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
+            let never = binding::never(&first, &units, barrier);
+            all([never, binding::base_first(&first, &gangs), scheduler_passed(history)])?;
+            binding::all(&history.before(history.waited_for(BOUND)?), &gangs)?;
+            history.reached(BOUND).map(drop)
+        }),
+    ]
 }

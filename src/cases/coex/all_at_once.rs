@@ -1,12 +1,13 @@
 //! 2 nodes x 32 GPUs that all schedulers of the cluster share: a gang of 2 pods x 4 GPUs for each of up to 4
 //! schedulers, 32 GPUs in all, so that any node has room for everything and no two schedulers can promise the same
 //! GPU. Then `too-big-alongside`, of the target's: 8 pods x 8 GPUs, of which at most 6 find room beside the others.
+//! The audit log shows who bound a pod: each scheduler has a user of its own.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use conformance_cluster::schedulers::{self, installation};
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -14,13 +15,13 @@ use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, audit, coexistence, finding};
+use conformance_judge::{all, audit, coexistence, finding, premise};
 use jiff::Timestamp;
 use serde_json::json;
 
-/// COEX-01, COEX-02.
+/// COEX-01 to COEX-03.
 pub(crate) const CASE: Case = Case::new("Gangs of all schedulers at once: each is bound whole by its own, and its resources are its own backend's", |test| Box::pin(drive(test)), judge)
-    .clauses(&["COEX-01", "COEX-02"])
+    .clauses(&["COEX-01", "COEX-02", "COEX-03"])
     .nodes(&[nodes(2).gpus(32)])
     .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
 
@@ -88,18 +89,28 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("COEX-01", || {
             coexistence::bound_by_its_own(history)?;
-            let end = history.end();
-            for scheduler in coexistence::schedulers(history)? {
-                binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
-            }
-            all([
-                binding::never(history, &history.units("too-big-alongside")?, None),
-                scheduler_passed(history),
-            ])
+            // Of a pod that nobody has bound it is not known who would have.
+            premise("COEX-03", each_is_whole(history))
         }),
         finding("COEX-02", || {
             coexistence::resources_of_own_gangs(history)?;
             audit::only_what_there_was(history)
         }),
+        finding("COEX-03", || {
+            each_is_whole(history)?;
+            all([
+                binding::never(history, &history.units("too-big-alongside")?, None),
+                scheduler_passed(history),
+            ])
+        }),
     ]
+}
+
+/// The gang of each scheduler is bound whole at the end.
+fn each_is_whole(history: &History) -> Ruling {
+    let end = history.end();
+    for scheduler in coexistence::schedulers(history)? {
+        binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
+    }
+    Ok(())
 }

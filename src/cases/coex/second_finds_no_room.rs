@@ -11,13 +11,13 @@ use conformance_judge::{all, finding};
 
 use super::all_at_once::targets;
 
-/// COEX-01, of two gangs one after the other.
+/// COEX-03, of two gangs one after the other.
 pub(crate) const CASE: Case = Case::new(
     "A gang finds the nodes full of another scheduler's: nothing of it is bound",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["COEX-01"])
+.clauses(&["COEX-03"])
 .nodes(&[nodes(2).gpus(8)])
 .needs(&[Need::SeveralSchedulers]);
 
@@ -36,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("COEX-01", || {
+    vec![finding("COEX-03", || {
         binding::whole(&history.end(), &history.units("first-there")?)?;
         all([binding::never(history, &history.units("second-there")?, None), scheduler_passed(history)])
     })]

@@ -8,13 +8,13 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, cleanup, finding, premise};
 
-/// DEL-04.
+/// DEL-04, DEL-11.
 pub(crate) const CASE: Case = Case::new(
     "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["DEL-04"])
+.clauses(&["DEL-04", "DEL-11"])
 .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -29,14 +29,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 pub(super) fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("DEL-04", || {
-        let (deleted, _) = history.reached(SharedMark::Deleted)?;
-        let units = history.units("doomed")?;
-        // Its unit, 5 pods, is one short of room: a part that is bound is no gang that waits.
-        premise("AON-02", binding::never(history, &units, Some(deleted)))?;
-        binding::never(history, &units, None)?;
-        cleanup::nothing_left(history)
-    })]
+    vec![
+        finding("DEL-04", || {
+            history.reached(SharedMark::Deleted)?;
+            cleanup::nothing_left(history)
+        }),
+        finding("DEL-11", || {
+            let (deleted, _) = history.reached(SharedMark::Deleted)?;
+            let units = history.units("doomed")?;
+            // Its unit, 5 pods, is one short of room: a part that is bound is no gang that waits.
+            premise("AON-02", binding::never(history, &units, Some(deleted)))?;
+            binding::never(history, &units, None)
+        }),
+    ]
 }
 
 #[cfg(test)]
@@ -47,23 +52,28 @@ mod tests {
 
     use super::*;
 
-    /// So many pods are bound before the deletion, so many after it, and these objects are left.
-    fn ruling(before: usize, after: usize, left: Value) -> Ruling {
+    /// About what is left and about what is bound. So many pods are bound before the deletion, so many after it, and these
+    /// objects are left.
+    fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("doomed", 5)).workers("doomed", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("doomed", 5, after);
-        judge(&deleted.mark(SharedMark::LeftOver, left).end()).remove(0).ruling
+        let found = judge(&deleted.mark(SharedMark::LeftOver, left).end()).into_iter();
+        found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 
     #[test]
     fn nothing_of_a_gang_that_waited_is_bound_or_left() {
-        assert_eq!(ruling(0, 0, json!([])), Ok(()));
-        assert!(matches!(ruling(0, 1, json!([])), Err(Broken::Violated(_))));
+        assert_eq!(rulings(0, 0, json!([])), [Ok(()), Ok(())]);
+        assert!(matches!(rulings(0, 1, json!([]))[1], Err(Broken::Violated(_))));
         let left = json!([{"kind": "PodGang", "metadata": {"name": "doomed-0"}}]);
-        assert!(matches!(ruling(0, 0, left), Err(Broken::Violated(_))));
+        let [is_left, is_bound] = rulings(0, 0, left);
+        assert!(matches!(is_left, Err(Broken::Violated(_))), "{is_left:?}");
+        assert_eq!(is_bound, Ok(()));
     }
 
     #[test]
     fn a_gang_that_is_bound_in_part_did_not_wait() {
-        assert!(matches!(ruling(4, 0, json!([])), Err(Broken::Premise { clause: "AON-02", .. })));
+        let [_, is_bound] = rulings(4, 0, json!([]));
+        assert!(matches!(is_bound, Err(Broken::Premise { clause: "AON-02", .. })), "{is_bound:?}");
     }
 }

@@ -6,11 +6,11 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
 use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes::{self, Concern};
-use conformance_judge::{cleanup, finding};
+use conformance_judge::{cleanup, finding, premise};
 
-/// DEL-02.
+/// DEL-02, DEL-10, GANG-24.
 pub(crate) const CASE: Case = Case::new("Scaling a PodCliqueSet in removes all of its highest replica, its Service included, and touches no other", |test| Box::pin(drive(test)), judge)
-    .clauses(&["DEL-02"])
+    .clauses(&["DEL-02", "DEL-10", "GANG-24"])
     .nodes(&[nodes(1)]);
 
 const SET: &str = "shrunk";
@@ -22,17 +22,29 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale("PodCliqueSet", SET, 2).await?;
     let gangs = scaling::lost(&test.history(), SET);
     test.converged_or_not(SET).await?.and(converged)?;
-    test.until_gone(&gangs).await
+    test.until_gone(&gangs).await?;
+    test.until_services_gone_or_not(&gangs).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("DEL-02", || {
-        let (scaled, _) = history.reached(SharedMark::Scaled)?;
-        cleanup::removed(history, &scaling::lost(history, SET))?;
-        let pcs = history.submitted(SET)?;
-        let (before, after) =
-            (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
-        let concern = Concern::of(history.header.target, SET, &before, &after);
-        idle_writes::others_untouched(history, scaled, history.entries.len(), &concern)
-    })]
+    let removed = || cleanup::removed(history, &scaling::lost(history, SET));
+    vec![
+        finding("DEL-02", || {
+            history.reached(SharedMark::Scaled)?;
+            removed()
+        }),
+        finding("DEL-10", || {
+            history.reached(SharedMark::Scaled)?;
+            cleanup::services_removed(history, &scaling::lost(history, SET))
+        }),
+        finding("GANG-24", || {
+            let (scaled, _) = history.reached(SharedMark::Scaled)?;
+            premise("DEL-02", removed())?;
+            let pcs = history.submitted(SET)?;
+            let (before, after) =
+                (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
+            let concern = Concern::of(history.header.target, SET, &before, &after);
+            idle_writes::others_untouched(history, scaled, history.entries.len(), &concern)
+        }),
+    ]
 }

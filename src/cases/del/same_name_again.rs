@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
@@ -15,13 +15,13 @@ use conformance_judge::{Shown, binding, end_state, finding, none, violation};
 
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
-/// DEL-08.
+/// DEL-08, DEL-12.
 pub(crate) const CASE: Case = Case::new(
     "A PodCliqueSet of a deleted one's name is scheduled as if it were the first",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["DEL-08"])
+.clauses(&["DEL-08", "DEL-12"])
 .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -49,11 +49,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("DEL-08", || {
-        let (deleted, _) = history.reached(SharedMark::Deleted)?;
-        binding::whole(&history.end(), &history.units("again")?)?;
-        nothing_survived(history, deleted, "again")
-    })]
+    vec![
+        finding("DEL-08", || {
+            history.reached(SharedMark::Deleted)?;
+            binding::whole(&history.end(), &history.units("again")?)
+        }),
+        finding("DEL-12", || {
+            let (deleted, _) = history.reached(SharedMark::Deleted)?;
+            nothing_survived(history, deleted, "again")
+        }),
+    ]
 }
 
 /// The uids of all that a PodCliqueSet of that name is and has.
@@ -63,8 +68,14 @@ pub(super) fn all_of(live: &Live, set: &str) -> BTreeSet<String> {
 
 /// Nothing of the first PodCliqueSet of a name is taken over by the second: no object that was there at `since` is there
 /// at the end.
+///
+/// # Errors
+/// A violation per object that is; [`Broken::NotReached`] if there was no second one.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (first, end) = (all_of(&history.before(since), set), history.end());
+    if end.get("PodCliqueSet", set).is_none() {
+        return Err(Broken::NotReached(format!("there is no second PodCliqueSet {set}")));
+    }
     none(end_state::objects(&end, set).map(Version::of).filter(|version| first.contains(version.uid())).map(
         |version| {
             violation(
@@ -74,4 +85,46 @@ pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ru
             .shown_by_object("at the end", version.object)
         },
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, its_gang, one_clique};
+    use serde_json::Value;
+
+    use super::*;
+
+    /// About the schedule of the second PodCliqueSet and about what it takes over. Its PodGang is the first one's, or a new
+    /// one, and so many of its pods are bound.
+    fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
+        let numbered = |mut object: Value, uid: &str| {
+            object["metadata"]["uid"] = uid.into();
+            object
+        };
+        let [first, second] = ["first", "second"].map(|uid| numbered(one_clique("again", 4), uid));
+        let [old, new] = ["old", "new"].map(|uid| numbered(its_gang("again", 4), uid));
+        let story = Story::flat().submitted(one_clique("again", 4));
+        let story = story.added(first.clone()).added(old.clone()).mark(SharedMark::Deleted, Value::Null);
+        let story = story.deleted(first).added(second);
+        let story = if is_gang_kept { story } else { story.deleted(old).added(new) };
+        let found = judge(&story.workers("again", 4, bound).end()).into_iter();
+        found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    #[test]
+    fn a_second_one_is_bound_whole_and_takes_nothing_over() {
+        assert_eq!(rulings(false, 4), [Ok(()), Ok(())]);
+        let [schedule, inheritance] = rulings(false, 3);
+        assert!(matches!(schedule, Err(Broken::Violated(_))), "{schedule:?}");
+        assert_eq!(inheritance, Ok(()));
+        let [schedule, inheritance] = rulings(true, 4);
+        assert_eq!(schedule, Ok(()));
+        assert!(matches!(inheritance, Err(Broken::Violated(_))), "{inheritance:?}");
+    }
+
+    #[test]
+    fn without_a_second_one_nothing_is_known() {
+        let gone = Story::flat().mark(SharedMark::Deleted, Value::Null).end();
+        assert!(matches!(nothing_survived(&gone, 0, "again"), Err(Broken::NotReached(_))));
+    }
 }

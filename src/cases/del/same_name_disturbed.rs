@@ -21,13 +21,13 @@ use crate::disturbances::{self, Disturbed, gang_resources_watched};
 /// Mark: the scheduler heard late of gang resources: `{"set", "rules", "times"}`.
 const LATE: MarkName = MarkName::of_case("the scheduler heard late of gang resources");
 
-/// DEL-08, with late watches, refusals and lost answers.
+/// DEL-08 and DEL-12, with late watches, refusals and lost answers.
 pub(crate) const CASE: Case = Case::new(
     "A PodCliqueSet of a deleted one's name is scheduled as if it were the first, whatever fails on the operator's way",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["DEL-08"])
+.clauses(&["DEL-08", "DEL-12"])
 .nodes(&[nodes(4).gpus(72)])
 .isolation(Isolation::Dedicated);
 
@@ -73,21 +73,32 @@ async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("DEL-08", || {
-        history.reached(SharedMark::Deleted)?;
-        let end = history.end();
-        for (deleted, mark) in history.marks(SharedMark::Deleted) {
-            let set = mark.detail["name"].as_str().unwrap_or_default();
-            binding::whole(&end, &history.units(set)?)?;
-            nothing_survived(history, deleted, set)?;
-        }
-        disturbances::took_place(history)?;
-        let (_, late) = history.reached(LATE)?;
-        if late.detail["times"] != 0 || late.detail["rules"] == 0 {
-            return Ok(());
-        }
-        let last = late.detail["set"].as_str().unwrap_or_default();
-        gang_resources::were_made(history, &history.gangs(last)?)?;
-        Err(Broken::NotReached("no change of a gang resource came late to the scheduler".into()))
-    })]
+    let deletions = || {
+        let marks = history.marks(SharedMark::Deleted);
+        marks.map(|(deleted, mark)| (deleted, mark.detail["name"].as_str().unwrap_or_default()))
+    };
+    vec![
+        finding("DEL-08", || {
+            history.reached(SharedMark::Deleted)?;
+            let end = history.end();
+            for (_, set) in deletions() {
+                binding::whole(&end, &history.units(set)?)?;
+            }
+            disturbances::took_place(history)?;
+            let (_, late) = history.reached(LATE)?;
+            if late.detail["times"] != 0 || late.detail["rules"] == 0 {
+                return Ok(());
+            }
+            let last = late.detail["set"].as_str().unwrap_or_default();
+            gang_resources::were_made(history, &history.gangs(last)?)?;
+            Err(Broken::NotReached("no change of a gang resource came late to the scheduler".into()))
+        }),
+        finding("DEL-12", || {
+            history.reached(SharedMark::Deleted)?;
+            for (deleted, set) in deletions() {
+                nothing_survived(history, deleted, set)?;
+            }
+            disturbances::took_place(history)
+        }),
+    ]
 }

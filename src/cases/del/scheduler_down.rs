@@ -7,13 +7,13 @@ use conformance_driver::control_plane::restored;
 
 use super::pending_deleted;
 
-/// DEL-04, without a scheduler.
+/// DEL-04 and DEL-11, without a scheduler.
 pub(crate) const CASE: Case = Case::new(
     "A gang is deleted while it waits and its scheduler is down: the one that comes back binds nothing of it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     pending_deleted::judge,
 )
-.clauses(&["DEL-04"])
+.clauses(&["DEL-04", "DEL-11"])
 .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
 .isolation(Isolation::Dedicated);
 

@@ -3,7 +3,7 @@
 //! a topology resource of a name that one of them had: it stays what it is until he removes it himself.
 
 use conformance_contract::names;
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{CLEANUP, REACTION};
@@ -12,19 +12,19 @@ use conformance_expect::domains::LEVELS;
 use conformance_expect::hyper_nodes::{self, mentions};
 use conformance_expect::schedulers;
 use conformance_history::{History, Kind, Live, MarkName};
-use conformance_judge::finding;
 use conformance_judge::topology_resources::{
     BINDING, follow, is_in_sync, outlived, says_out_of_sync, untouched, went_with,
 };
+use conformance_judge::{finding, premise};
 use serde_json::{Value, json};
 
-/// TOPO-09, DEL-09.
+/// TOPO-09, TOPO-17, DEL-09, DEL-13.
 pub(crate) const CASE: Case = Case::new(
     "Topology resources outlive workloads, go with their binding, and are never taken from somebody else",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TOPO-09", "DEL-09"])
+.clauses(&["TOPO-09", "TOPO-17", "DEL-09", "DEL-13"])
 .nodes(&[nodes(1).rack("a"), nodes(1).rack("b")])
 // There is one binding, and all others need it.
 .isolation(Isolation::Dedicated);
@@ -111,20 +111,33 @@ fn is_whole(test: &TestContext, live: &Live) -> bool {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TOPO-09", || {
-            let (_, taken) = history.reached(TAKEN)?;
+            // A resource that is taken over is in sync.
+            premise("TOPO-17", stays_untouched(history))?;
             let told = history.waited_for(OUT_OF_SYNC)?;
-            untouched(history, taken.detail.as_str().unwrap_or_default(), told)?;
             says_out_of_sync(history, &history.before(told), TOPOLOGY)?;
             history.reached(OUT_OF_SYNC)?;
             follow(history, &history.before(history.waited_for(FOLLOWS_AGAIN)?), TOPOLOGY)?;
             history.reached(FOLLOWS_AGAIN).map(drop)
         }),
+        finding("TOPO-17", || {
+            stays_untouched(history)?;
+            history.reached(OUT_OF_SYNC).map(drop)
+        }),
         finding("DEL-09", || {
-            let (bound, _) = history.reached(BOUND)?;
-            outlived(history, bound, history.waited_for(WORKLOAD_GONE)?)?;
             history.reached(WORKLOAD_GONE)?;
             went_with(history, TOPOLOGY, history.waited_for(BINDING_GONE)?)?;
             history.reached(BINDING_GONE).map(drop)
         }),
+        finding("DEL-13", || {
+            let (bound, _) = history.reached(BOUND)?;
+            outlived(history, bound, history.waited_for(WORKLOAD_GONE)?)?;
+            history.reached(WORKLOAD_GONE).map(drop)
+        }),
     ]
+}
+
+/// The resource that takes a name is left alone for as long as the binding cannot become it.
+fn stays_untouched(history: &History) -> Ruling {
+    let (_, taken) = history.reached(TAKEN)?;
+    untouched(history, taken.detail.as_str().unwrap_or_default(), history.waited_for(OUT_OF_SYNC)?)
 }

@@ -10,13 +10,13 @@ use conformance_judge::{backends, finding, pods};
 
 use crate::kube::hands_off;
 
-/// EXT-01.
+/// EXT-01, EXT-04.
 pub(crate) const CASE: Case = Case::new(
     "Pods get the profile's name, gate and labels and are released; nothing is made for their scheduler",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["EXT-01"])
+.clauses(&["EXT-01", "EXT-04"])
 .only(&[Target::EXTERNAL]);
 
 const SET: &str = "read";
@@ -31,10 +31,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("EXT-01", || {
-        pods::as_they_should_be(history, SET, &history.gangs(SET)?)?;
-        backends::serves(history, SET, history.header.target.backend())?;
-        hands_off::no_gang_resources(history, &[])?;
-        history.reached(RELEASED).map(drop)
-    })]
+    vec![
+        finding("EXT-01", || {
+            pods::as_they_should_be(history, SET, &history.gangs(SET)?)?;
+            backends::serves(history, SET, history.header.target.backend())?;
+            history.reached(RELEASED).map(drop)
+        }),
+        finding("EXT-04", || {
+            hands_off::no_gang_resources(history, &[])?;
+            history.reached(RELEASED).map(drop)
+        }),
+    ]
 }

@@ -15,13 +15,13 @@ use conformance_judge::configuration::{Flaw, stops_the_start};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// EXT-02.
+/// EXT-02, EXT-05.
 pub(crate) const CASE: Case = Case::new(
     "Topology is refused unless the profile declares it, and a profile that is wrong stops the start",
     |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["EXT-02"])
+.clauses(&["EXT-02", "EXT-05"])
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(&[Target::EXTERNAL]);
@@ -97,9 +97,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("EXT-02", || {
-        answers(history, UNDECLARED)?;
-        answers(history, DECLARED)?;
-        stops_the_start(history, FLAWS)
-    })]
+    vec![
+        finding("EXT-02", || {
+            answers(history, UNDECLARED)?;
+            answers(history, DECLARED)
+        }),
+        finding("EXT-05", || stops_the_start(history, FLAWS)),
+    ]
 }

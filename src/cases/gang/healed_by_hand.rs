@@ -1,25 +1,25 @@
 //! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs. By hand: its gang resources are deleted,
 //! their sizes are changed, their owner references are taken away.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang, schedulers};
 use conformance_history::{History, Live, MarkName, SharedMark, revision};
-use conformance_judge::{binding, finding, gang_resources};
+use conformance_judge::{binding, finding, gang_resources, premise};
 use serde_json::{Value, json};
 
 use super::by_hand;
 
-/// GANG-12, where gang resources can be changed.
+/// GANG-12, GANG-26, where gang resources can be changed.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources deleted or edited under a running gang are restored, and the gang is unharmed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-12"])
+.clauses(&["GANG-12", "GANG-26"])
 .nodes(&[nodes(3).gpus(8)])
 .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
@@ -68,33 +68,40 @@ fn is_whole(history: &History, live: &Live, gangs: &[Gang]) -> bool {
         && gang_resources::as_the_pod_gangs_say(history, live, gangs).is_ok()
 }
 
+/// Whatever was deleted or changed is as it was, and no pod was touched.
+fn healed(history: &History) -> Ruling {
+    let gangs = history.gangs(SET)?;
+    history.waited_for(SharedMark::Converged)?;
+    gang_resources::were_made(history, &gangs)?;
+    for (index, mark) in history.marks(SharedMark::Deleted) {
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        let next = history.marks(RESTORED).map(|(at, _)| at).find(|at| *at > index);
+        let then = next.unwrap_or(history.entries.len());
+        gang_resources::restored(&history.upto(then), index, text("kind"), text("name"))?;
+    }
+    let end = history.end();
+    gang_resources::owned(history, &end, &gangs)?;
+    gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+    if history.marks(RESTORED).count() < STEPS {
+        return Err(Broken::NotReached("not every change by hand was made".into()));
+    }
+    let (converged, _) = history.reached(SharedMark::Converged)?;
+    binding::others_untouched(history, converged, &[])
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-12", || {
-        let gangs = history.gangs(SET)?;
-        history.waited_for(SharedMark::Converged)?;
-        gang_resources::were_made(history, &gangs)?;
-        for (index, mark) in history.marks(SharedMark::Deleted) {
-            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
-            let next = history.marks(RESTORED).map(|(at, _)| at).find(|at| *at > index);
-            let then = next.unwrap_or(history.entries.len());
-            gang_resources::restored(&history.upto(then), index, text("kind"), text("name"))?;
-        }
-        let end = history.end();
-        gang_resources::owned(history, &end, &gangs)?;
-        gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
-        if history.marks(RESTORED).count() < STEPS {
-            return Err(Broken::NotReached("not every change by hand was made".into()));
-        }
-        let (converged, _) = history.reached(SharedMark::Converged)?;
-        binding::others_untouched(history, converged, &[])?;
-        binding::whole(&end, &history.units(SET)?)
-    })]
+    vec![
+        finding("GANG-12", || healed(history)),
+        finding("GANG-26", || {
+            premise("GANG-12", healed(history))?;
+            binding::whole(&history.end(), &history.units(SET)?)
+        }),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
 
     /// A gang of one clique that runs with these gang resources, one of which is deleted for good.

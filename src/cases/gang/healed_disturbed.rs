@@ -3,27 +3,27 @@
 //! comes. koord-scheduler counts to a restored PodGroup only the pods that changed since, which is judged where nothing is
 //! disturbed (`gang/restored-while-pending`): here it is the operator that is tried.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_expect::{Expected, schedulers};
 use conformance_history::{History, SharedMark, name};
-use conformance_judge::{binding, finding, gang_resources};
+use conformance_judge::{binding, finding, gang_resources, premise};
 use serde_json::json;
 
 use super::by_hand;
 use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed};
 
-/// GANG-12, with late watches, refusals and lost answers.
+/// GANG-12, GANG-26, with late watches, refusals and lost answers.
 pub(crate) const CASE: Case = Case::new(
     "A gang resource deleted under a pending gang is restored, whatever fails on the operator's way",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["GANG-12"])
+.clauses(&["GANG-12", "GANG-26"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
 // Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
 .only(&[
@@ -56,17 +56,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
+/// Whatever was deleted exists again, in spite of every disturbance.
+fn restored_each_time(history: &History) -> Ruling {
+    history.waited_for(SharedMark::SchedulerPassed)?;
+    gang_resources::were_made(history, &history.gangs(SET)?)?;
+    for (index, mark) in history.marks(SharedMark::Deleted) {
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        gang_resources::restored(history, index, text("kind"), text("name"))?;
+    }
+    disturbances::took_place(history)
+}
+
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("GANG-12", || {
-        let units = history.units(SET)?;
-        history.waited_for(SharedMark::SchedulerPassed)?;
-        gang_resources::were_made(history, &history.gangs(SET)?)?;
-        for (index, mark) in history.marks(SharedMark::Deleted) {
-            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
-            gang_resources::restored(history, index, text("kind"), text("name"))?;
-        }
-        disturbances::took_place(history)?;
-        binding::whole(&history.end(), &units)
-    })]
+    vec![
+        finding("GANG-12", || restored_each_time(history)),
+        finding("GANG-26", || {
+            premise("GANG-12", restored_each_time(history))?;
+            binding::whole(&history.end(), &history.units(SET)?)
+        }),
+    ]
 }

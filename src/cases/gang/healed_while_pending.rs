@@ -1,23 +1,23 @@
 //! 2 nodes x 8 GPUs; gang of 3 pods x 8 GPUs: one short. Its Workload and its PodGroup are deleted while it is pending;
 //! then a third node comes.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::KUBE;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, gang_resources};
+use conformance_judge::{binding, finding, gang_resources, premise};
 
 use super::by_hand;
 
-/// GANG-12.
+/// GANG-12, GANG-26.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-12"])
+.clauses(&["GANG-12", "GANG-26"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
 .only(KUBE);
 
@@ -39,28 +39,36 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
+/// Its gang resources were deleted while it was pending, and exist again.
+fn restored(history: &History) -> Ruling {
+    let units = history.units(SET)?;
+    history.waited_for(SharedMark::SchedulerPassed)?;
+    gang_resources::were_made(history, &history.gangs(SET)?)?;
+    if let Some((first, _)) = history.marks(SharedMark::Deleted).next() {
+        binding::was_pending(history, &units, first)?;
+    }
+    for (index, mark) in history.marks(SharedMark::Deleted) {
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        gang_resources::restored(history, index, text("kind"), text("name"))?;
+    }
+    if history.marks(SharedMark::Deleted).count() < 2 {
+        return Err(Broken::NotReached("not everything was deleted".into()));
+    }
+    Ok(())
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-12", || {
-        let units = history.units(SET)?;
-        history.waited_for(SharedMark::SchedulerPassed)?;
-        gang_resources::were_made(history, &history.gangs(SET)?)?;
-        if let Some((first, _)) = history.marks(SharedMark::Deleted).next() {
-            binding::was_pending(history, &units, first)?;
-        }
-        for (index, mark) in history.marks(SharedMark::Deleted) {
-            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
-            gang_resources::restored(history, index, text("kind"), text("name"))?;
-        }
-        if history.marks(SharedMark::Deleted).count() < 2 {
-            return Err(Broken::NotReached("not everything was deleted".into()));
-        }
-        binding::whole(&history.end(), &units)
-    })]
+    vec![
+        finding("GANG-12", || restored(history)),
+        finding("GANG-26", || {
+            premise("GANG-12", restored(history))?;
+            binding::whole(&history.end(), &history.units(SET)?)
+        }),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
     use serde_json::json;
 

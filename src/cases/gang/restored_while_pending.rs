@@ -1,23 +1,23 @@
 //! 2 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs: one pod short. Its gang resources are deleted while
 //! it is pending; then a third node comes.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, gang_resources};
+use conformance_judge::{binding, finding, gang_resources, premise};
 
 use super::by_hand;
 
-/// GANG-12, where gang resources can be changed.
+/// GANG-12, GANG-26, where gang resources can be changed.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-12"])
+.clauses(&["GANG-12", "GANG-26"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
 // Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
 .only(&[Target::VOLCANO, Target::KOORDINATOR]);
@@ -32,27 +32,35 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
+/// Its gang resources were deleted while it was pending, and exist again.
+fn restored(history: &History) -> Ruling {
+    let units = history.units(SET)?;
+    history.waited_for(SharedMark::SchedulerPassed)?;
+    gang_resources::were_made(history, &history.gangs(SET)?)?;
+    let deleted: Vec<_> = history.marks(SharedMark::Deleted).collect();
+    let Some((first, _)) = deleted.first() else {
+        return Err(Broken::NotReached("nothing was deleted".into()));
+    };
+    binding::was_pending(history, &units, *first)?;
+    for (index, mark) in deleted {
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        gang_resources::restored(history, index, text("kind"), text("name"))?;
+    }
+    Ok(())
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-12", || {
-        let units = history.units(SET)?;
-        history.waited_for(SharedMark::SchedulerPassed)?;
-        gang_resources::were_made(history, &history.gangs(SET)?)?;
-        let deleted: Vec<_> = history.marks(SharedMark::Deleted).collect();
-        let Some((first, _)) = deleted.first() else {
-            return Err(Broken::NotReached("nothing was deleted".into()));
-        };
-        binding::was_pending(history, &units, *first)?;
-        for (index, mark) in deleted {
-            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
-            gang_resources::restored(history, index, text("kind"), text("name"))?;
-        }
-        binding::whole(&history.end(), &units)
-    })]
+    vec![
+        finding("GANG-12", || restored(history)),
+        finding("GANG-26", || {
+            premise("GANG-12", restored(history))?;
+            binding::whole(&history.end(), &history.units(SET)?)
+        }),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
     use serde_json::{Value, json};
 
@@ -74,6 +82,19 @@ mod tests {
     fn what_is_not_restored_is_a_violation() {
         let ruling = ruling(&[object(KIND, "restored-0")], 0);
         assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
+    }
+
+    #[test]
+    fn a_gang_that_stays_pending_was_restored_all_the_same() {
+        let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.added(object(KIND, "restored-0")).workers(SET, 3, 0);
+        let passed = made.mark(SharedMark::SchedulerPassed, Value::Null);
+        let deleted = passed.mark(SharedMark::Deleted, json!({"kind": KIND, "name": "restored-0"}));
+        let mut again = object(KIND, "restored-0");
+        again["metadata"]["uid"] = json!("again");
+        let found = judge(&deleted.deleted(object(KIND, "restored-0")).added(again).end());
+        assert_eq!(found[0].ruling, Ok(()), "GANG-12");
+        assert!(matches!(found[1].ruling, Err(Broken::Violated(_))), "GANG-26");
     }
 
     #[test]

@@ -8,13 +8,13 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, scaling};
 use serde_json::Value;
 
-/// GANG-10.
+/// GANG-10, GANG-24.
 pub(crate) const CASE: Case = Case::new(
     "A set that is scaled by kubectl apply leaves the PodGangs and gang resources alone that it had before",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-10"])
+.clauses(&["GANG-10", "GANG-24"])
 .nodes(&[nodes(1)]);
 
 const SET: &str = "applied";
@@ -35,9 +35,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-10", || {
-        let (scaled, _) = history.reached(SharedMark::Scaled)?;
-        let (followed, _) = history.reached(FOLLOWED)?;
-        scaling::followed(history, SET, scaled, followed)
-    })]
+    vec![
+        finding("GANG-10", || {
+            let (scaled, _) = history.reached(SharedMark::Scaled)?;
+            let (followed, _) = history.reached(FOLLOWED)?;
+            scaling::followed(history, SET, scaled, followed)
+        }),
+        finding("GANG-24", || {
+            let (scaled, _) = history.reached(SharedMark::Scaled)?;
+            let (followed, _) = history.reached(FOLLOWED)?;
+            scaling::others_untouched(history, SET, scaled, followed)
+        }),
+    ]
 }

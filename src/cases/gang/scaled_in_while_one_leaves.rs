@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 const TOO_FEW_LEFT: Code = Code::new("too-few-left");
 
-/// GANG-10.
+/// GANG-25.
 pub(crate) const CASE: Case = Case::new(
     "A pod that is leaving is none of those that a smaller clique keeps, and none that has to go for it",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-10"])
+.clauses(&["GANG-25"])
 .nodes(&[nodes(1)]);
 
 const SET: &str = "leaving";
@@ -87,7 +87,7 @@ fn enough_stay(history: &History) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-10", || {
+    vec![finding("GANG-25", || {
         enough_stay(history)?;
         history.reached(SMALLER)?;
         let converged = history.marks(SharedMark::Converged).count();

@@ -1,19 +1,19 @@
 //! A clique 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the set 1 -> 2; then all of it back.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, scaling};
 use serde_json::Value;
 
-/// GANG-10.
+/// GANG-10, GANG-24.
 pub(crate) const CASE: Case = Case::new(
     "Scaling a clique, a scaling group and a set, out and in, changes what it concerns and nothing else",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-10"])
+.clauses(&["GANG-10", "GANG-24"])
 .nodes(&[nodes(1)]);
 
 const SET: &str = "scaled";
@@ -39,18 +39,26 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
+/// What is judged of one scaling, from its mark to the state afterwards.
+type Judged = fn(&History, &str, usize, usize) -> Ruling;
+
+fn after_each_step(history: &History, judged: Judged) -> Ruling {
+    for (number, (scaled, _)) in history.marks(SharedMark::Scaled).enumerate() {
+        let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
+        judged(history, SET, scaled, followed.unwrap_or(history.entries.len()))?;
+        if followed.is_none() {
+            return Err(Broken::NotReached(format!("it did not converge after step {}", number + 1)));
+        }
+    }
+    if history.marks(SharedMark::Scaled).count() < STEPS.len() {
+        return Err(Broken::NotReached("not every step was taken".into()));
+    }
+    Ok(())
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-10", || {
-        for (number, (scaled, _)) in history.marks(SharedMark::Scaled).enumerate() {
-            let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
-            scaling::followed(history, SET, scaled, followed.unwrap_or(history.entries.len()))?;
-            if followed.is_none() {
-                return Err(Broken::NotReached(format!("it did not converge after step {}", number + 1)));
-            }
-        }
-        match history.marks(SharedMark::Scaled).count() == STEPS.len() {
-            true => Ok(()),
-            false => Err(Broken::NotReached("not every step was taken".into())),
-        }
-    })]
+    vec![
+        finding("GANG-10", || after_each_step(history, scaling::followed)),
+        finding("GANG-24", || after_each_step(history, scaling::others_untouched)),
+    ]
 }

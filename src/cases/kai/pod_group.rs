@@ -12,19 +12,21 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
 use conformance_history::{Change, History, Live, MarkName, SharedMark, condition, is_controlled_by};
-use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
+use conformance_judge::{
+    Shown, finding, foreign_fields, gang_resources, gangs, invariants, none, pods, violation,
+};
 use serde_json::{Value, json};
 
 const NOT_PASSED_ON: Code = Code::new("not-passed-on");
 const PODGROUPER_NOT_SKIPPED: Code = Code::new("podgrouper-not-skipped");
 
-/// KAI-01, KAI-02, KAI-03.
+/// KAI-01, KAI-02, KAI-03, KAI-10, KAI-11.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a PodGroup with a tree of subgroups that pods name, and the podgrouper is kept away",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KAI-01", "KAI-02", "KAI-03"])
+.clauses(&["KAI-01", "KAI-02", "KAI-03", "KAI-10", "KAI-11"])
 .nodes(&[nodes(1).block("b").rack("r")])
 .only(&[Target::KAI]);
 
@@ -99,8 +101,6 @@ fn judge(history: &History) -> Vec<Finding> {
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
-            labelled_alike(history, &end, &gangs)?;
-            foreign_fields::kept(history)?;
             history.reached(LATER).map(drop)
         }),
         finding("KAI-02", || {
@@ -109,6 +109,20 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(LATER).map(drop)
         }),
         finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+        finding("KAI-10", || {
+            history.waited_for(SharedMark::Converged)?;
+            let gangs = history.gangs(SET)?;
+            gang_resources::were_made(history, &gangs)?;
+            labelled_alike(history, &history.end(), &gangs)?;
+            foreign_fields::kept(history)?;
+            history.reached(LATER).map(drop)
+        }),
+        finding("KAI-11", || {
+            history.waited_for(SharedMark::Converged)?;
+            gang_resources::were_made(history, &history.gangs(SET)?)?;
+            invariants::admitted_by_kai(history)?;
+            history.reached(LATER).map(drop)
+        }),
     ]
 }
 

@@ -14,18 +14,18 @@ use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{Shown, ensure, finding, violation};
+use conformance_judge::{Shown, ensure, finding, premise, violation};
 use serde_json::{Value, json};
 
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-/// KAI-04.
+/// KAI-04, KAI-12.
 pub(crate) const CASE: Case = Case::new(
     "One queue, however it is named, reaches the PodGroup and stays; none, or two, are refused",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KAI-04"])
+.clauses(&["KAI-04", "KAI-12"])
 .only(&[Target::KAI]);
 
 const KEY: &str = QUEUE.0;
@@ -115,6 +115,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates("clique-label", MOVED_CLIQUE).await
 }
 
+/// The queue of each PodCliqueSet reached its PodGroup; none, or two, were refused.
+fn resolved(history: &History) -> Ruling {
+    answers(history, NEW)?;
+    let end = history.end();
+    LIVE.iter().try_for_each(|(name, _)| queued(&end, &history.base(name)?))
+}
+
 /// The PodGroup of a PodGang is in queue `one`.
 fn queued(live: &Live, gang: &Gang) -> Ruling {
     let found = gang_resource(Target::KAI, live, gang, POD_GROUP).unwrap_or(&Value::Null);
@@ -126,14 +133,16 @@ fn queued(live: &Live, gang: &Gang) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-04", || {
-        answers(history, NEW)?;
-        let end = history.end();
-        LIVE.iter().try_for_each(|(name, _)| queued(&end, &history.base(name)?))?;
-        answers(history, MOVED)?;
-        answers(history, MOVED_ANNOTATION)?;
-        answers(history, MOVED_CLIQUE)
-    })]
+    vec![
+        finding("KAI-04", || resolved(history)),
+        finding("KAI-12", || {
+            // A queue that was refused, or never reached the PodGroup, was not changed under a gang.
+            premise("KAI-04", resolved(history))?;
+            answers(history, MOVED)?;
+            answers(history, MOVED_ANNOTATION)?;
+            answers(history, MOVED_CLIQUE)
+        }),
+    ]
 }
 
 #[cfg(test)]

@@ -24,13 +24,13 @@ const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const CHANGED_IN_PLACE: Code = Code::new("changed-in-place");
 const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
 
-/// KAI-06.
+/// KAI-06, KAI-13.
 pub(crate) const CASE: Case = Case::new(
     "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KAI-06"])
+.clauses(&["KAI-06", "KAI-13"])
 .only(&[Target::KAI]);
 
 const SET: &str = "tree";
@@ -161,10 +161,7 @@ fn followed(history: &History, name: &str, live: &Live) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-06", || {
-        constrained(&history.end())?;
-        recreated(history)
-    })]
+    vec![finding("KAI-06", || constrained(&history.end())), finding("KAI-13", || recreated(history))]
 }
 
 #[cfg(test)]

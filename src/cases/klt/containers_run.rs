@@ -8,7 +8,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live, MarkName};
-use conformance_judge::{binding, finding, kubelets};
+use conformance_judge::{binding, finding, kubelets, premise};
 use serde_json::Value;
 
 /// KLT-01.
@@ -41,7 +41,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KLT-01", || {
         let live = history.before(history.waited_for(FOLLOWED)?);
         let gangs = history.gangs(SET)?;
-        binding::whole(&live, &history.units(SET)?)?;
+        premise("AON-01", binding::whole(&live, &history.units(SET)?))?;
         run_and_are_counted(&live, &gangs)?;
         kubelets::readiness_is_earned(history, &gangs)?;
         history.reached(FOLLOWED).map(drop)

@@ -9,7 +9,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live, MarkName};
-use conformance_judge::{binding, finding, kubelets};
+use conformance_judge::{binding, finding, kubelets, premise};
 use serde_json::Value;
 
 /// KLT-06.
@@ -53,7 +53,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KLT-06", || {
         let live = history.before(history.waited_for(TOLD)?);
         let gangs = history.gangs(SET)?;
-        binding::whole(&live, &history.units(SET)?)?;
+        premise("AON-01", binding::whole(&live, &history.units(SET)?))?;
         tell(&live, &gangs)?;
         kubelets::readiness_is_earned(history, &gangs)?;
         history.reached(TOLD).map(drop)

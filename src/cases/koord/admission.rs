@@ -19,7 +19,7 @@ pub(crate) static BACKEND: Backend = Backend {
     given_to_it: given_to(|pcs| on(pcs, "koord-scheduler")),
     own: Some(Own {
         rules: Rules {
-            own: &[("KOORD-04", refused("Koordinator's rule on one of its own", &[], preferred_by_a_group))],
+            own: &[("KOORD-12", refused("Koordinator's rule on one of its own", &[], preferred_by_a_group))],
             others: &[
                 admitted("default-scheduler's rule on one of Koordinator's", nine_podgroups),
                 admitted("Volcano's and KAI's rules on one of Koordinator's", |pcs| {

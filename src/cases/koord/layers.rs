@@ -24,13 +24,13 @@ use serde_json::{Value, json};
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const NO_WARNING: Code = Code::new("no-warning");
 
-/// KOORD-03.
+/// KOORD-03, KOORD-10, KOORD-11.
 pub(crate) const CASE: Case = Case::new(
     "A required level becomes one MustGather layer; a key that stands for none fails closed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KOORD-03"])
+.clauses(&["KOORD-03", "KOORD-10", "KOORD-11"])
 .only(&[Target::KOORDINATOR]);
 
 /// Required domains, and the layers that they must become.
@@ -49,9 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create("ClusterTopologyBinding", &binding(&own, &OWN)).await?;
     let by_zone = named(test, BY_ZONE, json!({"topologyName": own, "pack": {"required": "zone"}}))?;
     test.creates_until(&by_zone, KNOWN, REACTION).await?;
-    for gang in test.submit_value(by_zone).await? {
-        test.until_told(&gang, OWN[0].1).await?;
-    }
+    let zone = test.submit_value(by_zone).await?;
 
     let near = json!({"topologyName": own, "pack": {"required": "rack", "preferred": "host"}});
     let near = named(test, NEAR, near)?;
@@ -66,8 +64,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
+    for gang in zone {
+        test.until_told(&gang, OWN[0].1).await.map_err(|stop| stop.owed_by("KOORD-10"))?;
+    }
     for gang in near {
-        test.until_told(&gang, OWN[2].1).await?;
+        test.until_told(&gang, OWN[2].1).await.map_err(|stop| stop.owed_by("KOORD-11"))?;
     }
     Ok(())
 }
@@ -101,18 +102,25 @@ fn gathered(live: &Live, gang: &Gang, layer: &str) -> Ruling {
     })
 }
 
+/// A Warning event says that the preferred level is left out.
+fn preference_is_reported(live: &Live, gang: &Gang) -> Ruling {
+    ensure(is_told(live, gang, OWN[2].1), || {
+        violation(
+            NO_WARNING,
+            format!("no Warning event says that the preferred level {} is left out", OWN[2].1),
+        )
+    })
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KOORD-03", || {
-        let end = history.end();
-        sets().try_for_each(|(set, layer)| gathered(&end, &history.base(&set)?, layer))?;
-        ensure(is_told(&end, &history.base(NEAR)?, OWN[2].1), || {
-            violation(
-                NO_WARNING,
-                format!("no Warning event says that the preferred level {} is left out", OWN[2].1),
-            )
-        })?;
-        failed_closed(history, &history.base(BY_ZONE)?, OWN[0].1)
-    })]
+    vec![
+        finding("KOORD-03", || {
+            let end = history.end();
+            sets().try_for_each(|(set, layer)| gathered(&end, &history.base(&set)?, layer))
+        }),
+        finding("KOORD-10", || failed_closed(history, &history.base(BY_ZONE)?, OWN[0].1)),
+        finding("KOORD-11", || preference_is_reported(&history.end(), &history.base(NEAR)?)),
+    ]
 }
 
 #[cfg(test)]
@@ -137,5 +145,15 @@ mod tests {
         });
         let history = Story::on(Target::KOORDINATOR).added(found).end();
         assert_eq!(gathered(&history.end(), gang, "rackLayer").is_ok(), holds);
+    }
+
+    #[rstest::rstest]
+    #[case::of_the_level("the preferred level example.com/host is left out", true)]
+    #[case::of_another("the preferred level example.com/rack is left out", false)]
+    fn a_preference_that_is_left_out(#[case] message: &str, #[case] holds: bool) {
+        let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
+            "involvedObject": {"kind": "PodGang", "name": "near-0"}, "message": message});
+        let history = Story::on(Target::KOORDINATOR).added(event).end();
+        assert_eq!(preference_is_reported(&history.end(), &Gang::made_by_hand("near-0")).is_ok(), holds);
     }
 }

@@ -23,13 +23,13 @@ const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
 const LABEL_MISSING: Code = Code::new("label-missing");
 
-/// KOORD-02, KOORD-06.
+/// KOORD-06, KOORD-13.
 pub(crate) const CASE: Case = Case::new(
     "Every value of the profile reaches the PodGroups and pods, and one that is wrong stops the start",
     |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["KOORD-02", "KOORD-06"])
+.clauses(&["KOORD-06", "KOORD-13"])
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(&[Target::KOORDINATOR]);
@@ -138,17 +138,13 @@ fn reached_the_pods(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KOORD-02", || {
-            let (seen, _) = history.reached(SEEN)?;
-            reached_the_pods(&history.upto(seen))
-        }),
         finding("KOORD-06", || {
             let (seen, _) = history.reached(SEEN)?;
             let then = history.upto(seen);
             reached_the_pod_group(&then.end())?;
-            reached_the_pods(&then)?;
-            stops_the_start(history, FLAWS)
+            reached_the_pods(&then)
         }),
+        finding("KOORD-13", || stops_the_start(history, FLAWS)),
     ]
 }
 

@@ -10,19 +10,19 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// KOORD-04.
+/// KOORD-04, KOORD-12.
 pub(crate) const CASE: Case = Case::new(
     "MNNVL, and topology that Koordinator does not honour, are refused with the reason",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KOORD-04"])
+.clauses(&["KOORD-04", "KOORD-12"])
 .only(&[Target::KOORDINATOR]);
 
 const AUTO: &str = "grove.io/auto-mnnvl";
 const GROUP: &str = "grove.io/mnnvl-group";
 
-const PAIR: &[Attempt] = &[
+const MNNVL: &[Attempt] = &[
     refused("MNNVL by the proposals' annotation", &[AUTO, "MNNVL"], |pcs| annotate(pcs, AUTO, "enabled")),
     refused("MNNVL by today's annotation", &[GROUP, "MNNVL"], |pcs| annotate(pcs, GROUP, "fast")),
     refused("MNNVL of one clique", &[GROUP, "MNNVL"], |pcs| annotate(clique(pcs, 0), GROUP, "fast")),
@@ -30,6 +30,9 @@ const PAIR: &[Attempt] = &[
         annotate(pcs, AUTO, "disabled");
         annotate(pcs, GROUP, "none");
     }),
+];
+
+const PAIR: &[Attempt] = &[
     refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
@@ -53,13 +56,19 @@ fn annotate(object: &mut Value, key: &str, value: &str) {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.creates(&test.manifest("pair")?, PAIR).await?;
+    let mut pair = test.manifest("pair")?;
+    test.creates(&pair, MNNVL).await?;
+    pair["metadata"]["name"] = "packed-pair".into();
+    test.creates(&pair, PAIR).await?;
     test.creates(&test.manifest("solo")?, SOLO).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KOORD-04", || {
-        answers(history, PAIR)?;
-        answers(history, SOLO)
-    })]
+    vec![
+        finding("KOORD-04", || answers(history, MNNVL)),
+        finding("KOORD-12", || {
+            answers(history, PAIR)?;
+            answers(history, SOLO)
+        }),
+    ]
 }

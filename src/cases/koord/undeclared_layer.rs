@@ -14,13 +14,13 @@ use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// KOORD-03.
+/// KOORD-09.
 pub(crate) const CASE: Case = Case::new(
     "A layer that the cluster's network topology does not declare fails closed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KOORD-03"])
+.clauses(&["KOORD-09"])
 .isolation(Isolation::Dedicated)
 .only(&[Target::KOORDINATOR]);
 
@@ -66,7 +66,7 @@ fn without_layer(layers: &Value) -> Value {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KOORD-03", || {
+    vec![finding("KOORD-09", || {
         let (until, _) = history.reached(DECLARED)?;
         failed_closed(&history.upto(until), &history.base(SET)?, LAYER)
     })]

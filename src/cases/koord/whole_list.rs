@@ -12,19 +12,19 @@ use conformance_expect::Gang;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::is_told;
-use conformance_judge::{Shown, ensure, finding, foreign_fields, gang_groups, none, violation};
+use conformance_judge::{Shown, all, ensure, finding, foreign_fields, gang_groups, none, violation};
 use serde_json::{Value, json};
 
 const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const NO_WARNING: Code = Code::new("no-warning");
 
-/// KOORD-07.
+/// KOORD-07, KOORD-14, KOORD-15.
 pub(crate) const CASE: Case = Case::new(
     "The list of a GangGroup stays whole while it changes, and nothing of others is lost",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KOORD-07"])
+.clauses(&["KOORD-07", "KOORD-14", "KOORD-15"])
 .only(&[Target::KOORDINATOR])
 .needs(&[Need::PodGangsByHand]);
 
@@ -52,11 +52,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in [TAKEN, CHANGING] {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
-    test.until_told(&Gang::made_by_hand(TAKEN), FOREIGN).await?;
     let driven = change(test).await;
     // The finalizer of nobody would hold the namespace for ever.
     test.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
-    driven
+    driven?;
+    let told = test.until_told(&Gang::made_by_hand(TAKEN), FOREIGN).await;
+    told.map_err(|stop| stop.owed_by("KOORD-15"))
 }
 
 async fn change(test: &TestContext) -> Result<(), Stop> {
@@ -100,7 +101,7 @@ async fn rest(test: &TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A PodGroup of somebody else never changed, and somebody was told.
+/// A PodGroup of somebody else never changed.
 fn never_overwritten(history: &History) -> Ruling {
     let said = |object: &Value| {
         let metadata = &object["metadata"];
@@ -120,26 +121,41 @@ fn never_overwritten(history: &History) -> Ruling {
         violation(FOREIGN_OBJECT_TOUCHED, format!("PodGroup {FOREIGN} of another controller was overwritten"))
             .shown_by("as it was", first)
             .shown_by("overwritten", version)
-    }))?;
+    }))
+}
+
+/// A Warning event says that somebody else has a PodGroup of that name.
+fn conflict_is_reported(history: &History) -> Ruling {
     ensure(is_told(&history.end(), &Gang::made_by_hand(TAKEN), FOREIGN), || {
         violation(NO_WARNING, format!("no Warning event says that the name {FOREIGN} is taken"))
     })
 }
 
+fn changed_to_the_end(history: &History) -> Ruling {
+    if history.marks(AT_REST).count() < STEPS.len() {
+        return Err(Broken::NotReached("the PodGang was not changed to the end".into()));
+    }
+    Ok(())
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KOORD-07", || {
-        never_overwritten(history)?;
-        for (index, _) in history.marks(AT_REST) {
-            gang_groups::complete(&history.before(index), CHANGING)?;
-        }
-        gang_groups::complete(&history.end(), CHANGING)?;
-        if history.marks(AT_REST).count() < STEPS.len() {
-            return Err(Broken::NotReached("the PodGang was not changed to the end".into()));
-        }
-        gang_groups::made_before_pruned(history, CHANGING)?;
-        let last = history.marks(AT_REST).last().map_or(0, |(index, _)| index);
-        foreign_fields::kept(&history.upto(last))
-    })]
+    vec![
+        finding("KOORD-07", || {
+            for (index, _) in history.marks(AT_REST) {
+                gang_groups::complete(&history.before(index), CHANGING)?;
+            }
+            gang_groups::complete(&history.end(), CHANGING)?;
+            changed_to_the_end(history)?;
+            gang_groups::made_before_pruned(history, CHANGING)
+        }),
+        finding("KOORD-14", || {
+            let last = history.marks(AT_REST).last().map_or(0, |(index, _)| index);
+            let metadata =
+                changed_to_the_end(history).and_then(|()| foreign_fields::kept(&history.upto(last)));
+            all([never_overwritten(history), metadata])
+        }),
+        finding("KOORD-15", || conflict_is_reported(history)),
+    ]
 }
 
 #[cfg(test)]
@@ -147,22 +163,25 @@ mod tests {
     use super::*;
     use conformance_history::testing::{Story, object, owned};
 
-    fn ruling(version: Value, about: &str) -> Ruling {
+    /// That it was not overwritten, and that it was reported.
+    fn rulings(version: Value, about: &str) -> (Ruling, Ruling) {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
             "involvedObject": {"kind": "PodGang", "name": TAKEN}, "message": about});
         let story =
             Story::on(Target::KOORDINATOR).added(owned(object(POD_GROUP, FOREIGN), "Namespace", "ns"));
-        never_overwritten(&story.modified(version).added(event).end())
+        let history = story.modified(version).added(event).end();
+        (never_overwritten(&history), conflict_is_reported(&history))
     }
 
     #[test]
     fn of_another_controller() {
         let same = || owned(object(POD_GROUP, FOREIGN), "Namespace", "ns");
-        assert_eq!(ruling(same(), &format!("{FOREIGN} is taken")), Ok(()));
-        assert!(ruling(same(), "nothing").is_err());
-        assert!(ruling(owned(object(POD_GROUP, FOREIGN), "PodGang", TAKEN), FOREIGN).is_err());
+        assert_eq!(rulings(same(), &format!("{FOREIGN} is taken")), (Ok(()), Ok(())));
+        assert!(matches!(rulings(same(), "nothing"), (Ok(()), Err(Broken::Violated(_)))));
+        let taken_over = owned(object(POD_GROUP, FOREIGN), "PodGang", TAKEN);
+        assert!(matches!(rulings(taken_over, FOREIGN), (Err(Broken::Violated(_)), Ok(()))));
         let mut listed = same();
         listed["metadata"]["annotations"] = json!({"gang.scheduling.koordinator.sh/groups": "[]"});
-        assert!(ruling(listed, FOREIGN).is_err());
+        assert!(rulings(listed, FOREIGN).0.is_err());
     }
 }

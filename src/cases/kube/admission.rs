@@ -69,7 +69,7 @@ pub(crate) static TREE: Backend = Backend {
         rules: Rules {
             own: &[
                 (
-                    "ADM-09",
+                    "ADM-17",
                     refused_or_warned(
                         "default-scheduler's rule on one of its own",
                         PREFERENCE,

@@ -22,13 +22,13 @@ const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
 const NOT_FLAT: Code = Code::new("not-flat");
 const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
 
-/// KUBE-09.
+/// KUBE-09, KUBE-19.
 pub(crate) const CASE: Case = Case::new(
     "CompositePodGroup is served later: new PodGangs become trees, and a live one stays as it is",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KUBE-09"])
+.clauses(&["KUBE-09", "KUBE-19"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated)
 .only(&[Target::KUBE_TREE]);
@@ -100,22 +100,24 @@ fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-09", || {
-        history.reached(SharedMark::ApiServerRestarted)?;
-        answers(history, WITHOUT)?;
-        let (flat, _) = history.reached(FLAT)?;
-        let before = history.base("before")?;
-        is_flat(&history.before(flat), &before.name)?;
-        says_the_mapping(history)?;
-        answers(history, WITH)?;
-        admission::one_process(history)?;
-        let end = history.end();
-        is_flat(&end, &before.name)?;
-        let mut trees = history.gangs("after")?;
-        let scaled = scaling::gangs(history, history.submitted("before")?, history.entries.len());
-        trees.extend(scaled.into_iter().filter(|gang| gang.replica == 1));
-        gang_resources::as_the_pod_gangs_say(history, &end, &trees)
-    })]
+    vec![
+        finding("KUBE-09", || {
+            history.reached(SharedMark::ApiServerRestarted)?;
+            answers(history, WITHOUT)?;
+            let (flat, _) = history.reached(FLAT)?;
+            let before = history.base("before")?;
+            is_flat(&history.before(flat), &before.name)?;
+            answers(history, WITH)?;
+            admission::one_process(history)?;
+            let end = history.end();
+            is_flat(&end, &before.name)?;
+            let mut trees = history.gangs("after")?;
+            let scaled = scaling::gangs(history, history.submitted("before")?, history.entries.len());
+            trees.extend(scaled.into_iter().filter(|gang| gang.replica == 1));
+            gang_resources::as_the_pod_gangs_say(history, &end, &trees)
+        }),
+        finding("KUBE-19", || says_the_mapping(history)),
+    ]
 }
 
 /// What the controller said at its start names the mapping.
@@ -131,4 +133,24 @@ fn says_the_mapping(history: &History) -> Ruling {
             "the controller's log does not say by which API and mapping gangs are made",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::said(&["starting", "scheduling.k8s.io/v1beta1: a PodGroup per podgroup"], true)]
+    #[case::without_the_version(&["a PodGroup per podgroup"], false)]
+    #[case::in_two_lines(&["scheduling.k8s.io/v1beta1", "a PodGroup per podgroup"], false)]
+    #[case::silent(&[], false)]
+    fn the_log_names_version_and_mapping(#[case] said: &[&str], #[case] holds: bool) {
+        let story = Story::on(Target::KUBE_TREE).mark(SharedMark::Controller, json!({"said": said}));
+        assert_eq!(says_the_mapping(&story.end()).is_ok(), holds);
+        assert!(matches!(says_the_mapping(&Story::flat().end()), Err(Broken::NotReached(_))));
+    }
 }

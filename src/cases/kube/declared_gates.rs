@@ -14,13 +14,13 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::json;
 
-/// KUBE-06.
+/// KUBE-17.
 pub(crate) const CASE: Case = Case::new(
     "What needs a scheduler gate that the profile declares off is refused, and the gate named",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KUBE-06"])
+.clauses(&["KUBE-17"])
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(KUBE);
@@ -72,7 +72,7 @@ async fn declare(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-06", || {
+    vec![finding("KUBE-17", || {
         declared(history.header.target).iter().try_for_each(|(_, attempts)| answers(history, attempts))
     })]
 }

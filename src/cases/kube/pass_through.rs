@@ -15,13 +15,13 @@ use serde_json::json;
 
 use super::hands_off;
 
-/// KUBE-13, and KUBE-15 where it must be refused.
+/// KUBE-13, KUBE-21.
 pub(crate) const CASE: Case = Case::new(
     "Without gangScheduling pods get the schedulerName and nothing else is made or set",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KUBE-13", "KUBE-15"])
+.clauses(&["KUBE-13", "KUBE-21"])
 .nodes(&[nodes(1)])
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
@@ -51,6 +51,6 @@ fn judge(history: &History) -> Vec<Finding> {
             hands_off::no_gang_resources(&without_gangs, &[])?;
             binding::whole(&without_gangs.end(), &without_gangs.units("loose")?)
         }),
-        finding("KUBE-15", || answers(history, BROUGHT)),
+        finding("KUBE-21", || answers(history, BROUGHT)),
     ]
 }

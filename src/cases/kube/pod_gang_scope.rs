@@ -5,7 +5,7 @@
 
 use conformance_contract::names::{POD_INDEX, RACK};
 use conformance_contract::ruling::Finding;
-use conformance_contract::target::KUBE;
+use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
@@ -17,20 +17,20 @@ use serde_json::Value;
 const NO_ROOM: MarkName = MarkName::of_case("no rack has room");
 const OTHER_RACK: MarkName = MarkName::of_case("only the other rack has room");
 
-/// KUBE-08.
+/// KUBE-08, KUBE-18.
 pub(crate) const CASE: Case = Case::new(
     "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KUBE-08"])
+.clauses(&["KUBE-08", "KUBE-18"])
 .nodes(&[
     nodes(2).gpus(8).rack("a"),
     nodes(2).gpus(8).rack("b"),
     nodes(1).gpus(8).rack("b").joining(1),
     nodes(2).gpus(8).rack("b").joining(2),
 ])
-.only(KUBE);
+.only(&[Target::KUBE_POD_GANG]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("scoped").await? {
@@ -61,32 +61,35 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-08", || {
-        // What the case did not come to is not asked for; the last sentence is about all of them.
-        let sent = |set| history.submitted(set).is_ok().then(|| history.gangs(set)).transpose();
-        let gangs = [history.gangs("scoped")?, sent("wide")?.unwrap_or_default()].concat();
-        let end = history.end();
-        gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
-        for gang in &gangs {
-            excess_pods::members_have_the_lowest_indexes(history, gang)?;
-        }
-        let scoped = &gangs[0];
-        excess_pods::released_after_the_hard_gang(history, scoped)?;
-        excess_pods::released_into_the_domain(history, scoped, RACK)?;
-        placement::gang_in_one_domain(history, &scoped.name, RACK)?;
+    vec![
+        finding("KUBE-08", || {
+            // What the case did not come to is not asked for; the last sentence is about all of them.
+            let sent = |set| history.submitted(set).is_ok().then(|| history.gangs(set)).transpose();
+            let gangs = [history.gangs("scoped")?, sent("wide")?.unwrap_or_default()].concat();
+            let end = history.end();
+            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+            for gang in &gangs {
+                excess_pods::members_have_the_lowest_indexes(history, gang)?;
+            }
+            let (since, mark) = history.reached(SharedMark::PodLost)?;
+            let lost = mark.detail["name"].as_str().unwrap_or_default();
+            binding::replaced(history, since, lost)?;
+            binding::others_untouched(history, since, &[lost])?;
+            history.submitted("wide")?;
+            binding::all(&end, &gangs)
+        }),
+        finding("KUBE-18", || {
+            let scoped = history.base("scoped")?;
+            excess_pods::released_after_the_hard_gang(history, &scoped)?;
+            excess_pods::released_into_the_domain(history, &scoped, RACK)?;
+            placement::gang_in_one_domain(history, &scoped.name, RACK)?;
 
-        let (no_room, _) = history.reached(NO_ROOM)?;
-        binding::never(history, &history.units("scoped")?, Some(no_room))?;
-        let (other_rack, _) = history.reached(OTHER_RACK)?;
-        let then = history.before(other_rack);
-        binding::exactly(&then, "scoped-0-leader", 1)?;
-        binding::exactly(&then, "scoped-0-worker", 2)?;
-
-        let (since, mark) = history.reached(SharedMark::PodLost)?;
-        let lost = mark.detail["name"].as_str().unwrap_or_default();
-        binding::replaced(history, since, lost)?;
-        binding::others_untouched(history, since, &[lost])?;
-        history.submitted("wide")?;
-        binding::all(&end, &gangs)
-    })]
+            let (no_room, _) = history.reached(NO_ROOM)?;
+            binding::never(history, &history.units("scoped")?, Some(no_room))?;
+            let (other_rack, _) = history.reached(OTHER_RACK)?;
+            let then = history.before(other_rack);
+            binding::exactly(&then, "scoped-0-leader", 1)?;
+            binding::exactly(&then, "scoped-0-worker", 2)
+        }),
+    ]
 }

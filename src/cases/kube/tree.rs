@@ -10,7 +10,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, gang_resources, order};
+use conformance_judge::{finding, gang_resources, order, premise};
 
 /// KUBE-10.
 pub(crate) const CASE: Case = Case::new(
@@ -44,8 +44,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-10", || {
         history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
-        order::creation(history, &gangs)?;
-        order::no_pod_before_its_group(history)?;
+        premise("GANG-22", order::creation(history, &gangs))?;
+        premise("GANG-07", order::release(history, &gangs))?;
+        premise("GANG-07", order::no_pod_before_its_group(history))?;
         if history.header.target.acts_on_any_pod_gang() {
             gangs.push(Gang::made_by_hand(LONG));
         }

@@ -11,7 +11,7 @@ use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, MarkName, Pod, SharedMark};
-use conformance_judge::{binding, excess_pods, finding, gang_resources, placement};
+use conformance_judge::{binding, excess_pods, finding, gang_resources, placement, premise};
 use serde_json::Value;
 
 const NO_ROOM: MarkName = MarkName::of_case("no block has room");
@@ -23,13 +23,13 @@ const ROUTER: &str = "rooted-0-router";
 const PREFILL: &str = "rooted-0-model-0-prefill";
 const DECODE: &str = "rooted-0-model-0-decode";
 
-/// KUBE-10, of surplus.
+/// KUBE-18, KUBE-20.
 pub(crate) const CASE: Case = Case::new(
     "A tree holds the hard gang only; surplus follows it into its domains, and a lost member is replaced there",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["KUBE-10"])
+.clauses(&["KUBE-18", "KUBE-20"])
 .nodes(&[
     nodes(1).gpus(2).block("x").rack("x1"),
     nodes(2).gpus(8).block("y").rack("y1").joining(1),
@@ -69,36 +69,42 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-10", || {
-        let gangs = history.gangs(SET)?;
-        for gang in &gangs {
-            excess_pods::members_have_the_lowest_indexes(history, gang)?;
-            excess_pods::released_after_the_hard_gang(history, gang)?;
-            for (key, cliques) in
-                [(BLOCK, &[ROUTER, PREFILL, DECODE][..]), (RACK, &[PREFILL, DECODE]), (HOST, &[PREFILL])]
-            {
-                excess_pods::released_into_the_domain(history, &only(gang, cliques), key)?;
+    vec![
+        finding("KUBE-18", || {
+            let gangs = history.gangs(SET)?;
+            for gang in &gangs {
+                excess_pods::released_after_the_hard_gang(history, gang)?;
+                for (key, cliques) in
+                    [(BLOCK, &[ROUTER, PREFILL, DECODE][..]), (RACK, &[PREFILL, DECODE]), (HOST, &[PREFILL])]
+                {
+                    excess_pods::released_into_the_domain(history, &only(gang, cliques), key)?;
+                }
+                placement::gang_in_one_domain(history, &gang.name, BLOCK)?;
             }
-            placement::gang_in_one_domain(history, &gang.name, BLOCK)?;
-        }
-        placement::replicas_in_one_domain(history, &gangs, RACK)?;
-        placement::clique_in_one_domain(history, PREFILL, HOST)?;
-        let (no_room, _) = history.reached(NO_ROOM)?;
-        binding::never(history, &history.units(SET)?, Some(no_room))?;
+            placement::replicas_in_one_domain(history, &gangs, RACK)?;
+            placement::clique_in_one_domain(history, PREFILL, HOST)?;
+            let (no_room, _) = history.reached(NO_ROOM)?;
+            binding::never(history, &history.units(SET)?, Some(no_room))
+        }),
+        finding("KUBE-20", || {
+            let gangs = history.gangs(SET)?;
+            for gang in &gangs {
+                excess_pods::members_have_the_lowest_indexes(history, gang)?;
+            }
+            let (since, mark) = history.reached(SharedMark::PodLost)?;
+            let lost = mark.detail["name"].as_str().unwrap_or_default();
+            let (replaced, _) = history.reached(REPLACED)?;
+            let until = history.upto(replaced);
+            binding::replaced(&until, since, lost)?;
+            binding::others_untouched(&until, since, &[lost])?;
+            binding::all(&until.end(), &gangs)?;
 
-        let (since, mark) = history.reached(SharedMark::PodLost)?;
-        let lost = mark.detail["name"].as_str().unwrap_or_default();
-        let (replaced, _) = history.reached(REPLACED)?;
-        let until = history.upto(replaced);
-        binding::replaced(&until, since, lost)?;
-        binding::others_untouched(&until, since, &[lost])?;
-        binding::all(&until.end(), &gangs)?;
-
-        let end = history.end();
-        gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
-        history.reached(SCALED_IN)?;
-        excess_pods::members_are_left(&end, &history.base(SET)?, ROUTER)
-    })]
+            let end = history.end();
+            premise("KUBE-10", gang_resources::as_the_pod_gangs_say(history, &end, &gangs))?;
+            history.reached(SCALED_IN)?;
+            excess_pods::members_are_left(&end, &history.base(SET)?, ROUTER)
+        }),
+    ]
 }
 
 /// The gang with these of its podgroups.

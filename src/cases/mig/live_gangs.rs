@@ -9,13 +9,13 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, migration};
 
-/// MIG-01, MIG-02, MIG-03.
+/// MIG-01, MIG-02, MIG-03, MIG-06, MIG-07.
 pub(crate) const CASE: Case = Case::new(
     "An upgrade of the operator touches no bound pod, moves gangs only into what exists, and binds no part of a pending one",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["MIG-01", "MIG-02", "MIG-03"])
+.clauses(&["MIG-01", "MIG-02", "MIG-03", "MIG-06", "MIG-07"])
 .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
 .needs(&[Need::Upgrade])
 .isolation(Isolation::Upgrade);
@@ -53,14 +53,16 @@ fn judge(history: &History) -> Vec<Finding> {
             migration::untouched(history, began()?)?;
             history.reached(SharedMark::UpgradeEnded).map(drop)
         }),
-        // Both are told: what came too early may have come right, or not.
-        finding("MIG-02", || {
+        finding("MIG-06", || {
             let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
             migration::one_scheme(history, &history.before(ended))
         }),
         finding("MIG-02", || migration::joins_what_exists(history, began()?)),
         finding("MIG-03", || {
             migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)
+        }),
+        finding("MIG-07", || {
+            migration::bound_after_upgrade(history, began()?.start, &history.units(PENDING)?)
         }),
     ]
 }

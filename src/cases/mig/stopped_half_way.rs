@@ -8,13 +8,13 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, migration};
 
-/// MIG-05, and what holds with these stops too: MIG-01, MIG-02, MIG-03.
+/// MIG-05, and what holds with these stops too: MIG-01, MIG-02, MIG-03, MIG-07.
 pub(crate) const CASE: Case = Case::new(
     "A new operator that is stopped in the middle of an upgrade ends where it would have without",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["MIG-05", "MIG-01", "MIG-02", "MIG-03"])
+.clauses(&["MIG-05", "MIG-01", "MIG-02", "MIG-03", "MIG-07"])
 .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
 .needs(&[Need::Upgrade])
 .isolation(Isolation::Upgrade);
@@ -56,6 +56,9 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("MIG-02", || migration::joins_what_exists(history, began()?)),
         finding("MIG-03", || {
             migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)
+        }),
+        finding("MIG-07", || {
+            migration::bound_after_upgrade(history, began()?.start, &history.units(PENDING)?)
         }),
     ]
 }

@@ -1,6 +1,7 @@
 //! 1 node; two replicas of a PodCliqueSet, each with 2 pods of a clique, 2 of another whose name begins like it, and 1 pod
 //! that starts after the first. Pods of the first two are not Ready before the harness lets them be. Then a pod that has
-//! waited is lost, and a replica is recycled.
+//! waited is lost, and a replica is recycled. What started first is judged by the order of watch events: time stamps have whole
+//! seconds.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};

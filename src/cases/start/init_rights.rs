@@ -11,13 +11,13 @@ const RIGHTS: MarkName = MarkName::of_case("rights of the init container");
 
 const SET: &str = "modest";
 
-/// START-03.
+/// START-03, DEL-01.
 pub(crate) const CASE: Case = Case::new(
     "What waits for other cliques may see pods and nothing else, and what that takes goes with the set",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["START-03"])
+.clauses(&["START-03", "DEL-01"])
 .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -30,15 +30,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("START-03", || {
-        startup::token_in_one_container(history, SET)?;
-        for (_, mark) in history.marks(RIGHTS) {
-            startup::least_rights(mark)?;
-        }
-        cleanup::nothing_left(history)?;
-        match history.marks(RIGHTS).count() {
-            0 => Err(Broken::NotReached("nobody asked what the account may do".into())),
-            _ => Ok(()),
-        }
-    })]
+    vec![
+        finding("START-03", || {
+            startup::token_in_one_container(history, SET)?;
+            for (_, mark) in history.marks(RIGHTS) {
+                startup::least_rights(mark)?;
+            }
+            match history.marks(RIGHTS).count() {
+                0 => Err(Broken::NotReached("nobody asked what the account may do".into())),
+                _ => Ok(()),
+            }
+        }),
+        finding("DEL-01", || cleanup::nothing_left(history)),
+    ]
 }

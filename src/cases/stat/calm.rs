@@ -32,13 +32,13 @@ const WAITS: &str = "waits";
 const RUNS: &str = "runs-out-0-worker";
 const STUCK: &str = "stuck";
 
-/// STAT-02, STAT-08, STAT-09, STAT-11.
+/// STAT-02, STAT-08, STAT-09, STAT-11, STAT-14, STAT-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang that waits says why, nothing is written again and again meanwhile, and statuses and metrics follow its binding",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["STAT-02", "STAT-08", "STAT-09", "STAT-11"])
+.clauses(&["STAT-02", "STAT-08", "STAT-09", "STAT-11", "STAT-14", "STAT-15"])
 .nodes(&[nodes(1).gpus(8), nodes(3).gpus(8).joining(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -115,7 +115,6 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(TOLD).map(drop)
         }),
         finding("STAT-08", || {
-            conditions::transitions_are_true(history)?;
             conditions::facts_are_said_once(history)?;
             let (waiting, _) = history.reached(WAITING)?;
             let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
@@ -126,10 +125,18 @@ fn judge(history: &History) -> Vec<Finding> {
             let waited = history.upto(waiting);
             let gangs = history.gangs(WAITS)?;
             let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
-            all(whys.iter().map(|(gang, why)| reasons::told(&waited, gang, why)))?;
-            let (bound, _) = history.reached(BOUND)?;
-            all(whys.iter().map(|(gang, why)| reasons::over(history, gang, why, bound)))
+            all(whys.iter().map(|(gang, why)| reasons::told(&waited, gang, why)))
         }),
         finding("STAT-11", || metrics::agree(history, 2)),
+        finding("STAT-14", || {
+            conditions::transitions_are_true(history)?;
+            history.reached(SharedMark::WatchedForRest).map(drop)
+        }),
+        finding("STAT-15", || {
+            let (bound, _) = history.reached(BOUND)?;
+            let gangs = history.gangs(WAITS)?;
+            let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
+            all(whys.iter().map(|(gang, why)| reasons::over(history, gang, why, bound)))
+        }),
     ]
 }

@@ -1,12 +1,12 @@
 //! A gang of 1 + 2 pods. The pod of the first clique gets a scheduling gate that is not Grove's when it is created, and the harness
 //! takes it off when the PodGang has told of it. Then the pod is lost, and its replacement has the gate again.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::foreign_gates::FOREIGN_GATE;
 use conformance_driver::limits::REACTION;
-use conformance_expect::Expected;
+use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live, MarkName};
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
@@ -20,13 +20,13 @@ const BOUND: MarkName = MarkName::of_case("all bound again");
 const SET: &str = "quota";
 const HELD: &str = "quota-0-held";
 
-/// STAT-09.
+/// STAT-09, STAT-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang that waits because somebody else gates one of its pods names the pod and the gate",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["STAT-09"])
+.clauses(&["STAT-09", "STAT-15"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated);
 
@@ -65,16 +65,24 @@ fn gated_pod(live: &Live) -> Option<String> {
     its.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
 }
 
+/// Judges each time that the foreign gate was removed: by its place, and with the reason that it was.
+fn at_each_opening(history: &History, judged: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {
+    let gangs = history.gangs(SET)?;
+    let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+    all(history.marks(OPENED).map(|(opened, mark)| {
+        let pod = mark.detail["pod"].as_str().unwrap_or_default().to_owned();
+        judged(history, gang, &Why::Gate { pod, gate: FOREIGN_GATE }, opened)
+    }))?;
+    history.reached(BOUND).map(drop)
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("STAT-09", || {
-        let gangs = history.gangs(SET)?;
-        let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
-        all(history.marks(OPENED).map(|(opened, mark)| {
-            let pod = mark.detail["pod"].as_str().unwrap_or_default().to_owned();
-            let why = Why::Gate { pod, gate: FOREIGN_GATE };
-            reasons::told(&history.upto(opened), gang, &why)?;
-            reasons::over(history, gang, &why, opened)
-        }))?;
-        history.reached(BOUND).map(drop)
-    })]
+    vec![
+        finding("STAT-09", || {
+            at_each_opening(history, |history, gang, why, opened| {
+                reasons::told(&history.upto(opened), gang, why)
+            })
+        }),
+        finding("STAT-15", || at_each_opening(history, reasons::over)),
+    ]
 }

@@ -24,13 +24,13 @@ const SET: &str = "rationed";
 /// How the API server begins to say why.
 const REFUSED: &str = "maximum cpu usage per Container";
 
-/// STAT-09.
+/// STAT-09, STAT-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang whose pods the API server refuses says so, until they are made",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["STAT-09"])
+.clauses(&["STAT-09", "STAT-15"])
 .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -47,7 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(ALLOWED, Value::Null);
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
-    let over = Awaited::demanded_by("STAT-09", "it told no longer");
+    let over = Awaited::demanded_by("STAT-15", "it told no longer");
     test.until(over, REACTION, |live| !is_told(live)).await?;
     test.mark(OVER, Value::Null);
     Ok(())
@@ -67,12 +67,18 @@ async fn allow(test: &TestContext, most: &str) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("STAT-09", || {
-        let allowed = history.waited_for(ALLOWED)?;
-        let gangs = history.gangs(SET)?;
-        all(gangs.iter().map(|gang| reasons::told(&history.upto(allowed), gang, &why())))?;
-        let (bound, _) = history.reached(BOUND)?;
-        all(gangs.iter().map(|gang| reasons::over(history, gang, &why(), bound)))?;
-        history.reached(OVER).map(drop)
-    })]
+    vec![
+        finding("STAT-09", || {
+            let allowed = history.waited_for(ALLOWED)?;
+            let gangs = history.gangs(SET)?;
+            all(gangs.iter().map(|gang| reasons::told(&history.upto(allowed), gang, &why())))?;
+            history.reached(ALLOWED).map(drop)
+        }),
+        finding("STAT-15", || {
+            let gangs = history.gangs(SET)?;
+            let (bound, _) = history.reached(BOUND)?;
+            all(gangs.iter().map(|gang| reasons::over(history, gang, &why(), bound)))?;
+            history.reached(OVER).map(drop)
+        }),
+    ]
 }

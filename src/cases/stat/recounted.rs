@@ -28,13 +28,13 @@ const RESTS: usize = 12;
 /// How often from its update on.
 const RESTS_WITH_UPDATES: usize = 2;
 
-/// STAT-01, STAT-03, STAT-04, STAT-06, STAT-07, TERM-01.
+/// STAT-01, STAT-03, STAT-04, STAT-06, STAT-07, STAT-12, STAT-13, TERM-01.
 pub(crate) const CASE: Case = Case::new(
     "At every rest the counts and conditions of cliques, groups, sets and gangs are what a recount of their pods gives",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["STAT-01", "STAT-03", "STAT-04", "STAT-06", "STAT-07", "TERM-01"])
+.clauses(&["STAT-01", "STAT-03", "STAT-04", "STAT-06", "STAT-07", "STAT-12", "STAT-13", "TERM-01"])
 .nodes(&[nodes(3).gpus(8)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -114,7 +114,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     rest(test, "an update does not get on").await?;
     test.change_templates(SET, router_is("3", 1)).await?;
-    test.until_updated(SET, "UPD-12").await?;
+    test.until_updated(SET, "UPD-32").await?;
     rest(test, "the update has ended").await
 }
 
@@ -137,7 +137,6 @@ fn judge(history: &History) -> Vec<Finding> {
             at_every_rest(history, SET, rests, |live, _| counts::of_set(live, pcs))
         }),
         finding("STAT-06", || {
-            observed::never_ahead(history, SET)?;
             at_every_rest(history, SET, rests, |live, _| match counts::is_observed(live, SET) {
                 true => Vec::new(),
                 false => vec![format!(
@@ -146,6 +145,11 @@ fn judge(history: &History) -> Vec<Finding> {
             })
         }),
         finding("STAT-07", || rests::gangs_at_every_rest(history, SET, rests)),
+        finding("STAT-12", || {
+            observed::never_ahead(history, SET)?;
+            rests::all_reached(history, rests)
+        }),
+        finding("STAT-13", || rests::phases_at_every_rest(history, SET, rests)),
         finding("TERM-01", || at_every_rest(history, SET, rests, rests::breaches)),
     ]
 }

@@ -28,13 +28,13 @@ const TIMES: usize = 7;
 /// What the proxy says.
 const REFUSED: &str = "refused by a fault rule";
 
-/// STAT-10.
+/// STAT-10, STAT-17.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources that are refused are told by an event and a condition, and tried again after growing pauses",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["STAT-10"])
+.clauses(&["STAT-10", "STAT-17"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated);
 
@@ -76,16 +76,20 @@ fn is_warning(event: &Value) -> bool {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("STAT-10", || {
-        history.waited_for(ATTEMPTS)?;
-        let gangs = history.gangs(SET)?;
-        let gang: &Gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
-        reasons::failure_told(history, gang, REFUSED)?;
-        let (_, attempts) = history.reached(ATTEMPTS)?;
-        let at = list(&attempts.detail["at"]).iter().filter_map(|at| text(at).parse::<Timestamp>().ok());
-        reasons::pauses_grow(&at.collect::<Vec<_>>())?;
-        let (made, _) = history.reached(MADE)?;
-        reasons::failure_over(history, gang, REFUSED, made)?;
-        history.reached(OVER).map(drop)
-    })]
+    vec![
+        finding("STAT-10", || {
+            history.waited_for(ATTEMPTS)?;
+            let gangs = history.gangs(SET)?;
+            let gang: &Gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+            reasons::failure_told(history, gang, REFUSED)?;
+            let (made, _) = history.reached(MADE)?;
+            reasons::failure_over(history, gang, REFUSED, made)?;
+            history.reached(OVER).map(drop)
+        }),
+        finding("STAT-17", || {
+            let (_, attempts) = history.reached(ATTEMPTS)?;
+            let at = list(&attempts.detail["at"]).iter().filter_map(|at| text(at).parse::<Timestamp>().ok());
+            reasons::pauses_grow(&at.collect::<Vec<_>>())
+        }),
+    ]
 }

@@ -33,7 +33,10 @@ pub(super) async fn rest(
             && counts::of_set(live, &pcs).is_empty()
             && counts::is_observed(live, set)
             && (!speaks_of_gangs
-                || gangs.iter().all(|gang| gang_status::faults(live, gang, &held).is_empty()))
+                || gangs.iter().all(|gang| {
+                    gang_status::faults(live, gang, &held).is_empty()
+                        && gang_status::phase_fault(live, gang).is_none()
+                }))
     };
     test.until(Awaited::demanded_by(clause, format!("statuses: {what}")), limits::REACTION, is_right).await?;
     test.mark(REST, json!({"what": what}));
@@ -104,7 +107,22 @@ pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) ->
     all_reached(history, rests)
 }
 
-fn all_reached(history: &History, rests: usize) -> Ruling {
+/// The same of the phases of PodGangs.
+///
+/// # Errors
+/// As [`at_every_rest`].
+pub(super) fn phases_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
+    let pcs = history.submitted(set)?;
+    all(places(history)
+        .map(|index| gang_status::phases_at(history, &scaling::gangs(history, pcs, index), index)))?;
+    all_reached(history, rests)
+}
+
+/// That there were so many rests.
+///
+/// # Errors
+/// [`Broken::NotReached`] if there were fewer.
+pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
     let reached = history.marks(REST).count();
     match reached == rests {
         true => Ok(()),

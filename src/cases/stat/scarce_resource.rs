@@ -10,13 +10,13 @@ use conformance_history::History;
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
 
-/// STAT-09.
+/// STAT-16.
 pub(crate) const CASE: Case = Case::new(
     "Of a gang whose pods wait for different reasons, the resource is told that one of them lacks",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["STAT-09"])
+.clauses(&["STAT-16"])
 .nodes(&[nodes(2).gpus(8)]);
 
 /// The resources as kube-scheduler's framework calls them, and as KAI does: of nodes that are too full, and of nodes that are too small.
@@ -37,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         history.gangs(set).unwrap_or_default().into_iter().map(move |gang| (gang, why))
     });
     let gangs: Vec<_> = gangs.collect();
-    let told = Awaited::demanded_by("STAT-09", "what each of them lacks told");
+    let told = Awaited::demanded_by("STAT-16", "what each of them lacks told");
     test.until(told, REACTION, |live| {
         gangs.iter().all(|(gang, why)| reasons::is_told(live, &history, gang, why))
     })
@@ -45,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("STAT-09", || {
+    vec![finding("STAT-16", || {
         all(SETS.iter().map(|(set, why)| {
             let gangs = history.gangs(set)?;
             let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;

@@ -30,13 +30,13 @@ const STUCK: &str = "volume-missing";
 /// The termination delay of the manifest, in seconds.
 const DELAY: u32 = 30;
 
-/// TERM-21, STAT-09.
+/// TERM-21, STAT-16.
 pub(crate) const CASE: Case = Case::new(
     "A gang with a pod that waits for its volume reports the claim, and is recycled after the termination delay, not before",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-21", "STAT-09"])
+.clauses(&["TERM-21", "STAT-16"])
 .nodes(&[nodes(4).gpus(8)])
 .needs(&[Need::Volumes]);
 
@@ -99,7 +99,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let whole = history.waited_for(WHOLE)?;
             binding::whole(&history.before(whole), &history.units(STUCK)?)
         }),
-        finding("STAT-09", || {
+        finding("STAT-16", || {
             history.reached(WAITS)?;
             let gangs = history.gangs(STUCK)?;
             all(gangs.iter().map(|gang| reasons::told(history, gang, &why(history))))

@@ -6,13 +6,13 @@
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::pod_health::Containers;
 use conformance_expect::scopes::Scope;
 use conformance_history::{Change, History, MarkName, Version, count};
 use conformance_judge::life::{generations, termination};
-use conformance_judge::{Shown, binding, cleanup, ensure, finding, none, violation};
+use conformance_judge::{Shown, binding, cleanup, ensure, finding, none, premise, violation};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -46,13 +46,13 @@ const LONG: &str = "8s";
 /// The delay that it is cut to.
 const SHORT: SignedDuration = SignedDuration::from_secs(2);
 
-/// TERM-15.
+/// TERM-15, TERM-29, TERM-30.
 pub(crate) const CASE: Case = Case::new(
     "A changed delay counts for a clock that runs, scale-in and deletion end it, and a deleted clique comes back as it was",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-15"])
+.clauses(&["TERM-15", "TERM-29", "TERM-30"])
 .nodes(&[nodes(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -74,12 +74,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
     test.until_breach_is("True", "revised-1-side").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
-    test.until_converged(SET).await?;
+    test.until_converged(SET).await.map_err(|stop| stop.owed_by("TERM-29"))?;
     test.mark(SCALED_IN, Value::Null);
     test.mark(BY_HAND, Value::Null);
     let old = test.pods_of(WORKER);
     test.delete("PodClique", WORKER).await?;
-    test.until("the clique back with its replicas", REACTION, |live| {
+    let back = Awaited::demanded_by("TERM-30", "the clique back with its replicas");
+    test.until(back, REACTION, |live| {
         let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(WORKER) && !pod.is_terminating());
         let new: Vec<_> = of_clique.filter(|pod| !old.iter().any(|name| name == pod.name())).collect();
         new.len() == 3 && new.iter().all(|pod| pod.node().is_some())
@@ -119,6 +120,12 @@ fn follows_the_change(history: &History) -> Ruling {
     Ok(())
 }
 
+/// The first replica was recycled once.
+fn recycled_once(history: &History) -> Ruling {
+    let first = replica(history, SET, 0)?;
+    termination::times(history, &first, &first.scope(), 1)
+}
+
 /// The resourceVersion at which the set is seen to be deleted.
 fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Broken> {
     let not_reached = |why: &str| Broken::NotReached(why.into());
@@ -136,42 +143,49 @@ fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Brok
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TERM-15", || {
-        let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
-        follows_the_change(history)?;
-        let by_hand = history.waited_for(BY_HAND)?;
-        let before = history.upto(by_hand);
-        termination::times(&before, &first, &first.scope(), 1)?;
-        termination::times(history, &second, &second.scope(), 0)?;
-        history.reached(SCALED_IN)?;
-        let back = history.waited_for(BACK)?;
-        let live = history.before(back);
-        let replicas = live.get("PodClique", WORKER).and_then(|found| count(&found["spec"]["replicas"]));
-        ensure(replicas == Some(3), || {
-            violation(
-                OTHER_REPLICAS,
-                format!("{WORKER} was deleted with 3 replicas and is there with {replicas:?}"),
-            )
-        })?;
-        let others: Vec<_> = history
-            .before(by_hand)
-            .pods()
-            .filter(|pod| pod.pod_clique() == Some(WORKER))
-            .map(|pod| pod.name().to_owned())
-            .collect();
-        let others: Vec<_> = others.iter().map(String::as_str).collect();
-        history.reached(BACK)?;
-        let (deleted, _) = history.reached(SET_DELETED)?;
-        let gone = deleted_at(history, &first.scope(), deleted)?;
-        binding::others_untouched(&history.upto(deleted), by_hand, &others)?;
-        history.waited_for(OUTLASTED)?;
-        none(history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added).map(
-            |made| {
+    vec![
+        finding("TERM-15", || {
+            follows_the_change(history)?;
+            recycled_once(&history.upto(history.waited_for(BY_HAND)?))?;
+            history.reached(BY_HAND).map(drop)
+        }),
+        finding("TERM-29", || {
+            let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+            premise("TERM-15", recycled_once(&history.upto(history.waited_for(BY_HAND)?)))?;
+            termination::times(history, &second, &second.scope(), 0)?;
+            history.reached(SCALED_IN)?;
+            let (deleted, _) = history.reached(SET_DELETED)?;
+            let gone = deleted_at(history, &first.scope(), deleted)?;
+            history.waited_for(OUTLASTED)?;
+            let made = history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added);
+            none(made.map(|made| {
                 let message = format!("{} was made when the set was deleted", made.name());
                 violation(MADE_AFTER_DELETION, message).shown_by("made", made)
-            },
-        ))?;
-        history.reached(OUTLASTED)?;
-        cleanup::nothing_left(history)
-    })]
+            }))?;
+            history.reached(OUTLASTED)?;
+            cleanup::nothing_left(history)
+        }),
+        finding("TERM-30", || {
+            let (by_hand, _) = history.reached(BY_HAND)?;
+            let back = history.waited_for(BACK)?;
+            let live = history.before(back);
+            let replicas = live.get("PodClique", WORKER).and_then(|found| count(&found["spec"]["replicas"]));
+            ensure(replicas == Some(3), || {
+                violation(
+                    OTHER_REPLICAS,
+                    format!("{WORKER} was deleted with 3 replicas and is there with {replicas:?}"),
+                )
+            })?;
+            let others: Vec<_> = history
+                .before(by_hand)
+                .pods()
+                .filter(|pod| pod.pod_clique() == Some(WORKER))
+                .map(|pod| pod.name().to_owned())
+                .collect();
+            let others: Vec<_> = others.iter().map(String::as_str).collect();
+            history.reached(BACK)?;
+            let (deleted, _) = history.reached(SET_DELETED)?;
+            binding::others_untouched(&history.upto(deleted), by_hand, &others)
+        }),
+    ]
 }

@@ -29,13 +29,13 @@ const SET: &str = "colony";
 const LEAD: &str = "colony-0-lead";
 const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
 
-/// TERM-04, TERM-10, TERM-19.
+/// TERM-04, TERM-10, TERM-19, TERM-31.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group's replica is recycled alone while others are enough, else its PodCliqueSet replica, base first",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-04", "TERM-10", "TERM-19"])
+.clauses(&["TERM-04", "TERM-10", "TERM-19", "TERM-31"])
 .nodes(&[nodes(1).gpus(8), nodes(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -107,7 +107,12 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding("TERM-19", || {
             let replica = replica(history, SET, 0)?;
-            termination::told(history, &replica)?;
+            termination::shown_in_statuses(history, &replica)?;
+            history.reached(ANSWERED).map(drop)
+        }),
+        finding("TERM-31", || {
+            let replica = replica(history, SET, 0)?;
+            termination::reported_by_events(history, &replica)?;
             // There is no room for the pod that takes its pod's place.
             termination::all_lost_told(history, LEAD)?;
             history.reached(ANSWERED).map(drop)

@@ -31,13 +31,13 @@ const UNITS: [&str; 2] = ["flotilla-0-wing-0-unit", "flotilla-0-wing-1-unit"];
 const DELAY: &str = "6s";
 const DELAY_LASTS: SignedDuration = SignedDuration::from_secs(6);
 
-/// TERM-15.
+/// TERM-29.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group's replica that is scaled in while its clock runs is not recycled, nor is what takes its place later",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-15"])
+.clauses(&["TERM-29"])
 .nodes(&[nodes(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -50,10 +50,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_breach_is("True", UNITS[1]).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 1).await?;
     let gone = scaling::lost(&test.history(), SET);
-    test.until_gone(&gone).await.map_err(|stop| stop.owed_by("TERM-15"))?;
+    test.until_gone(&gone).await.map_err(|stop| stop.owed_by("TERM-29"))?;
     test.clock_runs(&clock, 1, OUTLASTED).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
-    test.until_converged(SET).await.map_err(|stop| stop.owed_by("TERM-15"))?;
+    test.until_converged(SET).await.map_err(|stop| stop.owed_by("TERM-29"))?;
     test.clock_runs(&clock, 1, OUT_AGAIN).await?;
     test.stop_clock(clock).await
 }
@@ -86,7 +86,7 @@ fn scaled_in_time(history: &History) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TERM-15", || {
+    vec![finding("TERM-29", || {
         scaled_in_time(history)?;
         let outlasted = history.waited_for(OUTLASTED)?;
         let before = history.upto(outlasted);

@@ -10,7 +10,7 @@ use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::{generations, termination};
-use conformance_judge::{binding, finding};
+use conformance_judge::{binding, finding, premise};
 use serde_json::Value;
 
 use super::{DELAY, replica};
@@ -25,13 +25,13 @@ const SET: &str = "patient";
 const CLIQUE: &str = "patient-0-worker";
 const HOPELESS: &str = "hopeless";
 
-/// TERM-05, TERM-06.
+/// TERM-05, TERM-06, TERM-24.
 pub(crate) const CASE: Case = Case::new(
     "What was never bound whole is never recycled, first generation or second; one that was is guarded again",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-05", "TERM-06"])
+.clauses(&["TERM-05", "TERM-06", "TERM-24"])
 .nodes(&[nodes(3).gpus(4), nodes(4).gpus(8).joining(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -53,7 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(pod) = waiting.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("patient again", "TERM-06", &[CLIQUE], &waiting, true).await?;
+    test.until_recycled("patient again", "TERM-24", &[CLIQUE], &waiting, true).await?;
     test.nodes_join(1).await?;
     test.until_bound(7).await?;
     test.mark(ALL_BOUND, Value::Null);
@@ -72,9 +72,17 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("TERM-06", || {
             let patient = replica(history, SET, 0)?;
             let scope = patient.scope();
-            let waited = history.waited_for(WAITED)?;
-            termination::times(&history.upto(waited), &patient, &scope, 1)?;
+            let meanwhile = history.upto(history.waited_for(WAITED)?);
+            termination::times(&meanwhile, &patient, &scope, 1)?;
             history.reached(WAITED)?;
+            termination::nothing_else_deleted(&meanwhile, &patient)?;
+            termination::after_the_delay(&meanwhile, &patient, &scope, DELAY)
+        }),
+        finding("TERM-24", || {
+            let patient = replica(history, SET, 0)?;
+            let scope = patient.scope();
+            let (waited, _) = history.reached(WAITED)?;
+            premise("TERM-06", termination::times(&history.upto(waited), &patient, &scope, 1))?;
             termination::nothing_else_deleted(history, &patient)?;
             termination::after_the_delay(history, &patient, &scope, DELAY)?;
             history.reached(ALL_BOUND)?;

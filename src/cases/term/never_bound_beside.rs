@@ -24,13 +24,13 @@ const SET: &str = "trio";
 const GROUP: &str = "trio-0-wing";
 const UNITS: [&str; 3] = ["trio-0-wing-0-unit", "trio-0-wing-1-unit", "trio-0-wing-2-unit"];
 
-/// TERM-04.
+/// TERM-23.
 pub(crate) const CASE: Case = Case::new(
     "A replica that was never bound is not counted as lost: beside it one that is breached is recycled alone, and once",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-04"])
+.clauses(&["TERM-23"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let clock = test.clock("2s").await?;
     let old = test.pods_of(UNITS[1]);
     test.first_pod_becomes(UNITS[1], Containers::Crashing).await?;
-    test.until_recycled("the second replica of the group", "TERM-04", &UNITS[1..2], &old, false).await?;
+    test.until_recycled("the second replica of the group", "TERM-23", &UNITS[1..2], &old, false).await?;
     // A gang that is bound in part may have to give back what it has (TERM-17).
     let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
     test.clock_runs(&clock, times, WAITED).await?;
@@ -54,7 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TERM-04", || {
+    vec![finding("TERM-23", || {
         let trio = replica(history, SET, 0)?;
         let wing = |index| Scope::GroupReplica { group: GROUP.into(), index };
         history.waited_for(WAITED)?;

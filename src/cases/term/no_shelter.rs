@@ -2,14 +2,14 @@
 //! the template changes: the first turn takes a pod whose replacement finds no room. Then a pod of the second replica crashes.
 //! Then the nodes are open again; when the update has ended, a pod of the first replica crashes.
 
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::pod_health::Containers;
 use conformance_history::{History, MarkName, Pod, SharedMark};
 use conformance_judge::life::{generations, metrics, termination, updates};
-use conformance_judge::{all, finding};
+use conformance_judge::{all, finding, premise};
 use serde_json::{Value, json};
 
 use super::{DELAY, replica};
@@ -24,13 +24,13 @@ const AGAIN: MarkName = MarkName::of_case("recycled after the update");
 const SET: &str = "stranded";
 const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
 
-/// TERM-13, STAT-11.
+/// TERM-13, TERM-28, STAT-11.
 pub(crate) const CASE: Case = Case::new(
     "An update that makes no progress shelters neither the replica in its turn from a recycle nor any other, and metrics count them",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-13", "STAT-11"])
+.clauses(&["TERM-13", "TERM-28", "STAT-11"])
 .nodes(&[nodes(4).gpus(8)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -60,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(pod) = second.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("the other replica", "TERM-13", &CLIQUES[1..], &second, false).await?;
+    test.until_recycled("the other replica", "TERM-28", &CLIQUES[1..], &second, false).await?;
     test.mark(RECYCLED, Value::Null);
     for node in &closed {
         test.cordon(node, false).await?;
@@ -69,10 +69,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(UPDATED, Value::Null);
     let updated = test.pods_of(CLIQUES[0]);
     test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
-    test.until_recycled("the replica after the update", "TERM-13", &CLIQUES[..1], &updated, true).await?;
+    test.until_recycled("the replica after the update", "TERM-28", &CLIQUES[..1], &updated, true).await?;
     test.mark(AGAIN, Value::Null);
     test.comes_to_rest().await?;
     test.read_metrics().await
+}
+
+/// The first replica, which the update has in its turn, is recycled after the delay.
+fn recycled_in_its_turn(history: &History) -> Ruling {
+    let first = replica(history, SET, 0)?;
+    termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
+    termination::times(history, &first, &first.scope(), 1)
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -80,20 +87,28 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("TERM-13", || {
             updates::are_admitted(history)?;
             history.reached(SharedMark::PodLost)?;
-            let recycled = history.waited_for(RECYCLED)?;
-            for index in [0, 1] {
-                let replica = replica(history, SET, index)?;
-                termination::after_the_delay(history, &replica, &replica.scope(), DELAY)?;
-                termination::times(&history.upto(recycled), &replica, &replica.scope(), 1)?;
-            }
+            let meanwhile = history.upto(history.waited_for(RECYCLED)?);
+            recycled_in_its_turn(&meanwhile)?;
             history.reached(RECYCLED)?;
             let first = replica(history, SET, 0)?.scope();
-            let again = generations::only(&history.upto(recycled), &first, 1);
+            let again = generations::only(&meanwhile, &first, 1);
             all([updates::all_of_revision(&again, &first, "2"), history.waited_for(UPDATED).map(drop)])?;
             updates::through(&history.before(history.waited_for(UPDATED)?), SET)?;
             history.reached(UPDATED).map_err(|_| Broken::NotReached("the update did not end".into()))?;
+            Ok(())
+        }),
+        finding("TERM-28", || {
+            updates::are_admitted(history)?;
+            history.reached(SharedMark::PodLost)?;
+            let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+            let meanwhile = history.upto(history.waited_for(RECYCLED)?);
+            premise("TERM-13", recycled_in_its_turn(&meanwhile))?;
+            termination::after_the_delay(history, &second, &second.scope(), DELAY)?;
+            termination::times(&meanwhile, &second, &second.scope(), 1)?;
+            history.reached(UPDATED)?;
+            termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
             history.reached(AGAIN)?;
-            termination::times(history, &replica(history, SET, 0)?, &first, 2)
+            termination::times(history, &first, &first.scope(), 2)
         }),
         finding("STAT-11", || {
             updates::are_admitted(history)?;

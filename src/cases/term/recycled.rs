@@ -8,7 +8,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::life::{generations, termination};
-use conformance_judge::{binding, finding};
+use conformance_judge::{binding, finding, premise};
 use serde_json::json;
 
 use super::{DELAY, replica};
@@ -19,13 +19,13 @@ const ROOM: MarkName = MarkName::of_case("room for all again");
 const SET: &str = "phoenix";
 const CLIQUE: &str = "phoenix-0-worker";
 
-/// TERM-02, TERM-07, TERM-12.
+/// TERM-02, TERM-07, TERM-12, TERM-22, TERM-25, TERM-27.
 pub(crate) const CASE: Case = Case::new(
     "A replica below its minimum for the termination delay is replaced whole, as a gang, and nothing else is touched",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TERM-02", "TERM-07", "TERM-12"])
+.clauses(&["TERM-02", "TERM-07", "TERM-12", "TERM-22", "TERM-25", "TERM-27"])
 .nodes(&[nodes(6).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -46,13 +46,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TERM-02", || {
-            let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+            let first = replica(history, SET, 0)?;
             history.reached(SharedMark::PodLost)?;
-            for replica in [&first, &second] {
-                termination::nothing_else_deleted(history, replica)?;
-                termination::after_the_delay(history, replica, &replica.scope(), DELAY)?;
-            }
-            termination::times(history, &second, &second.scope(), 0)?;
+            premise("TERM-22", termination::nothing_else_deleted(history, &first))?;
+            termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
             termination::times(history, &first, &first.scope(), 1)
         }),
         finding("TERM-07", || {
@@ -66,7 +63,6 @@ fn judge(history: &History) -> Vec<Finding> {
                 .flat_map(|gang| gang.units(history.header.target))
                 .collect();
             binding::never(&again, &units, None)?;
-            termination::named_before_release(history, &first.scope())?;
             let again = generations::only(history, &first.scope(), 1);
             binding::whole(&again.end(), &units)
         }),
@@ -76,6 +72,27 @@ fn judge(history: &History) -> Vec<Finding> {
             for recycle in generations::recycles(history, &first.scope()) {
                 termination::kept(history, &first.scope(), &recycle, until)?;
             }
+            history.reached(ROOM).map(drop)
+        }),
+        finding("TERM-22", || {
+            let first = replica(history, SET, 0)?;
+            history.reached(SharedMark::PodLost)?;
+            termination::nothing_else_deleted(history, &first)?;
+            history.reached(ROOM).map(drop)
+        }),
+        finding("TERM-25", || {
+            let first = replica(history, SET, 0)?;
+            termination::named_before_release(history, &first.scope())?;
+            premise("TERM-02", termination::times(history, &first, &first.scope(), 1))?;
+            history.reached(ROOM).map(drop)
+        }),
+        finding("TERM-27", || {
+            let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+            let until = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
+            for recycle in generations::recycles(history, &first.scope()) {
+                termination::other_replicas_untouched(history, &first.scope(), &recycle, until)?;
+            }
+            termination::times(history, &second, &second.scope(), 0)?;
             history.reached(ROOM).map(drop)
         }),
     ]

@@ -1,6 +1,6 @@
 //! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share; then a third rack,
 //! of a node that goes again; a node that was leased loses its rack instead. KAI's Topology says the binding's keys whatever nodes there are; Volcano's HyperNodes
-//! are the domains of the nodes that there are.
+//! are the domains of the nodes that there are. A synthetic root above all levels is allowed.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;

@@ -10,13 +10,13 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, placement};
 
-/// TOPO-11, of labels without a value.
+/// TOPO-18.
 pub(crate) const CASE: Case = Case::new(
     "Nodes whose label of the level is empty are no domain: a constrained gang that would fit them waits",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TOPO-11"])
+.clauses(&["TOPO-18"])
 .nodes(&[nodes(2).gpus(8).rack("a"), nodes(3).gpus(8).rack("")]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-11", || {
+    vec![finding("TOPO-18", || {
         let nowhere = history.base("nowhere")?.name;
         all([placement::never_with_an_empty_label(history, &nowhere, RACK), scheduler_passed(history)])?;
         binding::whole(&history.end(), &history.units("unbounded")?)

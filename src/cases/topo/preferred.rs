@@ -4,20 +4,20 @@
 //! x 2 GPUs is for `both-levels`, 2 pods x 1 GPU, which must be in one rack and would rather be in one, too.
 
 use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
-use conformance_judge::{binding, finding, placement};
+use conformance_judge::{binding, finding, placement, premise};
 
-/// TOPO-08.
+/// TOPO-08, TOPO-14.
 pub(crate) const CASE: Case = Case::new(
     "A preferred rack is used where one has room, and is no obstacle where none has",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TOPO-08"])
+.clauses(&["TOPO-08", "TOPO-14"])
 .nodes(&[
     nodes(1).gpus(24).rack("a"),
     nodes(1).gpus(8).rack("b"),
@@ -35,12 +35,59 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-08", || {
-        placement::gang_in_one_domain(history, &history.base("possible")?.name, RACK)?;
-        let end = history.end();
-        binding::all(&end, &history.gangs("possible")?)?;
-        binding::all(&end, &history.gangs("impossible")?)?;
-        binding::all(&end, &history.gangs("both-levels")?)?;
-        placement::gang_in_one_domain(history, &history.base("both-levels")?.name, RACK)
-    })]
+    vec![
+        finding("TOPO-08", || {
+            packed(history, "possible")?;
+            packed(history, "both-levels")
+        }),
+        finding("TOPO-14", || {
+            // Elsewhere `possible` takes other room than the arithmetic says.
+            premise("TOPO-08", packed(history, "possible"))?;
+            binding::all(&history.end(), &history.gangs("impossible")?)
+        }),
+    ]
+}
+
+/// All pods of a PodCliqueSet's gangs are bound, those of the base gang in one rack.
+fn packed(history: &History, set: &str) -> Ruling {
+    placement::gang_in_one_domain(history, &history.base(set)?.name, RACK)?;
+    binding::all(&history.end(), &history.gangs(set)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, its_gang, one_clique, worker};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Two gangs of two pods each, their pods bound in these racks.
+    fn rulings(possible: &[&str], impossible: &[&str]) -> [Ruling; 2] {
+        let rack = |name: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {RACK: name}}});
+        let mut story = Story::flat().added(rack("a")).added(rack("b"));
+        let all: [(&str, &[&str]); 3] =
+            [("possible", possible), ("impossible", impossible), ("both-levels", &["a", "a"])];
+        for (set, racks) in all {
+            let bound = racks.iter().enumerate().map(|(index, rack)| worker(set, index, Some(*rack)));
+            story = story.submitted(one_clique(set, 2)).added(its_gang(set, 2)).all_added(bound);
+        }
+        let mut found = judge(&story.end()).into_iter();
+        [(); 2].map(|()| found.next().expect("two findings").ruling)
+    }
+
+    #[test]
+    fn a_preference_that_blocks_breaks_one_clause_only() {
+        assert_eq!(rulings(&["a", "a"], &["a", "b"]), [Ok(()), Ok(())]);
+        let [packed, blocked] = rulings(&["a", "a"], &[]);
+        assert_eq!(packed, Ok(()));
+        assert!(matches!(blocked, Err(Broken::Violated(_))), "{blocked:?}");
+    }
+
+    #[test]
+    fn a_preference_that_is_ignored_says_nothing_about_the_other_gang() {
+        let [spread, blocked] = rulings(&["a", "b"], &[]);
+        assert!(matches!(spread, Err(Broken::Violated(_))), "{spread:?}");
+        assert!(matches!(blocked, Err(Broken::Premise { clause: "TOPO-08", .. })), "{blocked:?}");
+    }
 }

@@ -17,13 +17,13 @@ use conformance_judge::topology_resources::{
 };
 use serde_json::{Value, json};
 
-/// TOPO-09.
+/// TOPO-15, TOPO-17.
 pub(crate) const CASE: Case = Case::new(
     "A topology resource that a binding refers to is compared with it, and left to whose it is",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TOPO-09"])
+.clauses(&["TOPO-15", "TOPO-17"])
 // To Volcano a binding without nodes has no domains, and nothing could become of it.
 .nodes(&[nodes(1).rack("a")]);
 
@@ -65,21 +65,31 @@ async fn until(test: &TestContext, in_sync: bool, mark: MarkName, detail: Value)
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-09", || {
-        let name = name(&history.header.namespace);
-        let at = |mark| history.waited_for(mark).map(|index| history.before(index));
-        never_became(history, &name)?;
-        let missing = at(MISSING)?;
-        says_out_of_sync(history, &missing, &name)?;
-        names_reference(history, &missing, &name)?;
-        history.reached(MISSING)?;
-        if history.header.target != Target::KAI {
-            return Ok(());
-        }
-        says_in_sync(history, &at(SAME)?, &name)?;
-        let (_, same) = history.reached(SAME)?;
-        untouched(history, same.detail.as_str().unwrap_or_default(), history.entries.len())?;
-        says_out_of_sync(history, &at(OTHER)?, &name)?;
-        history.reached(OTHER).map(drop)
-    })]
+    let name = name(&history.header.namespace);
+    vec![
+        finding("TOPO-15", || {
+            let at = |mark| history.waited_for(mark).map(|index| history.before(index));
+            let missing = at(MISSING)?;
+            says_out_of_sync(history, &missing, &name)?;
+            names_reference(history, &missing, &name)?;
+            history.reached(MISSING)?;
+            if history.header.target != Target::KAI {
+                return Ok(());
+            }
+            says_in_sync(history, &at(SAME)?, &name)?;
+            history.reached(SAME)?;
+            says_out_of_sync(history, &at(OTHER)?, &name)?;
+            history.reached(OTHER).map(drop)
+        }),
+        finding("TOPO-17", || {
+            never_became(history, &name)?;
+            history.reached(MISSING)?;
+            if history.header.target != Target::KAI {
+                return Ok(());
+            }
+            let (_, same) = history.reached(SAME)?;
+            untouched(history, same.detail.as_str().unwrap_or_default(), history.entries.len())?;
+            history.reached(OTHER).map(drop)
+        }),
+    ]
 }

@@ -1,9 +1,8 @@
 //! 3 racks of 2 nodes x 8 GPUs, the nodes of a rack not next to each other; a base gang and two scaled ones of 2 pods x 8 GPUs
 //! each. Their clique must be in one rack, and the PodCliqueSet says nothing.
 
-use conformance_contract::clauses::Feature;
 use conformance_contract::names::RACK;
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -11,10 +10,10 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-10, where a clique may have a constraint.
+/// TOPO-06, of scaled gangs.
 pub(crate) const CASE: Case =
     Case::new("Scaled gangs obey the constraints of their cliques", |test| Box::pin(drive(test)), judge)
-        .clauses(&["TOPO-10", "KUBE-11"])
+        .clauses(&["TOPO-06", "KUBE-11"])
         .nodes(&[
             nodes(1).gpus(8).rack("a"),
             nodes(1).gpus(8).rack("b"),
@@ -25,25 +24,13 @@ pub(crate) const CASE: Case =
         ])
         .only(&[Target::KUBE_POD_GROUP, Target::KUBE_TREE, Target::KAI]);
 
-/// That the operator under test promises as much.
-fn packs_cliques(target: Target) -> Result<(), Broken> {
-    match target.declares(Feature::TopologyPerClique) {
-        true => Ok(()),
-        false => Err(Broken::NotAsked("it declares no TopologyPerClique".into())),
-    }
-}
-
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    if packs_cliques(test.target).is_err() {
-        return Ok(());
-    }
     test.submit("clique-packed").await?;
     test.until_bound(6).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-10", || {
-        packs_cliques(history.header.target)?;
+    vec![finding("TOPO-06", || {
         let gangs = history.gangs("clique-packed")?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;
         binding::all(&history.end(), &gangs)

@@ -11,13 +11,13 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-10, where a scaling group may have a constraint.
+/// TOPO-05, of scaled gangs.
 pub(crate) const CASE: Case = Case::new(
     "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TOPO-10", "KUBE-11"])
+.clauses(&["TOPO-05", "KUBE-11"])
 .nodes(&[
     nodes(1).gpus(16).rack("a"),
     nodes(1).gpus(16).rack("b"),
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-10", || {
+    vec![finding("TOPO-05", || {
         let gangs = history.gangs("group-packed")?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;
         binding::all(&history.end(), &gangs)

@@ -13,13 +13,13 @@ use conformance_judge::finding;
 use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_became, says_out_of_sync};
 use serde_json::Value;
 
-/// TOPO-09.
+/// TOPO-16.
 pub(crate) const CASE: Case = Case::new(
     "Where a scheduler can hold one topology only, a second binding is refused with a condition",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TOPO-09"])
+.clauses(&["TOPO-16"])
 .nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
 .only(&[Target::VOLCANO]);
 
@@ -45,7 +45,7 @@ fn name(namespace: &str) -> String {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-09", || {
+    vec![finding("TOPO-16", || {
         let second = name(&history.header.namespace);
         never_became(history, &second)?;
         says_out_of_sync(history, &history.before(history.waited_for(REFUSED)?), &second)?;

@@ -8,13 +8,13 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{cleanup, finding, train_jobs};
 use serde_json::Value;
 
-/// TRN-08.
+/// TRN-08, and TRN-18 of a TrainJob of the same name.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob is deleted, and everything that was made of it is gone; another of its name is as the first",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-08"])
+.clauses(&["TRN-08", "TRN-18"])
 .nodes(&[nodes(2).gpus(1)]);
 
 const NAME: &str = "gone";
@@ -25,12 +25,12 @@ const RUNS: MarkName = MarkName::of_case("runs again");
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-08", NAME, train_job.pods()).await?;
+    test.until_bound_of("TRN-18", NAME, train_job.pods()).await?;
     test.delete("TrainJob", NAME).await?;
     test.until_nothing_left().await?;
     test.mark(AGAIN, Value::Null);
     test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-08", NAME, train_job.pods()).await?;
+    test.until_bound_of("TRN-18", NAME, train_job.pods()).await?;
     test.mark(RUNS, Value::Null);
     test.delete("TrainJob", NAME).await?;
     test.delete("TrainingRuntime", RUNTIME).await?;
@@ -42,11 +42,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-08", || {
-        history.reached(SharedMark::Deleted)?;
-        let (again, _) = history.reached(AGAIN)?;
-        cleanup::nothing_left(&history.upto(again))?;
-        let (runs, _) = history.reached(RUNS)?;
-        train_jobs::whole(&history.before(runs), &train_jobs::units(history, NAME)?)
-    })]
+    vec![
+        finding("TRN-08", || {
+            history.reached(SharedMark::Deleted)?;
+            let (again, _) = history.reached(AGAIN)?;
+            cleanup::nothing_left(&history.upto(again))
+        }),
+        finding("TRN-18", || {
+            let (runs, _) = history.reached(RUNS)?;
+            train_jobs::whole(&history.before(runs), &train_jobs::units(history, NAME)?)
+        }),
+    ]
 }

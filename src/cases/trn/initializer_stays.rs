@@ -18,19 +18,21 @@ use serde_json::{Value, json};
 
 use crate::before_put_back::before_put_back;
 
-/// TRN-13, where KAI evicts stale gangs. Without the annotation the initializer is never bound (`trn/initializer`).
+/// TRN-25, where KAI evicts stale gangs, and TRN-13. Without the annotation the initializer is never bound
+/// (`trn/initializer`).
 pub(crate) const CASE: Case = Case::new(
     "An initializer that runs is not evicted for want of the pods that wait for it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["TRN-13"])
+.clauses(&["TRN-25", "TRN-13"])
 .nodes(&[nodes(3).gpus(1)])
 .only(&[Target::TRAINJOB_KAI])
 .isolation(Isolation::Dedicated);
 
 const NAME: &str = "kept";
 const GRACE: Duration = Duration::from_secs(5);
+const STARTED: MarkName = MarkName::of_case("initializer bound");
 const EVICTS: MarkName = MarkName::of_case("stale gangs evicted");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -38,6 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
     let initializers = train_job.jobs.iter().filter(|job| !job.waits).map(|job| job.pods()).sum();
     test.until_bound_of("TRN-13", NAME, initializers).await?;
+    test.mark(STARTED, Value::Null);
     test.canaries().await?;
     let canaries: Vec<String> = test.look(|live| {
         // Each is called as its PodGroup.
@@ -59,7 +62,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("TRN-13", || {
-        all([train_jobs::is_not_evicted(history, NAME), history.reached(EVICTS).map(drop)])
-    })]
+    vec![
+        finding("TRN-25", || {
+            all([train_jobs::is_not_evicted(history, NAME), history.reached(EVICTS).map(drop)])
+        }),
+        finding("TRN-13", || {
+            let started = history.waited_for(STARTED)?;
+            train_jobs::first_stage_is_whole(history, &history.before(started), NAME)
+        }),
+    ]
 }

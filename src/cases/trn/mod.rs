@@ -1,8 +1,8 @@
 //! Kubeflow TrainJobs (`run --trainjob`).
 
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::Finding;
 use conformance_history::{History, SharedMark};
-use conformance_judge::train_jobs;
+use conformance_judge::{finding, train_jobs};
 
 pub(crate) mod everything_gone;
 pub(crate) mod fits_whole;
@@ -25,12 +25,21 @@ pub(crate) mod second_job_short;
 pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
 
-/// A TrainJob that lacks something is not bound at all until the barrier, and says why; at the end, when it lacks nothing, it is
-/// bound whole.
-fn waited_whole(history: &History, train_job: &str) -> Ruling {
-    let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
-    let units = train_jobs::units(history, train_job)?;
-    train_jobs::never(history, &units, Some(barrier))?;
-    train_jobs::says_why(history, train_job)?;
-    train_jobs::whole(&history.end(), &units)
+/// A TrainJob that lacks something is not bound at all until the barrier (TRN-03), and reports why (TRN-19); at the end, when
+/// it lacks nothing, it is bound whole (TRN-18).
+fn waited_whole(history: &History, train_job: &str) -> Vec<Finding> {
+    vec![
+        finding("TRN-03", || {
+            let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::never(history, &train_jobs::units(history, train_job)?, Some(barrier))
+        }),
+        finding("TRN-18", || {
+            history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::whole(&history.end(), &train_jobs::units(history, train_job)?)
+        }),
+        finding("TRN-19", || {
+            history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::says_why(history, train_job)
+        }),
+    ]
 }

@@ -31,7 +31,7 @@ const HALF_CREATED: MarkName = MarkName::of_case("half created");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pending = test.submit_train_job(PENDING).await?;
-    test.until_looked_at("TRN-03", PENDING, pending.pods()).await?;
+    test.until_looked_at("TRN-18", PENDING, pending.pods()).await?;
     for part in parts(test)? {
         kill(test, part).await?;
     }

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use crate::before_put_back::before_put_back;
 
-/// TRN-07.
+/// TRN-23.
 pub(crate) const CASE: Case = Case::new(
     "Without the plugin a TrainJob is refused, rather than created without its queue, and one that runs is left alone",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["TRN-07"])
+.clauses(&["TRN-23"])
 .nodes(&[nodes(2).gpus(1)])
 .needs(&[Need::TrainerPlugin])
 .isolation(Isolation::Dedicated);
@@ -32,18 +32,18 @@ const AWAY: &[Attempt] = &[unanswered("a TrainJob without the plugin", &["traine
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(RUNS).await?;
-    test.until_pods_of("TRN-07", RUNS, train_job.pods()).await?;
+    test.until_pods_of("TRN-23", RUNS, train_job.pods()).await?;
     test.take_away(Part::TRAINER_PLUGIN).await?;
     test.creates(&test.document("TrainJob", LATER)?, AWAY).await?;
     test.start_ready(Part::TRAINER_PLUGIN).await?;
     test.mark(BACK, Value::Null);
     let train_job = test.submit_train_job(LATER).await?;
-    test.until_pods_of("TRN-07", LATER, train_job.pods()).await
+    test.until_pods_of("TRN-23", LATER, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("TRN-07", || {
+    vec![finding("TRN-23", || {
         answers(history, AWAY)?;
         left_nothing(history, AWAY)?;
         let (away, _) = history.reached(SharedMark::PartTakenAway)?;

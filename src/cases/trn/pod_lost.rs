@@ -19,7 +19,7 @@ const NAME: &str = "lost";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-03", NAME, train_job.pods()).await?;
+    test.until_bound_of("TRN-18", NAME, train_job.pods()).await?;
     let first = |live: &Live| live.pods().next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
     test.lose_pod(&lost).await?;

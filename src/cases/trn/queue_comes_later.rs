@@ -6,17 +6,16 @@ use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
-use conformance_judge::finding;
 
 use super::waited_whole;
 
-/// TRN-03, of a TrainJob that waits for its queue.
+/// TRN-03, TRN-18, TRN-19, of a TrainJob that waits for its queue.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob whose queue does not exist is not bound and says why; when the queue comes it is bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-03"])
+.clauses(&["TRN-03", "TRN-18", "TRN-19"])
 .nodes(&[nodes(2).gpus(1)])
 .only(&[Target::TRAINJOB_KAI]);
 
@@ -25,12 +24,12 @@ const QUEUE: &str = "comes-later";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_looked_at("TRN-03", NAME, train_job.pods()).await?;
+    test.until_looked_at("TRN-18", NAME, train_job.pods()).await?;
     test.scheduler_passes().await?;
     test.make_kai_queue(QUEUE).await?;
-    test.until_bound_of("TRN-03", NAME, train_job.pods()).await
+    test.until_bound_of("TRN-18", NAME, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-03", || waited_whole(history, NAME))]
+    waited_whole(history, NAME)
 }

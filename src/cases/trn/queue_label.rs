@@ -7,13 +7,13 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{all, finding, train_jobs};
 
-/// TRN-01.
+/// TRN-01, TRN-17.
 pub(crate) const CASE: Case = Case::new(
     "The queue of a runtime's policy is a label of every pod; without a queue there is none",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-01"])
+.clauses(&["TRN-01", "TRN-17"])
 .nodes(&[nodes(8).gpus(1)]);
 
 const QUEUES: [(&str, Option<&str>); 4] =
@@ -28,7 +28,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-01", || {
-        all(QUEUES.into_iter().map(|(name, queue)| train_jobs::queue_is(history, name, queue)))
-    })]
+    vec![
+        finding("TRN-01", || {
+            all(QUEUES.into_iter().map(|(name, queue)| train_jobs::queue_is(history, name, queue)))
+        }),
+        finding("TRN-17", || {
+            all(QUEUES.into_iter().map(|(name, _)| train_jobs::nothing_but_the_queue(history, name)))
+        }),
+    ]
 }

@@ -1,22 +1,22 @@
 //! Three TrainJobs of one replicated Job with 1 pod x 1 GPU each: one with a queue of its own and one in its runtime's policy, one
 //! with the policy's, one with none. Then the first gets another queue, and so does its runtime, and its pod is lost.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
-use conformance_history::{History, Live, SharedMark};
+use conformance_history::{History, Live, MarkName, SharedMark};
 use conformance_judge::train_jobs::{self, QUEUE};
-use conformance_judge::{all, finding};
-use serde_json::json;
+use conformance_judge::{all, finding, premise};
+use serde_json::{Value, json};
 
-/// TRN-06. Which queue the PodGroup has is seen where KAI runs.
+/// TRN-06, TRN-21. Which queue the PodGroup has is seen where KAI runs.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob's own queue counts before the policy's, and that before KAI's default; a later change is none",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-06"])
+.clauses(&["TRN-06", "TRN-21"])
 .nodes(&[nodes(3).gpus(1)]);
 
 const OWN: &str = "own";
@@ -28,6 +28,8 @@ const QUEUES: [(&str, Option<&str>, &str); 3] = [
     ("neither", None, "default-queue"),
 ];
 
+const CHANGED: MarkName = MarkName::of_case("queues changed");
+
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, _, _) in QUEUES {
         let train_job = test.submit_train_job(name).await?;
@@ -35,6 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     // What makes PodGroups has seen the pods by then.
     test.scheduler_passes().await?;
+    test.mark(CHANGED, Value::Null);
     test.patch("TrainJob", OWN, json!({"metadata": {"labels": {QUEUE: "later"}}})).await?;
     let policy = json!({"podGroupPolicy": {"kaiScheduler": {"queue": "later"}}});
     test.patch("TrainingRuntime", RUNTIME, json!({"spec": policy})).await?;
@@ -42,16 +45,76 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let lost = test.look(first).unwrap_or_default();
     test.lose_pod(&lost).await?;
     test.until("the lost pod is gone", limits::REACTION, |live| live.get("Pod", &lost).is_none()).await?;
-    test.until_pods_of("TRN-06", OWN, 1).await?;
+    test.until_pods_of("TRN-11", OWN, 1).await?;
     test.scheduler_passes().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-06", || {
-        history.reached(SharedMark::PodLost)?;
-        all(QUEUES.into_iter().map(|(name, label, counts)| {
-            train_jobs::queue_is(history, name, label)?;
-            train_jobs::pod_group_is_in(history, name, counts)
-        }))
-    })]
+    let at_first = || history.reached(CHANGED).map(|(changed, _)| history.upto(changed));
+    vec![
+        finding("TRN-06", || queues_count(&at_first()?)),
+        finding("TRN-21", || {
+            history.reached(SharedMark::PodLost)?;
+            premise("TRN-06", queues_count(&at_first()?))?;
+            queues_count(history)
+        }),
+    ]
+}
+
+/// Every pod has had the label of its queue, and every PodGroup has been in the one that counts.
+fn queues_count(history: &History) -> Ruling {
+    all(QUEUES.into_iter().map(|(name, label, counts)| {
+        train_jobs::queue_is(history, name, label)?;
+        train_jobs::pod_group_is_in(history, name, counts)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_contract::target::Target;
+    use conformance_history::testing::Story;
+
+    use super::*;
+
+    fn pod(of: &str, label: Option<&str>) -> Value {
+        let labels = json!({"jobset.sigs.k8s.io/jobset-name": of, QUEUE: label});
+        json!({"kind": "Pod", "metadata": {"name": format!("{of}-node-0-0"), "labels": labels}})
+    }
+
+    fn pod_group(queue: &str) -> Value {
+        json!({"kind": "PodGroup.scheduling.run.ai", "spec": {"queue": queue},
+            "metadata": {"name": "pg-own", "ownerReferences": [{"kind": "JobSet", "name": OWN}]}})
+    }
+
+    /// The PodGroup of the first TrainJob before and after the changes, and the label of the pod that replaces its own.
+    fn judged(first: &str, later: &str, label: &str) -> [Option<bool>; 2] {
+        let mut story = Story::on(Target::TRAINJOB_KAI);
+        for mut document in grove_yaml::documents(crate::manifest("trn/queue-that-counts")).unwrap() {
+            if document["kind"] == "TrainingRuntime" {
+                let name = document["metadata"]["name"].as_str().unwrap_or_default();
+                document["metadata"]["name"] = format!("runtime {name}").into();
+            }
+            story = story.submitted(document);
+        }
+        story = story.all_added(QUEUES.map(|(name, label, _)| pod(name, label))).added(pod_group(first));
+        story = story.mark(CHANGED, Value::Null).modified(pod_group(later));
+        story = story.mark(SharedMark::PodLost, json!({"name": "own-node-0-0"}));
+        story = story.deleted(pod(OWN, Some("of-the-policy"))).added(pod(OWN, Some(label)));
+        let rulings = judge(&story.end()).into_iter().map(|finding| match finding.ruling {
+            Ok(()) => Some(true),
+            Err(Broken::Violated(_)) => Some(false),
+            Err(_) => None,
+        });
+        let rulings: Vec<_> = rulings.collect();
+        [rulings[0], rulings[1]]
+    }
+
+    #[test]
+    fn the_queue_that_counts_and_a_later_change_are_told_apart() {
+        assert_eq!(judged("of-the-job", "of-the-job", "of-the-policy"), [Some(true), Some(true)]);
+        assert_eq!(judged("of-the-job", "later", "of-the-policy"), [Some(true), Some(false)]);
+        assert_eq!(judged("of-the-job", "of-the-job", "later"), [Some(true), Some(false)]);
+        assert_eq!(judged("of-the-policy", "of-the-policy", "of-the-policy"), [Some(false), None]);
+    }
 }

@@ -9,13 +9,13 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-05, where each replicated Job may have a constraint of its own (TopologyPerJob).
+/// TRN-20.
 pub(crate) const CASE: Case = Case::new(
     "Each replicated Job of a TrainJob is in a rack of its own, where it says so",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-05"])
+.clauses(&["TRN-20"])
 .nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
 .only(&[Target::TRAINJOB_KAI]);
 
@@ -23,11 +23,11 @@ const NAME: &str = "two-racks";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-05", NAME, train_job.pods()).await
+    test.until_bound_of("TRN-20", NAME, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-05", || {
+    vec![finding("TRN-20", || {
         train_jobs::each_job_in_one_domain(history, NAME, RACK)?;
         train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)
     })]

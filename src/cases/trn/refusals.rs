@@ -1,7 +1,7 @@
 //! Variations of a training runtime with a queue of KAI, each refused, admitted with a warning, or admitted in silence; and
 //! TrainJobs, one of them of a runtime that does not exist.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
@@ -9,13 +9,13 @@ use conformance_judge::admission::{Attempt, admitted, answers, left_nothing, ref
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// TRN-07.
+/// TRN-07, TRN-22.
 pub(crate) const CASE: Case = Case::new(
     "A runtime that KAI cannot serve is refused, one that will surprise is admitted with a warning, others pass",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-07"]);
+.clauses(&["TRN-07", "TRN-22"]);
 
 const EXCLUSIVE: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 
@@ -36,6 +36,14 @@ const ATTEMPTS: &[Attempt] = &[
     refused("exclusive topology of a Job", &["exclusive-topology"], |runtime| {
         job(runtime, 0)["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
     }),
+    admitted("exclusive topology without the policy", |runtime| {
+        runtime["spec"]["podGroupPolicy"] = json!({"volcano": {}});
+        runtime["spec"]["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
+    })
+    .silent_about(&["kai-scheduler"]),
+];
+
+const DOUBTFUL: &[Attempt] = &[
     admitted("a replicated Job on another scheduler", |runtime| {
         job(runtime, 0)["template"]["spec"]["template"]["spec"]["schedulerName"] = "default-scheduler".into();
     })
@@ -45,11 +53,6 @@ const ATTEMPTS: &[Attempt] = &[
     })
     .with_warning(&["dependsOn"]),
     admitted("a field that the policy does not have", time_out).with_warning(&["scheduleTimeoutSeconds"]),
-    admitted("exclusive topology without the policy", |runtime| {
-        runtime["spec"]["podGroupPolicy"] = json!({"volcano": {}});
-        runtime["spec"]["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
-    })
-    .silent_about(&["kai-scheduler"]),
 ];
 
 /// What kubectl asks for: an unknown field is an error. The first shows that nothing else is wrong.
@@ -89,6 +92,9 @@ fn job(runtime: &mut Value, index: usize) -> &mut Value {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let base = test.runtime("base")?;
     test.creates(&base, ATTEMPTS).await?;
+    let mut doubtful = base.clone();
+    doubtful["metadata"]["name"] = "doubtful".into();
+    test.creates(&doubtful, DOUBTFUL).await?;
     let mut strictly = base;
     strictly["metadata"]["name"] = "strict".into();
     test.creates_strictly(&strictly, STRICT).await?;
@@ -96,12 +102,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-07", || {
-        for attempts in [ATTEMPTS, STRICT, OF_RUNTIMES] {
-            answers(history, attempts)?;
-            refusals_say(history, attempts)?;
-            left_nothing(history, attempts)?;
-        }
-        Ok(())
-    })]
+    vec![
+        finding("TRN-07", || answered_well(history, &[ATTEMPTS, OF_RUNTIMES])),
+        finding("TRN-22", || answered_well(history, &[DOUBTFUL, STRICT])),
+    ]
+}
+
+fn answered_well(history: &History, tables: &[&[Attempt]]) -> Ruling {
+    tables.iter().try_for_each(|attempts| {
+        answers(history, attempts)?;
+        refusals_say(history, attempts)?;
+        left_nothing(history, attempts)
+    })
 }

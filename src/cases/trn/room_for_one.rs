@@ -6,13 +6,13 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-03.
+/// TRN-03, TRN-18.
 pub(crate) const CASE: Case = Case::new(
     "Of two TrainJobs with room for one, one is bound whole and the other not at all",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-03"])
+.clauses(&["TRN-03", "TRN-18"])
 .nodes(&[nodes(3).gpus(8)]);
 
 const NAMES: [&str; 2] = ["first", "second"];
@@ -20,14 +20,20 @@ const NAMES: [&str; 2] = ["first", "second"];
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in NAMES {
         let train_job = test.submit_train_job(name).await?;
-        test.until_looked_at("TRN-03", name, train_job.pods()).await?;
+        test.until_looked_at("TRN-18", name, train_job.pods()).await?;
     }
     test.scheduler_passes().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-03", || {
-        history.reached(SharedMark::SchedulerPassed)?;
-        train_jobs::one_whole_others_never(history, &NAMES)
-    })]
+    vec![
+        finding("TRN-03", || {
+            history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::whole_or_never(history, &NAMES)
+        }),
+        finding("TRN-18", || {
+            history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::one_is_whole(history, &NAMES)
+        }),
+    ]
 }

@@ -1,19 +1,19 @@
 //! 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each: one runs, two wait. One that waits is deleted, then the one that
 //! runs.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-09.
+/// TRN-09, TRN-03, TRN-18.
 pub(crate) const CASE: Case = Case::new(
     "Of a TrainJob that is deleted while it waits nothing is bound; one that runs is deleted, and another has its room",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-09"])
+.clauses(&["TRN-09", "TRN-03", "TRN-18"])
 .nodes(&[nodes(2).gpus(8)]);
 
 const RUNS: &str = "runs";
@@ -22,24 +22,35 @@ const NEXT: &str = "next";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(RUNS).await?;
-    test.until_bound_of("TRN-03", RUNS, train_job.pods()).await?;
+    test.until_bound_of("TRN-18", RUNS, train_job.pods()).await?;
     for name in [WITHDRAWN, NEXT] {
         let train_job = test.submit_train_job(name).await?;
-        test.until_looked_at("TRN-09", name, train_job.pods()).await?;
+        test.until_looked_at("TRN-18", name, train_job.pods()).await?;
     }
     test.scheduler_passes().await?;
     test.delete("TrainJob", WITHDRAWN).await?;
     test.until_pods_of("TRN-09", WITHDRAWN, 0).await?;
     test.delete("TrainJob", RUNS).await?;
-    test.until_bound_of("TRN-09", NEXT, train_job.pods()).await
+    test.until_bound_of("TRN-18", NEXT, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-09", || {
-        let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
-        train_jobs::whole(&history.before(passed), &train_jobs::units(history, RUNS)?)?;
-        train_jobs::never(history, &train_jobs::units(history, NEXT)?, Some(passed))?;
-        train_jobs::never(history, &train_jobs::units(history, WITHDRAWN)?, None)?;
-        train_jobs::whole(&history.end(), &train_jobs::units(history, NEXT)?)
-    })]
+    vec![
+        finding("TRN-09", || {
+            history.reached(SharedMark::Deleted)?;
+            train_jobs::never(history, &train_jobs::units(history, WITHDRAWN)?, None)
+        }),
+        finding("TRN-03", || {
+            let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::never(history, &train_jobs::units(history, NEXT)?, Some(passed))
+        }),
+        finding("TRN-18", || {
+            let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
+            train_jobs::whole(&history.before(passed), &train_jobs::units(history, RUNS)?)?;
+            if !history.marks(SharedMark::Deleted).any(|(_, mark)| mark.detail["name"] == RUNS) {
+                return Err(Broken::NotReached(format!("TrainJob {RUNS} was not deleted")));
+            }
+            train_jobs::whole(&history.end(), &train_jobs::units(history, NEXT)?)
+        }),
+    ]
 }

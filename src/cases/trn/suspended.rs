@@ -7,13 +7,13 @@ use conformance_history::{History, MarkName};
 use conformance_judge::{finding, train_jobs};
 use serde_json::Value;
 
-/// TRN-12.
+/// TRN-24, TRN-12.
 pub(crate) const CASE: Case = Case::new(
     "A suspended TrainJob has no pods; resumed it is bound whole, and is one gang",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["TRN-12"])
+.clauses(&["TRN-24", "TRN-12"])
 .nodes(&[nodes(2).gpus(8)]);
 
 const NAME: &str = "paused";
@@ -21,9 +21,9 @@ const SUSPENDED: MarkName = MarkName::of_case("suspended");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-03", NAME, train_job.pods()).await?;
+    test.until_bound_of("TRN-18", NAME, train_job.pods()).await?;
     test.suspend(NAME, true).await?;
-    test.until_pods_of("TRN-12", NAME, 0).await?;
+    test.until_pods_of("TRN-24", NAME, 0).await?;
     test.scheduler_passes().await?;
     test.mark(SUSPENDED, Value::Null);
     test.suspend(NAME, false).await?;
@@ -31,10 +31,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-12", || {
-        let (suspended, _) = history.reached(SUSPENDED)?;
-        train_jobs::has_no_pods(history, NAME, suspended)?;
-        train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)?;
-        train_jobs::has_one_gang_each(history, NAME)
-    })]
+    vec![
+        finding("TRN-24", || {
+            let (suspended, _) = history.reached(SUSPENDED)?;
+            train_jobs::has_no_pods(history, NAME, suspended)
+        }),
+        finding("TRN-12", || {
+            history.reached(SUSPENDED)?;
+            train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)?;
+            train_jobs::has_one_gang_each(history, NAME)
+        }),
+    ]
 }

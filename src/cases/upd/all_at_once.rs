@@ -26,13 +26,13 @@ const BACK: MarkName = MarkName::of_case("all are back");
 const SET: &str = "hydra";
 const CLIQUE: &str = "hydra-0-head";
 
-/// UPD-22.
+/// UPD-36.
 pub(crate) const CASE: Case = Case::new(
     "With OnDelete, a gang all of whose pods are deleted at once comes back whole or not at all",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-22"])
+.clauses(&["UPD-36"])
 .nodes(&[nodes(3).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -50,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for pod in test.pods_of(CLIQUE) {
         test.lose_pod(&pod).await?;
     }
-    let made = Awaited::demanded_by("UPD-22", "all three made anew, and released");
+    let made = Awaited::demanded_by("UPD-36", "all three made anew, and released");
     test.until(made, SCHEDULING, |live| {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
         its.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3
@@ -64,14 +64,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for node in nodes.iter().take(1) {
         test.close(node, false).await?;
     }
-    let back = Awaited::demanded_by("UPD-22", "all three bound again");
+    let back = Awaited::demanded_by("UPD-36", "all three bound again");
     test.until(back, SCHEDULING, |live| live.bound_of(SET) == 3).await?;
     test.mark(BACK, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("UPD-22", || {
+    vec![finding("UPD-36", || {
         updates::are_admitted(history)?;
         let (deleted, _) = history.reached(DELETED)?;
         let (scope, units) = (replica(history, SET, 0)?.scope(), history.units(SET)?);

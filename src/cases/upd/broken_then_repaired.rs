@@ -27,13 +27,13 @@ const CANARY: &str = "finch";
 const CLIQUE: &str = "dodo-0-front";
 const GROUP: &str = "dodo-0-pool";
 
-/// UPD-11, UPD-12, UPD-14.
+/// UPD-04, UPD-11, UPD-12, UPD-14, UPD-30, UPD-32.
 pub(crate) const CASE: Case = Case::new(
     "An update that breaks what it takes stops after its first turn, and the way back repairs it and takes nothing else",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-11", "UPD-12", "UPD-14"])
+.clauses(&["UPD-04", "UPD-11", "UPD-12", "UPD-14", "UPD-30", "UPD-32"])
 .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -58,13 +58,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_gone(&gone).await.map_err(|stop| stop.owed_by("UPD-14"))?;
     test.mark(SCALED_IN, Value::Null);
     test.change_templates(SET, |clique| resize(clique, "1", 1)).await?;
-    test.until_updated(SET, "UPD-12").await?;
+    test.until_updated(SET, "UPD-32").await?;
     test.mark(REPAIRED, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
+        finding("UPD-04", || {
+            updates::are_admitted(history)?;
+            all([updates::steps_do_not_overlap(history, SET), history.reached(REPAIRED).map(drop)])
+        }),
         finding("UPD-11", || {
             updates::are_admitted(history)?;
             all([updates::only_old_is_taken(history, SET), history.reached(REPAIRED).map(drop)])
@@ -73,11 +77,7 @@ fn judge(history: &History) -> Vec<Finding> {
             updates::are_admitted(history)?;
             let outlasted = history.waited_for(OUTLASTED)?;
             updates::stopped_after_the_first_turn(history, SET, outlasted)?;
-            updates::one_turn_at_a_time(history, SET)?;
-            history.reached(SCALED_IN)?;
-            let repaired = history.waited_for(REPAIRED)?;
-            updates::through(&history.before(repaired), SET)?;
-            history.reached(REPAIRED).map(drop)
+            history.reached(OUTLASTED).map(drop)
         }),
         finding("UPD-14", || {
             updates::are_admitted(history)?;
@@ -89,6 +89,17 @@ fn judge(history: &History) -> Vec<Finding> {
                 cleanup::removed(history, &scaling::lost(history, SET)),
             ])?;
             history.reached(SCALED_IN).map(drop)
+        }),
+        finding("UPD-30", || {
+            updates::are_admitted(history)?;
+            all([updates::minimum_stays(history, SET), history.reached(REPAIRED).map(drop)])
+        }),
+        finding("UPD-32", || {
+            updates::are_admitted(history)?;
+            history.reached(SCALED_IN)?;
+            let repaired = history.waited_for(REPAIRED)?;
+            updates::through(&history.before(repaired), SET)?;
+            history.reached(REPAIRED).map(drop)
         }),
     ]
 }

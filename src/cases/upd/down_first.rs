@@ -18,13 +18,13 @@ const UPDATED: MarkName = MarkName::of_case("every pod is new");
 const SET: &str = "ladder";
 const CLIQUES: [&str; 3] = ["ladder-0-rung", "ladder-1-rung", "ladder-2-rung"];
 
-/// UPD-03.
+/// UPD-28.
 pub(crate) const CASE: Case = Case::new(
     "An update begins with the replicas that have no pod bound or are below their minimum, and comes to the others after them",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-03"])
+.clauses(&["UPD-28"])
 .nodes(&[nodes(1).gpus(2), nodes(1).gpus(1).joining(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -60,9 +60,9 @@ fn ready(live: &Live) -> impl Iterator<Item = &'static str> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("UPD-03", || {
+    vec![finding("UPD-28", || {
         updates::are_admitted(history)?;
-        // Whether the one that has no room holds up the others after its turn is not asked.
+        // Whether the one that has no room holds up the others after its update step is not asked.
         all([updates::down_go_first(history, SET), history.reached(UPDATED).map(drop)])
     })]
 }

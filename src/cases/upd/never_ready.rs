@@ -9,9 +9,9 @@ use conformance_driver::limits;
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
 use conformance_history::{History, Live, MarkName, Pod};
-use conformance_judge::finding;
 use conformance_judge::life::health::is_bound;
 use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{all, finding};
 use serde_json::{Value, json};
 
 /// Mark: an update that began later is over.
@@ -24,13 +24,13 @@ const CANARY: &str = "linnet";
 const CLIQUE: &str = "mute-0-front";
 const GROUP: &str = "mute-0-pool";
 
-/// UPD-12.
+/// UPD-04, UPD-12, UPD-30, UPD-32.
 pub(crate) const CASE: Case = Case::new(
     "An update whose pods never start stops after its first turn, and the next change repairs it",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-12"])
+.clauses(&["UPD-04", "UPD-12", "UPD-30", "UPD-32"])
 .nodes(&[nodes(1)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -52,7 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_updated(CANARY, "UPD-02").await?;
     test.mark(OUTLASTED, Value::Null);
     test.change_templates(SET, |clique| made_to("1", json!({}), clique)).await?;
-    test.until_updated(SET, "UPD-12").await?;
+    test.until_updated(SET, "UPD-32").await?;
     test.mark(REPAIRED, Value::Null);
     Ok(())
 }
@@ -64,14 +64,27 @@ fn made_to(revision: &str, labels: Value, clique: &mut Value) {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("UPD-12", || {
-        updates::are_admitted(history)?;
-        let outlasted = history.waited_for(OUTLASTED)?;
-        updates::stopped_after_the_first_turn(history, SET, outlasted)?;
-        updates::one_turn_at_a_time(history, SET)?;
-        history.reached(OUTLASTED)?;
-        let repaired = history.waited_for(REPAIRED)?;
-        updates::through(&history.before(repaired), SET)?;
-        history.reached(REPAIRED).map(drop)
-    })]
+    vec![
+        finding("UPD-04", || {
+            updates::are_admitted(history)?;
+            all([updates::steps_do_not_overlap(history, SET), history.reached(REPAIRED).map(drop)])
+        }),
+        finding("UPD-12", || {
+            updates::are_admitted(history)?;
+            let outlasted = history.waited_for(OUTLASTED)?;
+            updates::stopped_after_the_first_turn(history, SET, outlasted)?;
+            history.reached(OUTLASTED).map(drop)
+        }),
+        finding("UPD-30", || {
+            updates::are_admitted(history)?;
+            all([updates::minimum_stays(history, SET), history.reached(REPAIRED).map(drop)])
+        }),
+        finding("UPD-32", || {
+            updates::are_admitted(history)?;
+            history.reached(OUTLASTED)?;
+            let repaired = history.waited_for(REPAIRED)?;
+            updates::through(&history.before(repaired), SET)?;
+            history.reached(REPAIRED).map(drop)
+        }),
+    ]
 }

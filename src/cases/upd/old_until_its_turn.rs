@@ -49,7 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.mark(restored, Value::Null);
     }
     test.change_templates(SET, |clique| resize(clique, "4", 1)).await?;
-    test.until_updated(SET, "UPD-12").await?;
+    test.until_updated(SET, "UPD-32").await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
 }

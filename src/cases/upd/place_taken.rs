@@ -1,7 +1,7 @@
 //! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all of them needed. Its nodes are closed to all but two gangs,
 //! one of a single pod and one of 2 pods x 8 GPUs. The single pod waits, the template changes, and it takes the place that the
 //! first turn frees. Then the two pods come, and fit nowhere: earlier, the tries of a gang that does not fit might hold the free
-//! place for good (AON-04, AON-10 of Koordinator). When an update that began later is through, 3 nodes x 8 GPUs join, room for all, and
+//! place for good (AON-10 of Koordinator). When an update that began later is through, 3 nodes x 8 GPUs join, room for all, and
 //! the others are open again.
 
 use conformance_contract::names;

@@ -18,13 +18,16 @@ const UPDATED: MarkName = MarkName::of_case("every pod is new");
 const SET: &str = "tide";
 const CLIQUE: &str = "tide-0-front";
 
-/// UPD-02, UPD-03, UPD-04, UPD-07, UPD-08, UPD-18.
+/// UPD-02, UPD-03, UPD-04, UPD-07, UPD-08, UPD-18, UPD-27, UPD-28, UPD-29, UPD-30, UPD-31.
 pub(crate) const CASE: Case = Case::new(
     "An update replaces every pod, one replica at a time and within it one turn at a time, and says so truly",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18"])
+.clauses(&[
+    "UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18", "UPD-27", "UPD-28", "UPD-29", "UPD-30",
+    "UPD-31",
+])
 .nodes(&[nodes(2).gpus(8)])
 .needs(&[Need::SimulatedNodes]);
 
@@ -42,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_ready_are_counted(CLIQUE, 2).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, "UPD-02").await?;
-        let named = Awaited::demanded_by("UPD-07", "PodGangs that refer to the pods that there are");
+        let named = Awaited::demanded_by("UPD-31", "PodGangs that refer to the pods that there are");
         test.until(named, limits::REACTION, |live| updates::misnamed(live, SET).is_none()).await?;
         test.caught_up().await?;
         test.mark(UPDATED, Value::Null);
@@ -60,17 +63,13 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("UPD-02", || {
             updates::are_admitted(history)?;
-            updates::never_ended_early(history, SET)?;
             let updated = history.waited_for(UPDATED)?;
             updates::ended(&history.upto(updated), SET)?;
             history.reached(UPDATED).map(drop)
         }),
         finding("UPD-03", || at_any_time(history, || updates::one_replica_at_a_time(history, SET))),
-        finding("UPD-04", || at_any_time(history, || updates::one_turn_at_a_time(history, SET))),
-        finding("UPD-07", || {
-            at_any_time(history, || updates::gangs_stay(history, SET))?;
-            updates::names_what_there_is(&history.end(), SET)
-        }),
+        finding("UPD-04", || at_any_time(history, || updates::steps_do_not_overlap(history, SET))),
+        finding("UPD-07", || at_any_time(history, || updates::gangs_stay(history, SET))),
         finding("UPD-08", || {
             at_any_time(history, || {
                 order::no_pod_before_its_group(history)?;
@@ -78,5 +77,13 @@ fn judge(history: &History) -> Vec<Finding> {
             })
         }),
         finding("UPD-18", || at_any_time(history, || updates::progress_is_true(history, SET))),
+        finding("UPD-27", || at_any_time(history, || updates::never_ended_early(history, SET))),
+        finding("UPD-28", || at_any_time(history, || updates::lowest_goes_first(history, SET))),
+        finding("UPD-29", || at_any_time(history, || updates::status_names_the_replica(history, SET))),
+        finding("UPD-30", || at_any_time(history, || updates::minimum_stays(history, SET))),
+        finding("UPD-31", || {
+            at_any_time(history, || updates::references_follow_the_pods(history, SET))?;
+            updates::names_what_there_is(&history.end(), SET)
+        }),
     ]
 }

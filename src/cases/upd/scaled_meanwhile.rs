@@ -25,13 +25,13 @@ const SET: (&str, &str) = ("PodCliqueSet", "harvest");
 const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "harvest-0-train");
 const CLIQUE: (&str, &str) = ("PodClique", "harvest-0-hand");
 
-/// UPD-13.
+/// UPD-13, UPD-33.
 pub(crate) const CASE: Case = Case::new(
     "Scaling right before an update and in it, of set, group and clique, out and in: the update ends with exactly what is left",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-13"])
+.clauses(&["UPD-13", "UPD-33"])
 .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -88,18 +88,25 @@ async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("UPD-13", || {
-        updates::are_admitted(history)?;
-        let begun = history.marks(BEGUN).map(|(place, _)| place);
-        let made = begun.map(|place| updates::made_since_is_new(history, SET.1, place, is_made_in_it));
-        all(made.chain([updates::nothing_is_made_twice(history, SET.1)]))?;
-        for mark in [GROWN, SHRUNK] {
-            let over = history.waited_for(mark)?;
-            exact(&history.upto(over))?;
-            history.reached(mark)?;
-        }
-        Ok(())
-    })]
+    vec![
+        finding("UPD-13", || {
+            updates::are_admitted(history)?;
+            updates::nothing_is_made_twice(history, SET.1)?;
+            for mark in [GROWN, SHRUNK] {
+                let over = history.waited_for(mark)?;
+                exact(&history.upto(over))?;
+                history.reached(mark)?;
+            }
+            Ok(())
+        }),
+        finding("UPD-33", || {
+            updates::are_admitted(history)?;
+            let begun = history.marks(BEGUN).map(|(place, _)| place);
+            all(begun.map(|place| updates::made_since_is_new(history, SET.1, place, is_made_in_it)))?;
+            history.reached(GROWN)?;
+            history.reached(SHRUNK).map(drop)
+        }),
+    ]
 }
 
 /// Whether a pod is of the clique that has begun its update, or of what is added in an update. Elsewhere what was begun before may

@@ -22,9 +22,9 @@ const HYPER_NODE_MISSING: Code = Code::new("hyper-node-missing");
 const TIERS_OUT_OF_ORDER: Code = Code::new("tiers-out-of-order");
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 
-/// VOL-05.
+/// VOL-05, VOL-10.
 pub(crate) const CASE: Case = Case::new("Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused", |test| Box::pin(drive(test)), judge)
-    .clauses(&["VOL-05"])
+    .clauses(&["VOL-05", "VOL-10"])
     .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
     .only(&[Target::VOLCANO]);
 
@@ -129,17 +129,19 @@ fn kept_in(
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("VOL-05", || {
-        let end = history.end();
-        let domains = domains(end.of("Node"));
-        if domains.is_empty() {
-            return Err(Broken::NotReached("there are no nodes".into()));
-        }
-        let tiers = tiers(&end, &domains)?;
-        SETS.iter()
-            .try_for_each(|(set, whole, part)| kept_in(&end, &history.base(set)?, &tiers, *whole, *part))?;
-        answers(history, ATTEMPTS)
-    })]
+    vec![
+        finding("VOL-05", || {
+            let end = history.end();
+            let domains = domains(end.of("Node"));
+            if domains.is_empty() {
+                return Err(Broken::NotReached("there are no nodes".into()));
+            }
+            let tiers = tiers(&end, &domains)?;
+            SETS.iter()
+                .try_for_each(|(set, whole, part)| kept_in(&end, &history.base(set)?, &tiers, *whole, *part))
+        }),
+        finding("VOL-10", || answers(history, ATTEMPTS)),
+    ]
 }
 
 #[cfg(test)]

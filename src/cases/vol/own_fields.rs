@@ -1,27 +1,29 @@
 //! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then Volcano's own
 //! fields of the base's PodGroup are written, and the backend is made to write it anew.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_expect::schedulers::volcano::POD_GROUP;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, foreign_fields, gang_resources, pods};
+use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};
+use conformance_expect::{Expected, Gang};
+use conformance_history::{Change, History, SharedMark};
+use conformance_judge::{Shown, finding, foreign_fields, gang_resources, none, pods, violation};
 use serde_json::json;
 
-/// VOL-01, VOL-02.
+/// VOL-01, VOL-02, VOL-06, VOL-09.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["VOL-01", "VOL-02"])
+.clauses(&["VOL-01", "VOL-02", "VOL-06", "VOL-09"])
 .nodes(&[nodes(1)])
 .only(&[Target::VOLCANO]);
 
 const SET: &str = "mapped";
+const NOT_ANNOTATED: Code = Code::new("not-annotated");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -35,15 +37,65 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await
 }
 
+/// Every pod carries Volcano's own annotation, with the name of its PodGroup.
+fn annotated(history: &History, gangs: &[Gang]) -> Ruling {
+    none(history.pods().filter(|version| version.change != Change::Deleted).filter_map(|version| {
+        let clique = version.pod().pod_clique()?;
+        let gang = gangs.iter().find(|gang| gang.groups.iter().any(|group| group.clique == clique))?;
+        let found = &version.object["metadata"]["annotations"][OWN_GROUP_NAME];
+        (*found != gang.name.as_str()).then(|| {
+            let message =
+                format!("annotation {OWN_GROUP_NAME} of {} is {found}, not {}", version.name(), gang.name);
+            violation(NOT_ANNOTATED, message).shown_by("the pod", version)
+        })
+    }))
+}
+
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("VOL-01", || {
             history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
-            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
-            foreign_fields::kept(history)
+            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)
         }),
         finding("VOL-02", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+        finding("VOL-06", || {
+            history.waited_for(SharedMark::Converged)?;
+            gang_resources::were_made(history, &history.gangs(SET)?)?;
+            foreign_fields::kept(history)
+        }),
+        finding("VOL-09", || {
+            annotated(history, &history.gangs(SET)?)?;
+            history.reached(SharedMark::Converged).map(drop)
+        }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_expect::schedulers;
+    use conformance_history::testing::{Story, one_clique, worker};
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::both(true, true)]
+    #[case::without_its_own(false, false)]
+    fn the_annotation_of_volcano(#[case] own: bool, #[case] holds: bool) {
+        let mut gang = conformance_expect::gangs(&one_clique(SET, 1)).remove(0);
+        gang.name = "mapped-0".into();
+        let mut pod = worker(SET, 0, None);
+        pod["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "mapped-0"});
+        if own {
+            pod["metadata"]["annotations"][OWN_GROUP_NAME] = json!("mapped-0");
+        }
+        let history = Story::on(Target::VOLCANO).added(pod).end();
+        let named = history
+            .pods()
+            .next()
+            .and_then(|version| schedulers::of(Target::VOLCANO).named_by(version.pod()).map(str::to_owned));
+        assert_eq!(named.as_deref(), Some("mapped-0"), "VOL-02 asks for the other one alone");
+        assert_eq!(annotated(&history, &[gang]).is_ok(), holds);
+    }
 }

@@ -14,18 +14,18 @@ use conformance_expect::schedulers::volcano::POD_GROUP;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{Shown, ensure, finding, violation};
+use conformance_judge::{Shown, ensure, finding, premise, violation};
 use serde_json::{Value, json};
 
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-/// VOL-03.
+/// VOL-03, VOL-07, VOL-08.
 pub(crate) const CASE: Case = Case::new(
     "One open queue, however it is named, reaches the PodGroup and stays; any other is refused",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["VOL-03"])
+.clauses(&["VOL-03", "VOL-07", "VOL-08"])
 .only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queues open.
@@ -77,7 +77,9 @@ const MOVED_CLIQUES: &[Attempt] =
     })];
 
 /// A live PodCliqueSet, and the queue that its PodGroup has to be in; empty for Volcano's default.
-const LIVE: [(&str, &str); 3] = [("by-set", "open"), ("by-cliques", "open"), ("by-nobody", "")];
+const LIVE: [(&str, &str); 3] = [("by-set", "open"), (BY_CLIQUES, "open"), ("by-nobody", "")];
+/// The one of which only the cliques name a queue.
+const BY_CLIQUES: &str = "by-cliques";
 
 fn on_set(pcs: &mut Value, queue: &str) {
     let queue = full(pcs, queue);
@@ -119,7 +121,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         pcs["spec"]["replicas"] = 1.into();
         match name {
             "by-set" => on_set(&mut pcs, queue),
-            "by-cliques" => on_cliques(&mut pcs, [queue, queue]),
+            BY_CLIQUES => on_cliques(&mut pcs, [queue, queue]),
             _ => {}
         }
         gangs.extend(test.submit_value(pcs).await?);
@@ -130,7 +132,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.updates("by-set", MOVED).await?;
-    test.updates("by-cliques", MOVED_CLIQUES).await
+    test.updates(BY_CLIQUES, MOVED_CLIQUES).await
 }
 
 /// The PodGroup of a PodGang is in a queue.
@@ -143,20 +145,35 @@ fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
     })
 }
 
+/// The PodGroups of these live PodCliqueSets are in the queues that they have to be in.
+fn all_queued(history: &History, is_meant: fn(&str) -> bool) -> Ruling {
+    let end = history.end();
+    for (name, queue) in LIVE.into_iter().filter(|(name, _)| is_meant(name)) {
+        let queue =
+            if queue.is_empty() { "default".to_owned() } else { full(history.submitted(name)?, queue) };
+        queued(&end, &history.base(name)?, &queue)?;
+    }
+    Ok(())
+}
+
+/// A queue has to exist and to be open, and reaches the PodGroup.
+fn resolved(history: &History) -> Ruling {
+    answers(history, OPEN)?;
+    answers(history, CLOSED)?;
+    answers(history, NEW)?;
+    all_queued(history, |name| name != BY_CLIQUES)
+}
+
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("VOL-03", || {
-        answers(history, OPEN)?;
-        answers(history, CLOSED)?;
-        answers(history, NEW)?;
-        let end = history.end();
-        for (name, queue) in LIVE {
-            let queue =
-                if queue.is_empty() { "default".to_owned() } else { full(history.submitted(name)?, queue) };
-            queued(&end, &history.base(name)?, &queue)?;
-        }
-        answers(history, MOVED)?;
-        answers(history, MOVED_CLIQUES)
-    })]
+    vec![
+        finding("VOL-03", || resolved(history)),
+        finding("VOL-07", || {
+            premise("VOL-03", resolved(history))?;
+            answers(history, MOVED)?;
+            answers(history, MOVED_CLIQUES)
+        }),
+        finding("VOL-08", || all_queued(history, |name| name == BY_CLIQUES)),
+    ]
 }
 
 #[cfg(test)]

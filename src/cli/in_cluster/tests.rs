@@ -13,7 +13,15 @@ fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
         case.artifacts = shard.holds(place).then(|| format!("artifacts/{place}"));
         case
     });
-    let profile = ProfileReport::new("volcano", None, "1.14.1", Features::default());
+    let profile = ProfileReport::new(
+        "volcano",
+        None,
+        "1.14.1",
+        Features {
+            supported: vec![conformance_contract::clauses::Feature::GangScheduling],
+            ..Features::default()
+        },
+    );
     let report = testing::report(vec![
         profile.conclude(conformance_contract::clauses::CLAUSES.iter(), cases.collect()),
     ]);

@@ -59,6 +59,9 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     if args.timeout_scale != 1.0 {
         add("timeout-scale", &args.timeout_scale.to_string());
     }
+    if let Some(seed) = args.seed {
+        add("seed", &seed.to_string());
+    }
     if args.retries > 0 {
         add("retries", &args.retries.to_string());
     }
@@ -70,6 +73,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     }
     let flags = [
         ("probe-undeclared", args.probe_undeclared),
+        ("strict", args.strict),
         ("every-scope", args.every_scope),
         ("every-crash-point", args.every_crash_point),
         ("gang-timeouts", args.gang_timeouts),

@@ -1,362 +1,75 @@
-//! Core and extended: what every backend owes, and what is owed with a feature.
+//! What a breach of a clause weighs, and what can decide it.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::{CLAUSES, Clause, Workload};
-
-/// Which of the backends that a clause speaks about owe it. Written `core` or `ext:<Feature>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+/// What a breach weighs. The [feature](super::Feature) of a clause is another question: who owes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Level {
-    /// All of them.
-    Core,
-    /// Those that declare the feature; for the others the clause is *unsupported*, never *pass*.
-    Extended(Feature),
-}
-
-impl Level {
-    /// The feature of an extended clause.
-    pub fn feature(self) -> Option<Feature> {
-        match self {
-            Level::Core => None,
-            Level::Extended(feature) => Some(feature),
-        }
-    }
+    /// MUST: Grove's documentation, API, proposals or tests promise it, or it is what gang scheduling is for.
+    Required,
+    /// SHOULD: only this suite asks for it.
+    Recommended,
 }
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Level::Core => f.pad("core"),
-            Level::Extended(feature) => f.pad(&format!("ext:{feature}")),
-        }
-    }
-}
-
-impl From<Level> for String {
-    fn from(level: Level) -> Self {
-        level.to_string()
-    }
-}
-
-impl TryFrom<String> for Level {
-    type Error = UnknownLevel;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        match text.strip_prefix("ext:") {
-            None if text == "core" => Ok(Level::Core),
-            Some(name) if let Ok(feature) = name.parse() => Ok(Level::Extended(feature)),
-            _ => Err(UnknownLevel(text)),
-        }
-    }
-}
-
-impl JsonSchema for Level {
-    fn schema_name() -> Cow<'static, str> {
-        "Level".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let levels: Vec<String> = std::iter::once(Level::Core)
-            .chain(Feature::ALL.into_iter().map(Level::Extended))
-            .map(String::from)
-            .collect();
-        json_schema!({
-            "description": "Which of the backends that the clause speaks about owe it: all (core), or those that declare the feature.",
-            "type": "string",
-            "enum": levels,
+        f.pad(match self {
+            Level::Required => "required",
+            Level::Recommended => "recommended",
         })
     }
 }
 
-/// A level that is neither `core` nor `ext:` with a known feature.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown level {0:?}: expected core or ext:<Feature>")]
-pub struct UnknownLevel(pub String);
-
-/// What a backend may promise beyond core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Feature {
-    /// The hard gang of a whole PodGang is bound atomically, not each podgroup for itself.
-    #[serde(rename = "AtomicPodGang")]
-    AtomicPodGang,
-    /// A required topology level holds all pods of a gang in one domain.
-    #[serde(rename = "TopologyRequired")]
-    TopologyRequired,
-    /// Constraints on scaling groups.
-    #[serde(rename = "TopologyPerGroup")]
-    TopologyPerGroup,
-    /// Constraints on cliques.
-    #[serde(rename = "TopologyPerClique")]
-    TopologyPerClique,
-    /// Constraints on PodCliqueSet, scaling group and clique at once.
-    #[serde(rename = "TopologyNested")]
-    TopologyNested,
-    /// A required topology level of a PodCliqueSet holds all gangs of a replica in one domain.
-    #[serde(rename = "TopologyPerReplica")]
-    TopologyPerReplica,
-    /// Preferred topology levels.
-    #[serde(rename = "TopologyPreferred")]
-    TopologyPreferred,
-    /// ClusterTopologyBindings become, or are compared with, the backend's own topology resource.
-    #[serde(rename = "TopologyResource")]
-    TopologyResource,
-    /// Backend resources that were deleted or edited by hand are restored.
-    #[serde(rename = "SelfHealing")]
-    SelfHealing,
-    /// A PodGang is a tree of kube-scheduler's CompositePodGroups.
-    #[serde(rename = "CompositePodGroup")]
-    CompositePodGroup,
-    /// The scheduler reads PodGangs itself; what its profile declares is judged on it.
-    #[serde(rename = "External")]
-    External,
-    /// Its pods run on real kubelets, and what those show is judged.
-    #[serde(rename = "Kubelet")]
+/// A program whose fault a breach can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Party {
+    /// The operator.
+    Operator,
+    /// The scheduler.
+    Scheduler,
+    /// The kubelet, with its device plugins.
     Kubelet,
-    /// A recycled gang is bound whole beside pods of its former generation that do not go.
-    #[serde(rename = "FreshGang")]
-    FreshGang,
-    /// A gang that stays half bound gives its capacity back.
-    #[serde(rename = "HalfGangRelease")]
-    HalfGangRelease,
-    /// A gang of which some pods are bound and others wait for a volume gives its capacity back.
-    #[serde(rename = "StuckGangRelease")]
-    StuckGangRelease,
-    /// A pod lost before its turn in an update comes back with the template that it had.
-    #[serde(rename = "RevisionedRestore")]
-    RevisionedRestore,
-    /// A clique or scaling group of 0 replicas is idle, and the others stay a gang.
-    #[serde(rename = "ScaleToZero")]
-    ScaleToZero,
-    /// Pods share resource claims.
-    #[serde(rename = "Claims")]
-    Claims,
-    /// PodGangs say whether they are scheduled, ready and healthy.
-    #[serde(rename = "PodGangStatus")]
-    PodGangStatus,
-    /// The operator has metrics of its gangs.
-    #[serde(rename = "Metrics")]
-    Metrics,
-    /// Scale configurations become HorizontalPodAutoscalers.
-    #[serde(rename = "Autoscaling")]
-    Autoscaling,
-    /// Cliques start in the order that a PodCliqueSet asks for.
-    #[serde(rename = "StartupOrder")]
-    StartupOrder,
-    /// The pods of a replicated Job of a TrainJob are bound atomically.
-    #[serde(rename = "TrainJob")]
-    TrainJob,
-    /// All pods of all replicated Jobs of a TrainJob are bound atomically.
-    #[serde(rename = "AtomicTrainJob")]
-    AtomicTrainJob,
-    /// A required topology level of a replicated Job.
-    #[serde(rename = "TopologyPerJob")]
-    TopologyPerJob,
-    /// The policy of a training runtime puts its TrainJobs' pods into a queue of KAI.
-    #[serde(rename = "QueueLabel")]
-    QueueLabel,
-    /// Each Job gets kube-scheduler's Workload and PodGroup.
-    #[serde(rename = "JobWorkload")]
-    JobWorkload,
 }
 
-impl Feature {
-    /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 27] = [
-        Feature::AtomicPodGang,
-        Feature::TopologyRequired,
-        Feature::TopologyPerGroup,
-        Feature::TopologyPerClique,
-        Feature::TopologyNested,
-        Feature::TopologyPerReplica,
-        Feature::TopologyPreferred,
-        Feature::TopologyResource,
-        Feature::SelfHealing,
-        Feature::CompositePodGroup,
-        Feature::External,
-        Feature::Kubelet,
-        Feature::FreshGang,
-        Feature::HalfGangRelease,
-        Feature::StuckGangRelease,
-        Feature::RevisionedRestore,
-        Feature::ScaleToZero,
-        Feature::Claims,
-        Feature::PodGangStatus,
-        Feature::Metrics,
-        Feature::Autoscaling,
-        Feature::StartupOrder,
-        Feature::TrainJob,
-        Feature::AtomicTrainJob,
-        Feature::TopologyPerJob,
-        Feature::QueueLabel,
-        Feature::JobWorkload,
-    ];
-
-    /// As reports, histories and the command line spell it: renaming a variant does not change it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Feature::AtomicPodGang => "AtomicPodGang",
-            Feature::TopologyRequired => "TopologyRequired",
-            Feature::TopologyPerGroup => "TopologyPerGroup",
-            Feature::TopologyPerClique => "TopologyPerClique",
-            Feature::TopologyNested => "TopologyNested",
-            Feature::TopologyPerReplica => "TopologyPerReplica",
-            Feature::TopologyPreferred => "TopologyPreferred",
-            Feature::TopologyResource => "TopologyResource",
-            Feature::SelfHealing => "SelfHealing",
-            Feature::CompositePodGroup => "CompositePodGroup",
-            Feature::External => "External",
-            Feature::Kubelet => "Kubelet",
-            Feature::FreshGang => "FreshGang",
-            Feature::HalfGangRelease => "HalfGangRelease",
-            Feature::StuckGangRelease => "StuckGangRelease",
-            Feature::RevisionedRestore => "RevisionedRestore",
-            Feature::ScaleToZero => "ScaleToZero",
-            Feature::Claims => "Claims",
-            Feature::PodGangStatus => "PodGangStatus",
-            Feature::Metrics => "Metrics",
-            Feature::Autoscaling => "Autoscaling",
-            Feature::StartupOrder => "StartupOrder",
-            Feature::TrainJob => "TrainJob",
-            Feature::AtomicTrainJob => "AtomicTrainJob",
-            Feature::TopologyPerJob => "TopologyPerJob",
-            Feature::QueueLabel => "QueueLabel",
-            Feature::JobWorkload => "JobWorkload",
-        }
-    }
-}
-
-impl Feature {
-    /// Whether it can be said of a backend with that workload.
-    pub fn speaks_of(self, workload: Workload) -> bool {
-        let of_train_jobs = matches!(
-            self,
-            Feature::TrainJob
-                | Feature::AtomicTrainJob
-                | Feature::TopologyPerJob
-                | Feature::QueueLabel
-                | Feature::JobWorkload
-        );
-        match workload {
-            Workload::PodCliqueSets => !of_train_jobs,
-            Workload::TrainJobs => of_train_jobs || self == Feature::TopologyRequired,
-            Workload::PlainPods => false,
-        }
-    }
-
-    /// The clauses that show it: those that are owed with it, and those that show it beside another.
-    pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
-        CLAUSES.iter().filter(move |clause| clause.feature() == Some(self) || clause.also_shows == Some(self))
-    }
-}
-
-impl fmt::Display for Feature {
+impl fmt::Display for Party {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(match self {
+            Party::Operator => "operator",
+            Party::Scheduler => "scheduler",
+            Party::Kubelet => "kubelet",
+        })
     }
 }
 
-impl FromStr for Feature {
-    type Err = UnknownFeature;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Feature::ALL
-            .into_iter()
-            .find(|feature| feature.to_string() == name)
-            .ok_or_else(|| UnknownFeature(name.to_owned()))
-    }
+/// What a run needs to decide a clause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Environment {
+    /// Any cluster.
+    #[default]
+    Any,
+    /// Real kubelets.
+    Kubelet,
+    /// A control plane whose programs and requests the harness can stop, delay and read.
+    ControlPlane,
+    /// Several schedulers in one cluster.
+    Schedulers,
+    /// An upgrade of the operator.
+    Upgrade,
 }
 
-/// A name that is no [`Feature`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown feature {0:?}")]
-pub struct UnknownFeature(pub String);
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[test]
-    fn a_level_is_read_as_it_is_written() {
-        for clause in CLAUSES.iter() {
-            assert_eq!(Level::try_from(clause.level.to_string()), Ok(clause.level));
-        }
-        let unknown = Level::try_from("ext:Telepathy".to_owned());
-        assert_eq!(unknown, Err(UnknownLevel("ext:Telepathy".to_owned())));
-    }
-
-    #[rstest]
-    #[case(Feature::AtomicPodGang, &["AON-08"])]
-    #[case(Feature::TopologyRequired, &["TOPO-01", "TOPO-02", "TOPO-03", "TOPO-04", "TOPO-10", "TOPO-11"])]
-    #[case(Feature::TopologyPerGroup, &["TOPO-05"])]
-    #[case(Feature::TopologyPerClique, &["TOPO-06"])]
-    #[case(Feature::TopologyNested, &["TOPO-07"])]
-    #[case(Feature::TopologyPreferred, &["TOPO-08"])]
-    #[case(Feature::TopologyResource, &["TOPO-09", "DEL-09"])]
-    #[case(Feature::SelfHealing, &["GANG-12"])]
-    #[case(Feature::CompositePodGroup, &["KUBE-10", "KUBE-11", "KUBE-12"])]
-    #[case(Feature::External, &["EXT-03"])]
-    #[case(Feature::Kubelet, &["KLT-01"])]
-    #[case(Feature::Autoscaling, &["AUTO-01"])]
-    #[case(Feature::StartupOrder, &["START-01", "START-02", "START-03", "START-05"])]
-    #[case(Feature::FreshGang, &["TERM-08"])]
-    #[case(Feature::HalfGangRelease, &["TERM-17"])]
-    #[case(Feature::StuckGangRelease, &["TERM-21"])]
-    #[case(Feature::PodGangStatus, &["STAT-07"])]
-    #[case(Feature::Metrics, &["STAT-11"])]
-    #[case(Feature::TrainJob, &["TRN-03"])]
-    #[case(Feature::AtomicTrainJob, &["TRN-04"])]
-    #[case(Feature::QueueLabel, &["TRN-01", "TRN-02"])]
-    #[case(Feature::JobWorkload, &["TRN-15"])]
-    #[case(Feature::TopologyPerJob, &["TRN-05"])]
-    fn a_feature_is_shown_by_the_clauses_of_the_contracts_table(
-        #[case] feature: Feature,
-        #[case] table: &[&str],
-    ) {
-        let shown_by: Vec<_> = feature.shown_by().map(|clause| clause.id).collect();
-        assert!(table.iter().all(|id| shown_by.contains(id)), "{feature}: {shown_by:?}");
-    }
-
-    #[test]
-    fn published_names_of_features_do_not_change() {
-        let published = [
-            "AtomicPodGang",
-            "TopologyRequired",
-            "TopologyPerGroup",
-            "TopologyPerClique",
-            "TopologyNested",
-            "TopologyPerReplica",
-            "TopologyPreferred",
-            "TopologyResource",
-            "SelfHealing",
-            "CompositePodGroup",
-            "External",
-            "Kubelet",
-            "FreshGang",
-            "HalfGangRelease",
-            "StuckGangRelease",
-            "RevisionedRestore",
-            "ScaleToZero",
-            "Claims",
-            "PodGangStatus",
-            "Metrics",
-            "Autoscaling",
-            "StartupOrder",
-            "TrainJob",
-            "AtomicTrainJob",
-            "TopologyPerJob",
-            "QueueLabel",
-            "JobWorkload",
-        ];
-        assert_eq!(Feature::ALL.map(Feature::name), published);
-        for feature in Feature::ALL {
-            assert_eq!(feature.name().parse(), Ok(feature));
-            assert_eq!(serde_json::to_value(feature).unwrap(), feature.name());
-        }
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Environment::Any => "any cluster",
+            Environment::Kubelet => "a cluster with real kubelets",
+            Environment::ControlPlane => "a control plane that the harness controls",
+            Environment::Schedulers => "several schedulers in one cluster",
+            Environment::Upgrade => "an upgrade of the operator",
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::{Clause, Feature, Group, Level, Tier, Workload};
+use super::{Clause, Environment, Feature, Group, Level, Party, Source, Tier, Workload};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -88,10 +88,20 @@ struct ClauseEntry {
     #[serde(deserialize_with = "kept")]
     title: &'static str,
     #[serde(deserialize_with = "kept")]
-    text: &'static str,
-    judged_on: Tier,
+    requirement: &'static str,
+    level: Level,
     feature: Option<Feature>,
+    judged_on: Tier,
+    depends_on: Vec<Party>,
+    #[serde(default)]
+    environment: Environment,
     sources: Vec<String>,
+    #[serde(deserialize_with = "kept")]
+    rationale: &'static str,
+    #[serde(default, deserialize_with = "kept_if_any")]
+    split_from: Option<&'static str>,
+    #[serde(default = "first_version", deserialize_with = "kept")]
+    since: &'static str,
     #[serde(default = "yes")]
     of_external: bool,
     #[serde(default)]
@@ -112,13 +122,20 @@ struct ClauseEntry {
 impl ClauseEntry {
     fn clause(self) -> Clause {
         let restates: Vec<&'static str> = self.restates.into_iter().map(keep).collect();
+        let sources: Vec<Source> = self.sources.into_iter().map(|source| Source(keep(source))).collect();
         Clause {
             id: self.id,
-            tier: self.judged_on,
-            level: self.feature.map_or(Level::Core, Level::Extended),
             title: self.title,
-            text: self.text,
-            source: keep(self.sources.join(", ")),
+            requirement: self.requirement,
+            level: self.level,
+            feature: self.feature,
+            tier: self.judged_on,
+            depends_on: self.depends_on.leak(),
+            environment: self.environment,
+            sources: sources.leak(),
+            rationale: self.rationale,
+            split_from: self.split_from,
+            since: self.since,
             of_external: self.of_external,
             needs_topology: self.needs_topology,
             not_in_scope: self.not_in_scope,
@@ -133,6 +150,11 @@ impl ClauseEntry {
 
 fn yes() -> bool {
     true
+}
+
+/// Clauses of before the contract had a version.
+fn first_version() -> &'static str {
+    "0.1.0"
 }
 
 fn keep(text: String) -> &'static str {

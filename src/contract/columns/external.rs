@@ -28,6 +28,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
     trees: None,
     features: &[],
     why_not: &[
+        (Feature::GangScheduling, NO_SCHEDULER),
         (Feature::AtomicPodGang, NO_SCHEDULER),
         (Feature::TopologyRequired, NO_SCHEDULER),
         (Feature::TopologyPerGroup, NO_SCHEDULER),

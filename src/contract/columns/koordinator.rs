@@ -31,6 +31,7 @@ static COLUMN: Column = Column {
     scope: None,
     trees: None,
     features: &[
+        Feature::GangScheduling,
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::SelfHealing,

@@ -69,6 +69,7 @@ static POD_GROUP: Column = Column {
     scope: Some("PodGroup"),
     trees: Some(false),
     features: &[
+        Feature::GangScheduling,
         Feature::TopologyRequired,
         Feature::TopologyPerClique,
         Feature::SelfHealing,
@@ -105,6 +106,7 @@ static POD_GANG: Column = Column {
     scope: Some("PodGang"),
     trees: Some(false),
     features: &[
+        Feature::GangScheduling,
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::SelfHealing,
@@ -141,6 +143,7 @@ static TREE: Column = Column {
     scope: Some("Tree"),
     trees: Some(true),
     features: &[
+        Feature::GangScheduling,
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,

@@ -32,6 +32,7 @@ static COLUMN: Column = Column {
     scope: None,
     trees: None,
     features: &[
+        Feature::GangScheduling,
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerClique,

@@ -1,4 +1,4 @@
-//! Profiles of type External (EXT-01): their schedulers read PodGangs themselves, so there are no gang resources and a
+//! Profiles of type External (EXT-04): their schedulers read PodGangs themselves, so there are no gang resources and a
 //! pod joins nothing.
 
 use conformance_contract::external_scheduler::ExternalProfile;

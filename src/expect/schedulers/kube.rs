@@ -143,7 +143,7 @@ impl Expectations for Kube {
         }
     }
 
-    /// Surplus that is in no PodGroup waits for the hard gang (KUBE-08, KUBE-10).
+    /// Surplus that is in no PodGroup waits for the hard gang (KUBE-18).
     fn released_at_first(&self, gang: &Gang) -> usize {
         match self.mapping {
             Mapping::Flat => gang.pods(),

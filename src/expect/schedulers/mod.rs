@@ -104,7 +104,7 @@ pub trait Expectations: Sync {
     /// What is wrong with a gang resource beside its name and owner.
     fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
 
-    /// The gang resource that the pod of that index joins; `None` for a surplus pod that joins none (KUBE-08).
+    /// The gang resource that the pod of that index joins; `None` for a surplus pod that joins none (KUBE-08, KUBE-20).
     fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name>;
 
     /// Whether the pod of that index may be created without its membership, and get it when it is released.

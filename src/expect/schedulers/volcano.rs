@@ -1,4 +1,4 @@
-//! Volcano (VOL-01, VOL-02): one PodGroup per PodGang, with a policy for the pods of each podgroup.
+//! Volcano (VOL-01, VOL-02, VOL-09): one PodGroup per PodGang, with a policy for the pods of each podgroup.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,10 @@ use crate::{Gang, Group, hyper_nodes};
 
 /// As histories name it.
 pub const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
-/// Both annotations by which a pod joins a PodGroup (VOL-02).
-const GROUP_NAME: [&str; 2] = ["scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name"];
+/// The annotation by which a pod joins a PodGroup (VOL-02).
+const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+/// Volcano's own annotation of the same meaning (VOL-09).
+pub const OWN_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
 
 pub(super) static COLUMNS: Columns = &[(Target::VOLCANO, &Volcano)];
 
@@ -102,18 +104,18 @@ impl Expectations for Volcano {
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
-        pod.0["metadata"]["annotations"][GROUP_NAME[0]].as_str()
+        let annotations = &pod.0["metadata"]["annotations"];
+        annotations[GROUP_NAME].as_str().or_else(|| annotations[OWN_GROUP_NAME].as_str())
     }
 
     /// The trainer writes the older one alone.
     fn joined_for_trainer<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
-        pod.0["metadata"]["annotations"][GROUP_NAME[1]].as_str()
+        pod.0["metadata"]["annotations"][GROUP_NAME].as_str()
     }
 
     fn membership_faults(&self, pod: Pod<'_>, gang: &Gang, _group: &Group) -> Vec<String> {
         let annotations = &pod.0["metadata"]["annotations"];
-        let wrong = GROUP_NAME.iter().filter_map(|key| differs(key, &annotations[*key], &json!(gang.name)));
-        wrong.collect()
+        differs(GROUP_NAME, &annotations[GROUP_NAME], &json!(gang.name)).into_iter().collect()
     }
 
     fn claim(&self, pcs: &mut Value) {
@@ -205,7 +207,7 @@ impl Expectations for Volcano {
             "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
             "spec": {"minMember": pods, "queue": "default"},
         });
-        let annotations = json!({GROUP_NAME[0]: name, GROUP_NAME[1]: name});
+        let annotations = json!({GROUP_NAME: name, OWN_GROUP_NAME: name});
         let pod = json!({"metadata": {"annotations": annotations}, "spec": {"schedulerName": "volcano"}});
         vec![(POD_GROUP, group), ("Pod", pod)]
     }

@@ -142,7 +142,7 @@ async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Fig
     }
     let ended = Awaited::demanded_by("UPD-02", "the update of every set ended");
     every_set(test, ended, sets, limit, |live, set, _| updates::lacks(live, set)).await?;
-    let named = Awaited::demanded_by("UPD-07", "PodGangs that refer to the pods that there are");
+    let named = Awaited::demanded_by("UPD-31", "PodGangs that refer to the pods that there are");
     every_set(test, named, sets, limit, |live, set, _| updates::misnamed(live, set)).await?;
     converge(test, sets, limit, UPDATED).await?;
     figures.of_stage(&stage, Bindings::of(&test.history()), test.local()?);

@@ -14,9 +14,10 @@ use conformance_judge::{audit, binding, cleanup, gang_resources, gangs, order};
 use super::shapes;
 
 /// What is judged of each set when it has converged.
-const OF_A_SET: [&str; 6] = ["GANG-01", "GANG-02", "GANG-03", "GANG-06", "GANG-08", "AON-01"];
+const OF_A_SET: [&str; 7] = ["GANG-01", "GANG-02", "GANG-03", "GANG-20", "GANG-08", "GANG-23", "AON-01"];
 /// What is judged of its update.
-const OF_AN_UPDATE: [&str; 6] = ["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18"];
+const OF_AN_UPDATE: [&str; 10] =
+    ["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18", "UPD-27", "UPD-29", "UPD-30", "UPD-31"];
 /// What is judged of all of them while they are updated and afterwards.
 const OF_LOOPS: [&str; 2] = ["STAT-08", "GANG-11"];
 /// What is judged when all is deleted.
@@ -135,27 +136,29 @@ impl Set {
             "GANG-02" => gangs::podgroups(part, gangs),
             "GANG-03" if gangs.iter().all(|gang| gang.is_base) => Ok(()),
             "GANG-03" => gangs::scaled(part, end, gangs),
-            "GANG-06" => gangs::references_are_the_pods(end, gangs),
+            "GANG-20" => gangs::references_are_the_pods(end, gangs),
+            "GANG-23" => gang_resources::controlled(end),
             "GANG-08" => {
-                gang_resources::owned(part, end, gangs)?;
+                gang_resources::exist(part, end, gangs)?;
                 gang_resources::as_the_pod_gangs_say(part, end, gangs)
             }
             "AON-01" => binding::all(end, gangs),
-            "UPD-02" => {
-                updates::never_ended_early(part, name)?;
-                updates::ended(part, name)
-            }
+            "UPD-02" => updates::ended(part, name),
             "UPD-03" => updates::one_replica_at_a_time(part, name),
-            "UPD-04" => updates::one_turn_at_a_time(part, name),
-            "UPD-07" => {
-                updates::gangs_stay(part, name)?;
-                updates::names_what_there_is(end, name)
-            }
+            "UPD-04" => updates::steps_do_not_overlap(part, name),
+            "UPD-07" => updates::gangs_stay(part, name),
             "UPD-08" => {
                 order::no_pod_before_its_group(part)?;
                 updates::replacements_are_members(part, name)
             }
             "UPD-18" => updates::progress_is_true(part, name),
+            "UPD-27" => updates::never_ended_early(part, name),
+            "UPD-29" => updates::status_names_the_replica(part, name),
+            "UPD-30" => updates::minimum_stays(part, name),
+            "UPD-31" => {
+                updates::references_follow_the_pods(part, name)?;
+                updates::names_what_there_is(end, name)
+            }
             other => Err(Broken::NotReached(format!("nothing is said of {other}"))),
         }
     }
@@ -175,8 +178,8 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::bound_and_deleted(false, 7)]
-    #[case::updated(true, 15)]
+    #[case::bound_and_deleted(false, 8)]
+    #[case::updated(true, 20)]
     fn every_clause_is_judged(#[case] with_update: bool, #[case] count: usize) {
         let found = judge(&submitted(300).end(), with_update);
         assert_eq!(found.len(), count);

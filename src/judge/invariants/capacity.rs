@@ -1,4 +1,4 @@
-//! Nothing is bound beyond what its node can hold (AON-01).
+//! Nothing is bound beyond what its node can hold (AON-14).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whether a pod has what the user wrote in its template (GANG-05).
+//! Whether a pod has what the user wrote in its template (GANG-16).
 //!
 //! Nothing of it may be missing, changed or in another order; what is added beside is nobody's business here: defaults of
 //! the API server, and what Grove's documentation says that it adds. So each value of the template is looked for in the

@@ -1,4 +1,4 @@
-//! KAI's admission webhook takes every PodGroup that a backend writes (KAI-01). The suite runs KAI without it, so nothing else would
+//! KAI's admission webhook takes every PodGroup that a backend writes (KAI-11). The suite runs KAI without it, so nothing else would
 //! notice one that it refuses.
 //!
 //! The rules are those of KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`, in other words. What its webhook only warns of is none: a

@@ -1,4 +1,4 @@
-//! Pods are gated until their PodGang is ready for them (GANG-05, GANG-06, GANG-07).
+//! Pods are gated until their PodGang is ready for them (GANG-05, GANG-07, GANG-17, GANG-19).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,18 +20,22 @@ const NAMES_ANOTHER_GANG: Code = Code::new("names-another-gang");
 /// The prefix of Grove's names.
 const GROVES: &str = "grove.io/";
 
-/// Every pod is created with Grove's gate and no other of Grove's, and the write that removes it leaves the gates of
-/// others.
+/// Every pod is created with Grove's gate and no other of Grove's.
 pub(super) fn gated(course: &Course<'_>) -> Ruling {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let pods = course.pods().filter(|version| version.change != Change::Deleted);
+    let created = pods.filter(|version| seen.insert(version.uid()));
+    none(created.filter_map(|version| created_with(&version, &version.pod().gates())))
+}
+
+/// The write that removes Grove's gate from a pod leaves the gates of others.
+pub(super) fn leaves_other_gates(course: &Course<'_>) -> Ruling {
     let mut last: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in course.pods().filter(|version| version.change != Change::Deleted) {
         let gates = version.pod().gates();
-        let found = match last.get(version.uid()) {
-            None => created_with(&version, &gates),
-            Some(before) => released_with(&version, before, &gates),
-        };
-        violations.extend(found);
+        let before = last.get(version.uid());
+        violations.extend(before.and_then(|before| released_with(&version, before, &gates)));
         last.insert(version.uid(), gates);
     }
     none(violations)

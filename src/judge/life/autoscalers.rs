@@ -1,4 +1,4 @@
-//! The HorizontalPodAutoscalers of a PodCliqueSet (AUTO-01).
+//! The HorizontalPodAutoscalers of a PodCliqueSet (AUTO-01), and those of other owners (AUTO-11).
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
@@ -77,7 +77,7 @@ pub fn as_configured(live: &Live, pcs: &Value, taken: &[&str]) -> Ruling {
     none(faults(live, pcs, taken).into_iter().map(|fault| violation(AUTOSCALER_DIFFERS, fault)))
 }
 
-/// The autoscaler of that name, which is nobody's of Grove's, stays as it was made.
+/// The autoscaler of that name, which is nobody's of Grove's, stays as it was made (AUTO-11).
 ///
 /// # Errors
 /// A violation if it is changed, deleted or given to somebody.

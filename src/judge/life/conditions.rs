@@ -1,4 +1,4 @@
-//! How conditions move (STAT-08).
+//! How conditions change, and how often they are written (STAT-08, STAT-14).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
         .map(move |found| ((version.uid().to_owned(), text(&found["type"]).to_owned()), found.clone()))
 }
 
-/// `lastTransitionTime` moves with `status`, and only with it.
+/// `lastTransitionTime` changes only when `status` does (STAT-14).
 ///
 /// # Errors
 /// A violation per move without a change.

@@ -1,9 +1,9 @@
-//! What PodGangs should say of themselves, recounted from the pods that there are (STAT-07).
+//! What PodGangs should say of themselves, recounted from the pods that there are (STAT-07, STAT-13).
 
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::Ruling;
-use conformance_contract::violation::Code;
+use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Group};
 use conformance_history::{Change, History, Live, Pod, condition, text};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use super::health::{is_bound, is_healthy, is_ready};
 use crate::{Shown, none, violation};
 
 const GANG_SAYS_OTHERWISE: Code = Code::new("pod-gang-says-otherwise");
+const PHASE_STAYS_PENDING: Code = Code::new("phase-stays-pending");
 
 /// Of these PodGangs the PodCliques that have had their minimum bound since they are there, after so many entries.
 pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
@@ -32,52 +33,75 @@ pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String>
     held
 }
 
-/// What is wrong with the conditions and the phase of a PodGang: `Scheduled` and `Ready` are True where every podgroup has its
-/// minimum bound, and ready; `Unhealthy` is True where one that was `held` has fewer healthy pods than that; and one that is
-/// scheduled is not Pending.
+/// What is wrong with the conditions of a PodGang: `Scheduled` and `Ready` are True where every podgroup has its minimum bound,
+/// and ready; `Unhealthy` is True where one that was `held` has fewer healthy pods than that.
 pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("there is no PodGang {}", gang.name)] };
-    let has = |group: &Group, holds: fn(Pod<'_>) -> bool| {
-        let its = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
-        its.filter(|pod| holds(*pod)).count() >= group.min
-    };
-    let all = |holds| gang.groups.iter().all(|group| has(group, holds));
+    let all = |holds| gang.groups.iter().all(|group| has(live, group, holds));
     let (scheduled, ready) = (all(is_bound), all(is_ready));
-    let unhealthy = gang.groups.iter().any(|group| held.contains(&group.clique) && !has(group, is_healthy));
+    let unhealthy =
+        gang.groups.iter().any(|group| held.contains(&group.clique) && !has(live, group, is_healthy));
     let is = |type_: &str| condition(found, type_).is_some_and(|condition| condition["status"] == "True");
     let wanted = [("Scheduled", scheduled), ("Ready", ready), ("Unhealthy", unhealthy)];
     let of = format!("PodGang {}", text(&found["metadata"]["name"]));
-    let mut faults: Vec<_> = wanted
+    wanted
         .into_iter()
         .filter(|(type_, wanted)| is(type_) != *wanted)
         .map(|(type_, wanted)| format!("{of}: {type_} is {}, and should be {wanted}", !wanted))
-        .collect();
+        .collect()
+}
+
+/// What is wrong with the phase of a PodGang: one of which every podgroup has its minimum bound is not Pending.
+pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
+    let found = gang.find(live)?;
     let phase = &found["status"]["phase"];
-    if scheduled && (phase.is_null() || phase == "Pending") {
-        faults.push(format!("{of} is scheduled, and its phase is {}", shown(phase)));
-    }
-    faults
+    let is_scheduled = gang.groups.iter().all(|group| has(live, group, is_bound));
+    (is_scheduled && (phase.is_null() || phase == "Pending")).then(|| {
+        let name = text(&found["metadata"]["name"]);
+        format!("PodGang {name} is scheduled, and its phase is {}", shown(phase))
+    })
+}
+
+/// Whether a podgroup has its minimum of pods that are so.
+fn has(live: &Live, group: &Group, holds: fn(Pod<'_>) -> bool) -> bool {
+    let its = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
+    its.filter(|pod| holds(*pod)).count() >= group.min
 }
 
 fn shown(phase: &Value) -> &str {
     phase.as_str().unwrap_or("not there")
 }
 
-/// All of these PodGangs say what they should after so many entries.
+/// The conditions of all of these PodGangs are what they should be after so many entries.
 ///
 /// # Errors
-/// A violation per condition or phase that is otherwise.
+/// A violation per condition that is otherwise.
 pub fn true_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
     let (live, held) = (&history.before(until), held(history, gangs, until));
     none(gangs.iter().flat_map(|gang| {
-        faults(live, gang, &held).into_iter().map(|fault| {
-            let found = violation(GANG_SAYS_OTHERWISE, fault);
-            match gang.find(live) {
-                Some(object) => found.shown_by_object("its status", object),
-                None => found,
-            }
-        })
+        let all = faults(live, gang, &held).into_iter();
+        all.map(move |fault| shown_fault(GANG_SAYS_OTHERWISE, fault, live, gang))
     }))
+}
+
+/// The phases of all of these PodGangs are what they should be after so many entries (STAT-13).
+///
+/// # Errors
+/// A violation per phase that is otherwise.
+pub fn phases_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
+    let live = &history.before(until);
+    none(gangs.iter().filter_map(|gang| {
+        let fault = phase_fault(live, gang)?;
+        Some(shown_fault(PHASE_STAYS_PENDING, fault, live, gang))
+    }))
+}
+
+fn shown_fault(code: Code, fault: String, live: &Live, gang: &Gang) -> Violation {
+    let found = violation(code, fault);
+    match gang.find(live) {
+        Some(object) => found.shown_by_object("its status", object),
+        None => found,
+    }
 }
 
 #[cfg(test)]
@@ -155,9 +179,14 @@ mod tests {
 
     #[test]
     fn one_that_is_scheduled_is_not_pending() {
+        let phases =
+            |(history, gangs): &(History, Vec<Gang>)| phases_at(history, gangs, history.entries.len());
         let pending = history(["ready", "ready"], &status("Pending", [true, true, false]));
-        assert_eq!(messages(judged(&pending)), ["PodGang w-0 is scheduled, and its phase is Pending"]);
+        assert_eq!(messages(phases(&pending)), ["PodGang w-0 is scheduled, and its phase is Pending"]);
+        assert_eq!(judged(&pending), Ok(()), "its conditions are true");
         let silent = history(["ready", "ready"], &Value::Null);
-        assert_eq!(messages(judged(&silent)).len(), 3, "phase, Scheduled, Ready");
+        assert_eq!(messages(phases(&silent)), ["PodGang w-0 is scheduled, and its phase is not there"]);
+        assert_eq!(messages(judged(&silent)).len(), 2, "Scheduled, Ready");
+        assert_eq!(phases(&history(["ready", "gated"], &Value::Null)), Ok(()), "it is not scheduled");
     }
 }

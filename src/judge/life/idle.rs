@@ -1,4 +1,4 @@
-//! What is scaled to 0 on purpose (AUTO-06): it has left the gang, which goes on without it, and comes back whole.
+//! What is scaled to 0 on purpose: it has left the gang, which goes on without it (AUTO-06), and comes back whole (AUTO-14).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What `observedGeneration` says, against what was done (STAT-06).
+//! What `observedGeneration` says, against what was done (STAT-12).
 
 use std::collections::{BTreeMap, BTreeSet};
 

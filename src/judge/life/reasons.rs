@@ -1,4 +1,4 @@
-//! What a PodCliqueSet or its PodGangs say of why a gang waits (STAT-09), and of what failed (STAT-10).
+//! What a PodCliqueSet or its PodGangs say of why a gang waits (STAT-09, STAT-15, STAT-16), and of what failed (STAT-10, STAT-17).
 //!
 //! Which condition says it, and in which words of its own, is the operator's choice. A condition says why if its message names
 //! the base PodGang that is waited for, has the scheduler's words in it, or the words of what was refused.

@@ -1,5 +1,5 @@
 //! What scaling does to what is scaled: what `/scale` says (AUTO-02), what below the minimum means (AUTO-05), which pods go
-//! (AUTO-07), and what comes of many changes at once (AUTO-08).
+//! (AUTO-07, AUTO-15), and what comes of many changes at once (AUTO-08).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

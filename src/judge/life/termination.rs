@@ -131,8 +131,8 @@ pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usi
     })
 }
 
-/// No pod of a replica is deleted but by a recycle of it or of one of its groups' replicas, or by the harness (TERM-02,
-/// TERM-04).
+/// No pod of a replica is deleted but by a recycle of it or of one of its groups' replicas, or by the harness (TERM-04,
+/// TERM-22).
 ///
 /// # Errors
 /// A violation per pod.
@@ -205,54 +205,91 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
 }
 
 /// What a recycle keeps: PodGangs, scaling groups, Services and autoscalers of the replica, the claims that it or a group shares,
-/// the live replicas of its cliques, and everything of the other replicas, to the resourceVersion (TERM-12).
+/// and the live replicas of its cliques (TERM-12).
 ///
 /// # Errors
-/// A violation per object that is gone, was made anew, or was touched.
+/// A violation per object that was deleted, created again or scaled.
 pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usize) -> Ruling {
     let Scope::Replica { set, index } = scope else { return Ok(()) };
-    // What goes with the pods may go before them.
-    let converged = history.marks(SharedMark::Converged).map(|(place, _)| place);
-    let settled = converged.filter(|place| *place < recycle.begun.index).last();
-    let settled = history.before(settled.unwrap_or(recycle.begun.index));
+    let settled = settled_before(history, recycle);
     let (before, after) = (history.before(recycle.begun.index), history.before(until));
-    let label = |object: &Value, key: &str| object["metadata"]["labels"][key].as_str().map(str::to_owned);
-    let is_of_set = |object: &&Value| label(object, names::PART_OF).as_ref() == Some(set);
-    let of_replica =
-        |object: &Value| label(object, names::REPLICA_INDEX).and_then(|found| found.parse().ok());
+    let is_its =
+        |object: &&Value| is_of_set(object, set) && replica_of(object).is_none_or(|found| found == *index);
     let stays = ["PodGang", "PodCliqueScalingGroup", "Service", autoscalers::KIND];
-    let is_same = |object: &Value, field: &str| {
-        let now = after.get(text(&object["kind"]), name(object));
-        now.is_some_and(|now| now["metadata"][field] == object["metadata"][field])
-    };
-    let shown = |fault: String, object: &Value| {
-        violation(NOT_KEPT, format!("{fault} when {scope} was recycled")).shown_by_object("before", object)
-    };
     let is_kept = |object: &&Value| stays.contains(&text(&object["kind"])) || is_shared_claim(object);
-    let gone = settled.all().filter(is_of_set).filter(is_kept).filter(|object| !is_same(object, "uid"));
-    let gone = gone.map(|object| {
-        shown(format!("{} {} was deleted or made anew", text(&object["kind"]), name(object)), object)
-    });
-    none(gone.chain(before.all().filter(is_of_set).filter_map(|object| {
+    let gone = settled.all().filter(is_its).filter(is_kept).filter(|object| !is_same(&after, object, "uid"));
+    let gone = gone.map(|object| recreated(scope, object));
+    none(gone.chain(before.all().filter(is_its).filter_map(|object| {
         let (kind, name) = (text(&object["kind"]), name(object));
-        let now = after.get(kind, name);
-        // Of an autoscaler the status is others' to write.
-        let is_of_another =
-            of_replica(object).is_some_and(|other: usize| other != *index) && kind != autoscalers::KIND;
-        let fault = if is_of_another && !is_same(object, "resourceVersion") {
-            format!("{kind} {name} of another replica was touched")
-        } else if kind == "PodClique"
-            && now.is_none_or(|now| now["spec"]["replicas"] != object["spec"]["replicas"])
-        {
-            format!("PodClique {name} has other replicas than {}", object["spec"]["replicas"])
-        } else {
-            return None;
+        let is_scaled = || {
+            let now = after.get(kind, name);
+            now.is_none_or(|now| now["spec"]["replicas"] != object["spec"]["replicas"])
         };
-        Some(shown(fault, object))
+        (kind == "PodClique" && is_scaled()).then(|| {
+            let fault = format!("PodClique {name} has other replicas than {}", object["spec"]["replicas"]);
+            not_kept(scope, &fault, object)
+        })
     })))
 }
 
-/// No pod of a later generation of a scope loses its gate before a PodGang refers to it (TERM-07). In the order in which all
+/// A recycle changes no object of another PodCliqueSet replica, by its resourceVersion (TERM-27). An autoscaler only has to stay:
+/// its status is others' to write.
+///
+/// # Errors
+/// A violation per object that was deleted, created again or written.
+pub fn other_replicas_untouched(
+    history: &History,
+    scope: &Scope,
+    recycle: &Recycle<'_>,
+    until: usize,
+) -> Ruling {
+    let Scope::Replica { set, index } = scope else { return Ok(()) };
+    let settled = settled_before(history, recycle);
+    let (before, after) = (history.before(recycle.begun.index), history.before(until));
+    let is_of_another =
+        |object: &&Value| is_of_set(object, set) && replica_of(object).is_some_and(|found| found != *index);
+    let is_autoscaler = |object: &&Value| object["kind"] == autoscalers::KIND;
+    let gone = settled.all().filter(is_of_another).filter(is_autoscaler);
+    let gone = gone.filter(|object| !is_same(&after, object, "uid")).map(|object| recreated(scope, object));
+    let touched = before.all().filter(is_of_another).filter(|object| !is_autoscaler(object));
+    let touched = touched.filter(|object| !is_same(&after, object, "resourceVersion")).map(|object| {
+        let fault = format!("{} {} of another replica was touched", text(&object["kind"]), name(object));
+        not_kept(scope, &fault, object)
+    });
+    none(gone.chain(touched))
+}
+
+/// What there was when all was last converged before a recycle: what goes with the pods may go before them.
+fn settled_before(history: &History, recycle: &Recycle<'_>) -> Live {
+    let converged = history.marks(SharedMark::Converged).map(|(place, _)| place);
+    let settled = converged.filter(|place| *place < recycle.begun.index).last();
+    history.before(settled.unwrap_or(recycle.begun.index))
+}
+
+fn is_of_set(object: &Value, set: &str) -> bool {
+    object["metadata"]["labels"][names::PART_OF] == set
+}
+
+/// The index of the PodCliqueSet replica that an object belongs to, if to one alone.
+fn replica_of(object: &Value) -> Option<usize> {
+    object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
+}
+
+fn is_same(after: &Live, object: &Value, field: &str) -> bool {
+    let now = after.get(text(&object["kind"]), name(object));
+    now.is_some_and(|now| now["metadata"][field] == object["metadata"][field])
+}
+
+fn recreated(scope: &Scope, object: &Value) -> Violation {
+    let fault = format!("{} {} was deleted or made anew", text(&object["kind"]), name(object));
+    not_kept(scope, &fault, object)
+}
+
+fn not_kept(scope: &Scope, fault: &str, object: &Value) -> Violation {
+    violation(NOT_KEPT, format!("{fault} when {scope} was recycled")).shown_by_object("before", object)
+}
+
+/// No pod of a later generation of a scope loses its gate before a PodGang refers to it (TERM-25). In the order in which all
 /// was written.
 ///
 /// # Errors
@@ -288,42 +325,46 @@ pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     none(violations)
 }
 
-/// What is told of each recycle of a PodCliqueSet replica and of its groups' replicas (TERM-19): a Normal event that names
-/// the replica; while the pods of the whole replica are not all healthy again, one available replica less; and on each of its
-/// scaling groups `GangTerminationInProgress`, which is True after a recycle, and becomes False when all of the group is
-/// healthy, not before.
+/// What the statuses show of each recycle of a PodCliqueSet replica (TERM-19): while its pods are not all healthy again, one
+/// available replica less; and on each of its scaling groups `GangTerminationInProgress`, which is True after the recycle, and
+/// becomes False when all of the group is healthy, not before. Of a recycle of a group's replica alone Grove's API says that the
+/// condition is not used.
 ///
 /// # Errors
-/// A violation per thing that is not told, or told too early.
-pub fn told(history: &History, replica: &SetReplica) -> Ruling {
+/// A violation per status that does not show it, or shows too early that it is over.
+pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
+    let mut violations = Vec::new();
+    for recycle in own_recycles(history, replica, &replica.scope()) {
+        let of_groups = replica.groups.iter();
+        violations.extend(of_groups.filter_map(|group| termination_said(history, group, &recycle)));
+        violations.extend(unavailable_said(history, replica, recycle.begun));
+    }
+    none(violations)
+}
+
+/// A Normal event reports each recycle of a PodCliqueSet replica and of its groups' replicas, with the replica's index (TERM-31).
+///
+/// # Errors
+/// A violation per recycle that no event reports.
+pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     let groups = replica.groups.iter();
     let of_groups = groups.flat_map(|group| {
         (0..group.replicas).map(|index| Scope::GroupReplica { group: group.name.clone(), index })
     });
     for scope in of_groups.chain([replica.scope()]) {
+        let (Scope::Replica { index, .. } | Scope::GroupReplica { index, .. }) = &scope;
         for recycle in own_recycles(history, replica, &scope) {
-            let (Scope::Replica { index, .. } | Scope::GroupReplica { index, .. }) = &scope;
             if !has_event(history, replica, *index, recycle.begun) {
                 let message = format!("no Normal event tells that {scope} was recycled");
                 violations.push(violation(NOT_TOLD, message).shown_by("recycled", recycle.begun));
-            }
-            let of_scope = |group: &&ScalingGroup| match &scope {
-                Scope::Replica { .. } => true,
-                Scope::GroupReplica { group: name, .. } => group.name == *name,
-            };
-            for group in replica.groups.iter().filter(of_scope) {
-                violations.extend(termination_said(history, group, &recycle));
-            }
-            if scope == replica.scope() {
-                violations.extend(unavailable_said(history, replica, recycle.begun));
             }
         }
     }
     none(violations)
 }
 
-/// That the last bound pod of a PodClique is gone is told by a Warning event about it, `AllScheduledReplicasLost` (TERM-19).
+/// That the last bound pod of a PodClique is gone is told by a Warning event about it, `AllScheduledReplicasLost` (TERM-31).
 ///
 /// # Errors
 /// A violation if it is not; [`Broken::NotReached`] if it has lost none or never all.
@@ -540,6 +581,31 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_that_somebody_else_deletes_is_no_late_recycle() {
+        let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
+        let evicted = lost.added(pod("c", None)).later(1).modified(going("b")).added(pod("d", None));
+        let back = evicted.modified(pod("c", Some("n"))).modified(pod("d", Some("n")));
+        let history = back.later(20).added(object("Event", "e")).end();
+        assert!(message(nothing_else_deleted(&history, &pair())).contains("was not recycled for it"));
+        assert_eq!(after_the_delay(&history, &pair(), &scope(), Duration::from_secs(2)), Ok(()));
+    }
+
+    #[test]
+    fn what_recovered_is_recycled_again() {
+        let back = || {
+            let again = recycled(2).modified(pod("c", Some("n"))).modified(pod("d", Some("n"))).later(9);
+            again.mark(SharedMark::PodLost, json!({"name": "c"})).deleted(pod("c", Some("n")))
+        };
+        let guarded = back().later(2).modified(going("d")).added(pod("e", None)).added(pod("f", None)).end();
+        let unguarded = back().later(20).added(object("Event", "e")).end();
+        assert_eq!(after_the_delay(&guarded, &pair(), &scope(), Duration::from_secs(2)), Ok(()));
+        assert_eq!(times(&guarded, &pair(), &scope(), 2), Ok(()));
+        assert_eq!(times(&unguarded, &pair(), &scope(), 1), Ok(()), "the first time it was");
+        let missed = after_the_delay(&unguarded, &pair(), &scope(), Duration::from_secs(2));
+        assert!(message(missed).contains("was breached for 20 s and was not recycled"));
+    }
+
+    #[test]
     fn a_new_pod_is_named_before_it_is_released() {
         let gated = |name: &str| {
             let mut gated = pod(name, None);
@@ -561,7 +627,11 @@ mod tests {
     }
 
     #[test]
-    fn an_event_tells_of_a_recycle() {
+    fn events_and_statuses_report_a_recycle() {
+        let told = |history: &History| {
+            reported_by_events(history, &pair())?;
+            shown_in_statuses(history, &pair())
+        };
         let event_of = |kind: &str, note: &str| {
             let mut event = object("Event", "e");
             event["type"] = json!("Normal");
@@ -580,19 +650,20 @@ mod tests {
             gone.modified(pcs(available)).end()
         };
         let story = |note: &str, available: usize| story_of(event_of("PodCliqueSet", note), available);
-        assert_eq!(told(&story("replica 0 recycled", 0), &pair()), Ok(()));
+        assert_eq!(told(&story("replica 0 recycled", 0)), Ok(()));
         let bound = event_of("Pod", "Successfully assigned w-0-a to node-0");
-        assert!(message(told(&story_of(bound, 0), &pair())).contains("no Normal event"));
-        assert!(message(told(&story("replica 10 recycled", 0), &pair())).contains("no Normal event"));
-        assert!(
-            message(told(&story("replica 0 recycled", 1), &pair()))
-                .contains("counted 1 replicas as available")
-        );
+        assert!(message(told(&story_of(bound, 0))).contains("no Normal event"));
+        let unreported = story("replica 10 recycled", 0);
+        assert!(message(told(&unreported)).contains("no Normal event"));
+        assert_eq!(shown_in_statuses(&unreported, &pair()), Ok(()));
+        let available = story("replica 0 recycled", 1);
+        assert!(message(told(&available)).contains("counted 1 replicas as available"));
+        assert_eq!(reported_by_events(&available, &pair()), Ok(()));
         let breached = Story::flat().added(pcs(1)).added(pod("a", Some("n"))).added(pod("b", Some("n")));
         let recycled =
             breached.modified(pcs(0)).later(20).added(event_of("PodCliqueSet", "replica 0 recycled"));
         let gone = recycled.modified(going("a")).modified(going("b")).added(pod("c", None)).modified(pcs(1));
-        assert_eq!(told(&gone.end(), &pair()), Ok(()), "it said so since the breach");
+        assert_eq!(told(&gone.end()), Ok(()), "it said so since the breach");
     }
 
     #[test]
@@ -684,7 +755,18 @@ mod tests {
         assert_eq!(judged(claims("PodClique")), Ok(()), "it may go with its PodClique");
         let smaller = after(before()).modified(anew(pclq(2)));
         assert!(message(judged(smaller)).contains("other replicas than 3"));
-        let other = after(before()).modified(labelled(object("Service", "w-1"), "1"));
-        assert!(message(judged(other)).contains("Service w-1 of another replica was touched"));
+        let untouched = |story: Story| {
+            let history = story.end();
+            let found = recycles(&history, &scope());
+            other_replicas_untouched(&history, &scope(), &found[0], history.entries.len())
+        };
+        assert_eq!(untouched(after(before()).modified(anew(pclq(2)))), Ok(()));
+        let other = || after(before()).modified(labelled(object("Service", "w-1"), "1"));
+        assert_eq!(judged(other()), Ok(()));
+        assert!(message(untouched(other())).contains("Service w-1 of another replica was touched"));
+        let autoscaler = || labelled(object(autoscalers::KIND, "w-1-a"), "1");
+        let scaled = |last: Value| untouched(after(before().added(autoscaler())).modified(last));
+        assert_eq!(scaled(autoscaler()), Ok(()), "its status is others' to write");
+        assert!(message(scaled(anew(autoscaler()))).contains("w-1-a was deleted or made anew"));
     }
 }

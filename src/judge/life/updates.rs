@@ -17,14 +17,15 @@ use serde_json::{Value, json};
 
 use super::generations::taken_away;
 use super::health::{is_bound, is_live, is_ready};
-use crate::{Shown, ensure, none, patience, violation};
+use crate::{Shown, all, ensure, none, patience, violation};
 
 const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
 const PARENT_DOWN: Code = Code::new("turn-before-its-parents-stand");
 const TURNS_OVERLAP: Code = Code::new("turns-overlap");
 const REPLICAS_OVERLAP: Code = Code::new("replicas-overlap");
 const UP_BEFORE_DOWN: Code = Code::new("replica-up-before-one-down");
-const TURN_UNTOLD: Code = Code::new("turn-not-told");
+const HIGHER_BEFORE_LOWER: Code = Code::new("higher-replica-before-a-lower-one");
+const REPLICA_UNNAMED: Code = Code::new("updated-replica-not-named");
 const NEW_TAKEN: Code = Code::new("new-pod-taken");
 const NOT_ENDED: Code = Code::new("update-not-ended");
 const ENDED_EARLY: Code = Code::new("update-ended-early");
@@ -322,43 +323,76 @@ fn taken<'a>(history: &'a History, set: &str) -> Vec<Taken<'a>> {
     found
 }
 
-/// A Ready pod, or an available replica of a group, is taken only if enough stay, and only when what was taken before it has
-/// been replaced (UPD-04).
+/// An update step: a Ready pod, or an available replica of a group, that the updater takes down.
+struct Step<'a> {
+    at: Version<'a>,
+    /// What is taken down.
+    unit: String,
+    /// Its clique or group, right before.
+    units: Units,
+    /// How many steps of its clique or group, in the same update, have to be over before it.
+    earlier: usize,
+}
+
+fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
+    // Those that were up, by update and clique or group.
+    let mut seen: BTreeMap<(usize, String), BTreeSet<String>> = BTreeMap::new();
+    let mut steps = Vec::new();
+    for taken in taken(history, set) {
+        let (unit, is_up, _) = taken.scene.unit(taken.pod);
+        let Some(units) = taken.scene.units(taken.pod).filter(|_| is_up) else { continue };
+        let before = seen.entry((taken.scene.update, units.name.clone())).or_default();
+        if !before.insert(unit.clone()) {
+            continue;
+        }
+        let earlier = (before.len() - 1).min(units.wanted.saturating_sub(units.old));
+        steps.push(Step { at: taken.at, unit, units, earlier });
+    }
+    steps
+}
+
+/// A Ready pod, or an available replica of a group, is taken down only if enough stay, and only when what was taken down before it
+/// has been replaced.
 ///
 /// # Errors
 /// A violation per unit that was taken otherwise.
 pub fn one_turn_at_a_time(history: &History, set: &str) -> Ruling {
-    // Those that were up, by update and clique or group.
-    let mut turns: BTreeMap<(usize, String), BTreeSet<String>> = BTreeMap::new();
-    let mut violations = Vec::new();
-    for taken in taken(history, set) {
-        let (unit, is_up, _) = taken.scene.unit(taken.pod);
-        let Some(units) = taken.scene.units(taken.pod).filter(|_| is_up) else { continue };
-        let before = turns.entry((taken.scene.update, units.name.clone())).or_default();
-        if !before.insert(unit.clone()) {
-            continue;
-        }
+    all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
+}
+
+/// A Ready pod, or an available replica of a group, is taken down only if the minimum of its clique or group stays up; where all
+/// are needed, all but one (UPD-30).
+///
+/// # Errors
+/// A violation per unit that was taken down although too few stayed.
+pub fn minimum_stays(history: &History, set: &str) -> Ruling {
+    none(steps(history, set).into_iter().filter_map(|step| {
+        let units = &step.units;
         let least = floor(units.min, units.wanted);
-        let answered = (before.len() - 1).min(units.wanted.saturating_sub(units.old));
-        let name = &units.name;
-        let fault = if units.up <= least {
-            let left = units.up.saturating_sub(1);
-            Some((TOO_FEW_UP, format!("{unit} was taken down, which left {left} of {name} up, not {least}")))
-        } else if units.replaced < answered {
-            let replaced = units.replaced;
-            Some((
-                TURNS_OVERLAP,
-                format!(
-                    "{unit} was taken down when {replaced} of {answered} before it of {name} were replaced"
-                ),
-            ))
-        } else {
-            None
-        };
-        violations
-            .extend(fault.map(|(code, message)| violation(code, message).shown_by("taken down", taken.at)));
-    }
-    none(violations)
+        (units.up <= least).then(|| {
+            let (unit, name, left) = (&step.unit, &units.name, units.up.saturating_sub(1));
+            let message = format!("{unit} was taken down, which left {left} of {name} up, not {least}");
+            violation(TOO_FEW_UP, message).shown_by("taken down", step.at)
+        })
+    }))
+}
+
+/// A Ready pod, or an available replica of a group, is taken down only when what was taken down before it, of the same clique or
+/// group in the same update, has been replaced (UPD-04).
+///
+/// # Errors
+/// A violation per unit that was taken down too early.
+pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
+    none(steps(history, set).into_iter().filter_map(|step| {
+        let (unit, earlier) = (&step.unit, step.earlier);
+        let (name, replaced) = (&step.units.name, step.units.replaced);
+        (replaced < earlier).then(|| {
+            let message = format!(
+                "{unit} was taken down when {replaced} of {earlier} before it of {name} were replaced"
+            );
+            violation(TURNS_OVERLAP, message).shown_by("taken down", step.at)
+        })
+    }))
 }
 
 /// Nothing that is up is taken down, no pod of a standalone clique and no replica of a group, while fewer pods are Ready of what
@@ -403,7 +437,7 @@ pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Nothing at all is taken down (UPD-01, UPD-21).
+/// Nothing at all is taken down (UPD-21, UPD-26).
 ///
 /// # Errors
 /// A violation per pod.
@@ -411,7 +445,7 @@ pub fn nothing_is_taken(history: &History, set: &str) -> Ruling {
     none(taken(history, set).iter().map(|taken| taken_in_vain(taken)))
 }
 
-/// Nothing is taken down while the strategy is OnDelete, but for the turn in hand (UPD-21, UPD-24).
+/// Nothing is taken down while the strategy is OnDelete, but for the update step in progress (UPD-24).
 ///
 /// # Errors
 /// A violation per further pod.
@@ -434,44 +468,30 @@ fn taken_in_vain(taken: &Taken<'_>) -> Violation {
     violation(TAKEN_IN_VAIN, message).shown_by("taken down", taken.at)
 }
 
-/// One replica of the PodCliqueSet at a time: the status names exactly that, no other in which something was taken has a pod
-/// missing, old or not Ready, and none before it has an old one, unless this one is down anyway, or was in its turn when templates
-/// changed again (UPD-03, UPD-10). What an earlier change has left in the middle has to be whole again first, old or not.
+/// One replica of the PodCliqueSet at a time: no other one in which something was taken down has a pod missing, old or not Ready
+/// (UPD-03). What an earlier change has left in the middle has to be whole again first, old or not.
 ///
 /// # Errors
-/// A violation per deletion that is out of order, or not told.
+/// A violation per deletion while another replica is in the middle of its update.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut in_the_middle: BTreeSet<usize> = BTreeSet::new();
     let mut violations = Vec::new();
-    let told_in_turn = |set: &Value| {
-        let told = list(&set["status"]["updateProgress"]["currentlyUpdating"]).iter();
-        told.filter_map(|told| count(&told["replicaIndex"])).collect::<Vec<_>>()
-    };
     for taken in taken(history, set) {
         let Some(own) = taken.replica() else { continue };
         let (scene, update, name) = (&taken.scene, taken.scene.update, taken.pod.name());
-        let told = told_in_turn(scene.set());
-        if told != [own] {
-            let message =
-                format!("{name} was taken down while the replicas in their turn were said to be {told:?}");
-            violations.push(violation(TURN_UNTOLD, message).shown_by("taken down", taken.at));
-        }
-        let all = scene.replicas();
-        let first_of_it = touched.insert((update, own));
-        let goes_on = scene.changed.is_some_and(|changed| told_in_turn(changed.object) == [own]);
-        let goes_first = first_of_it && (goes_on || all.get(own).is_some_and(|own| scene.is_down(own)));
+        touched.insert((update, own));
         in_the_middle.insert(own);
-        for other in all.iter().filter(|other| other.index != own) {
+        let replicas = scene.replicas();
+        for other in replicas.iter().filter(|other| other.index != own) {
             let has_turned = touched.contains(&(update, other.index));
-            let is_due = other.index < own && !goes_first && first_of_it;
             let cliques = scene.cliques(other);
             let down = cliques.iter().find_map(|clique| scene.lacks_pods(clique));
             if down.is_none() {
                 in_the_middle.remove(&other.index);
             }
             let is_left = in_the_middle.contains(&other.index);
-            let lack = cliques.iter().find_map(|clique| scene.lacks(clique)).filter(|_| has_turned || is_due);
+            let lack = cliques.iter().find_map(|clique| scene.lacks(clique)).filter(|_| has_turned);
             if let Some(lack) = lack.or(down.filter(|_| is_left)) {
                 let message =
                     format!("{name} was taken down while replica {} was not through: {lack}", other.index);
@@ -482,7 +502,57 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// No replica of the PodCliqueSet that is up has its first turn while another that has had none is down (UPD-03).
+/// The replicas of which the status of a PodCliqueSet says that they are being updated.
+fn said_to_be_updated(set: &Value) -> Vec<usize> {
+    let said = list(&set["status"]["updateProgress"]["currentlyUpdating"]).iter();
+    said.filter_map(|said| count(&said["replicaIndex"])).collect()
+}
+
+/// While something of a replica of the PodCliqueSet is taken down, the status names that replica and no other (UPD-29).
+///
+/// # Errors
+/// A violation per pod that was taken down while the status named something else.
+pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
+    none(taken(history, set).into_iter().filter_map(|taken| {
+        let own = taken.replica()?;
+        let said = said_to_be_updated(taken.scene.set());
+        (said != [own]).then(|| {
+            let name = taken.pod.name();
+            let message =
+                format!("{name} was taken down while currentlyUpdating named the replicas {said:?}");
+            violation(REPLICA_UNNAMED, message).shown_by("taken down", taken.at)
+        })
+    }))
+}
+
+/// No replica of the PodCliqueSet has its first update step while one of a lower index is not through, unless it is down itself,
+/// or was being updated when templates changed again (UPD-28).
+///
+/// # Errors
+/// A violation per replica.
+pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
+    let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    none(taken(history, set).into_iter().filter_map(|taken| {
+        let (scene, own) = (&taken.scene, taken.replica()?);
+        let replicas = scene.replicas();
+        let goes_on = scene.changed.is_some_and(|changed| said_to_be_updated(changed.object) == [own]);
+        let is_down = replicas.get(own).is_some_and(|own| scene.is_down(own));
+        if !touched.insert((scene.update, own)) || goes_on || is_down {
+            return None;
+        }
+        let mut lower = replicas.iter().filter(|other| other.index < own);
+        let (index, lack) = lower.find_map(|other| {
+            let cliques = scene.cliques(other);
+            cliques.iter().find_map(|clique| scene.lacks(clique)).map(|lack| (other.index, lack))
+        })?;
+        let name = taken.pod.name();
+        let message =
+            format!("{name} was taken down before replica {index}, which is lower, was through: {lack}");
+        Some(violation(HIGHER_BEFORE_LOWER, message).shown_by("taken down", taken.at))
+    }))
+}
+
+/// No replica of the PodCliqueSet that is up has its first turn while another that has had none is down (UPD-28).
 ///
 /// # Errors
 /// A violation per replica.
@@ -606,7 +676,7 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     none(lack.map(shown))
 }
 
-/// An update is not said to be over before it is: no pod is old then, and of every clique the minimum is Ready (UPD-02). With
+/// An update is not said to be over before it is: no pod is old then, and of every clique the minimum is Ready (UPD-27). With
 /// the strategy OnDelete there is nothing to be over.
 ///
 /// # Errors
@@ -763,16 +833,15 @@ fn set_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
     too_many(updated(version.object).filter(|_| is_told), are).into_iter().collect()
 }
 
-/// PodGangs and what is made for them go through an update as they are: the same objects, the same minimums; references are
-/// added for pods that there are, and go with pods that are gone. Gang resources of a gang that was taken down whole may be
-/// new (UPD-07).
+/// PodGangs and what is made for them go through an update as they are: the same objects, the same minimums. Gang resources of a
+/// gang that was taken down whole may be new (UPD-07).
 ///
 /// # Errors
-/// A violation per PodGang or gang resource that changed, and per reference.
+/// A violation per PodGang or gang resource that changed.
 pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     let Some(begin) = first_change(history, set) else { return Ok(()) };
     let (before, after) = (history.before(begin.index), history.end());
-    let mut violations = references(history, set, begin);
+    let mut violations = Vec::new();
     let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
     let minimums = |gang: &Value| {
         let podgroups = list(&gang["spec"]["podgroups"]).iter();
@@ -829,10 +898,19 @@ pub fn misnamed(live: &Live, set: &str) -> Option<String> {
     stale.or_else(|| there.difference(&named).next().map(|name| format!("no PodGang refers to {name}")))
 }
 
-/// PodGangs refer to the pods that there are (UPD-07).
+/// References of PodGangs are added for pods that exist, and removed soon after their pods (UPD-31).
 ///
 /// # Errors
-/// A violation with the first that is named in vain, or not.
+/// A violation per reference.
+pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    none(references(history, set, begin))
+}
+
+/// PodGangs refer to the pods that there are (UPD-31).
+///
+/// # Errors
+/// A violation with the first pod that is gone and named, or exists and is not.
 pub fn names_what_there_is(live: &Live, set: &str) -> Ruling {
     none(misnamed(live, set).map(|fault| violation(GANG_CHANGED, fault)))
 }
@@ -1053,7 +1131,7 @@ pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
 }
 
 /// In an update nothing is made with a template of before that has not to be: of it may be what takes the place of one that was
-/// lost and had it (UPD-10, UPD-16).
+/// lost and had it (UPD-10).
 ///
 /// # Errors
 /// A violation per pod.
@@ -1065,7 +1143,7 @@ pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
 }
 
 /// What is made once an update has begun, for whatever reason, is new: a pod that is made later than an operator may take to
-/// react, or after it said that it is done (UPD-21).
+/// react, or after it said that it is done (UPD-34).
 ///
 /// # Errors
 /// A violation per pod.
@@ -1102,7 +1180,7 @@ fn is_said_since(scene: &Scene<'_>, changed: Version<'_>) -> bool {
     hash(scene.set()) != hash(changed.object)
 }
 
-/// With the strategy OnDelete an update has ended as soon as it has begun (UPD-21).
+/// With the strategy OnDelete an update has ended as soon as it has begun (UPD-35).
 ///
 /// # Errors
 /// A violation if it has not.
@@ -1118,7 +1196,7 @@ pub fn ended_at_once(history: &History, set: &str) -> Ruling {
     })
 }
 
-/// What is made of certain pods from a point on, as long as templates do not change again, is new (UPD-13).
+/// What is made of certain pods from a point on, as long as templates do not change again, is new (UPD-33, UPD-34).
 ///
 /// # Errors
 /// A violation per pod.
@@ -1162,7 +1240,7 @@ pub fn counted(live: &Live, set: &str) -> Ruling {
     }))
 }
 
-/// A PodClique says that as many of its pods are updated as are new (UPD-23).
+/// A PodClique says that as many of its pods are updated as are new (UPD-37).
 ///
 /// # Errors
 /// A violation if it says another number.

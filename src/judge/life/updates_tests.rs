@@ -90,6 +90,9 @@ fn turn_by_turn() {
     assert!(message(one_turn_at_a_time(&two, "w")).contains("left 0 of w-0-a up, not 1"));
     let both = gone(gone(changed(), "0g0"), "0g1").end();
     assert!(message(one_turn_at_a_time(&both, "w")).contains("left 0 of w-0-g up, not 1"));
+    let last = gone(changed().modified(pod("0a1", "1", false)), "0a0").end();
+    assert!(message(minimum_stays(&last, "w")).contains("left 0 of w-0-a up, not 1"));
+    assert_eq!(steps_do_not_overlap(&last, "w"), Ok(()), "it is the first step");
     let unready =
         gone(changed(), "0a0").added(pod("0a0-new", "2", false)).deleted(pod("0a0-new", "2", false));
     assert_eq!(one_turn_at_a_time(&unready.end(), "w"), Ok(()), "what is not Ready may go");
@@ -106,7 +109,9 @@ fn a_turn_waits_for_the_one_before() {
     let pods = ["0a0", "0a1", "0a2", "0a3"];
     let story = pods.iter().fold(Story::flat().added(big), |story, name| story.added(pod(name, "1", true)));
     let two = gone(gone(story.modified(changed), "0a0"), "0a1").end();
-    assert!(message(one_turn_at_a_time(&two, "w")).contains("when 0 of 1 before it of w-0-a were replaced"));
+    let early = message(steps_do_not_overlap(&two, "w"));
+    assert!(early.contains("when 0 of 1 before it of w-0-a were replaced"), "{early}");
+    assert_eq!(minimum_stays(&two, "w"), Ok(()), "two of four stay, and one is needed");
 }
 
 /// The scaling group's clique starts after the standalone one, of which one pod is needed.
@@ -155,16 +160,24 @@ fn one_replica_after_the_other() {
     let next = through.modified(of_both("2", turn(1)));
     let right = second.iter().fold(next, |story, name| replaced(story, name)).end();
     assert_eq!(one_replica_at_a_time(&right, "w"), Ok(()));
+    assert_eq!(status_names_the_replica(&right, "w"), Ok(()));
+    assert_eq!(lowest_goes_first(&right, "w"), Ok(()));
     let early = replaced(begin(1), "1a0").end();
-    assert!(message(one_replica_at_a_time(&early, "w")).contains("replica 0 was not through: 0a0 is old"));
-    let untold = replaced(begin(1), "0a0").end();
-    assert!(message(one_replica_at_a_time(&untold, "w")).contains("said to be [1]"));
+    let higher = message(lowest_goes_first(&early, "w"));
+    assert!(higher.contains("before replica 0, which is lower, was through: 0a0 is old"), "{higher}");
+    assert_eq!(one_replica_at_a_time(&early, "w"), Ok(()), "in whatever order");
+    assert_eq!(status_names_the_replica(&early, "w"), Ok(()));
+    let unnamed = replaced(begin(1), "0a0").end();
+    assert!(message(status_names_the_replica(&unnamed, "w")).contains("named the replicas [1]"));
+    assert_eq!(one_replica_at_a_time(&unnamed, "w"), Ok(()), "whatever the status says");
     let both = replaced(replaced(begin(0), "0a0").modified(of_both("2", turn(1))), "1a0").end();
     assert!(message(one_replica_at_a_time(&both, "w")).contains("replica 0 was not through: 0a1 is old"));
     let through =
         || PODS.iter().fold(begin(0), |story, name| replaced(story, name)).modified(of_both("2", turn(1)));
     let goes_on = through().modified(of_both("3", turn(1)));
-    assert_eq!(one_replica_at_a_time(&gone(goes_on, "1a0").end(), "w"), Ok(()), "it was in its turn already");
+    let goes_on = gone(goes_on, "1a0").end();
+    assert_eq!(one_replica_at_a_time(&goes_on, "w"), Ok(()), "it was in its turn already");
+    assert_eq!(lowest_goes_first(&goes_on, "w"), Ok(()), "it was in its turn already");
     let left = gone(through(), "1a0").modified(of_both("3", turn(1))).modified(of_both("3", turn(0)));
     let left = message(one_replica_at_a_time(&gone(left, "0a0-new").end(), "w"));
     assert!(left.contains("replica 1 was not through: w-1-a has 1 of 2 pods"), "{left}");
@@ -289,8 +302,9 @@ fn gangs_as_they_were() {
         let made = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
         replaced(made.modified(pcs(1, "2", Value::Null)), "0a0")
     };
-    assert_eq!(gangs_stay(&begun().modified(gang("g", 1, &["0a0-new", "0a1"])).end(), "w"), Ok(()));
     let right = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).end();
+    assert_eq!(gangs_stay(&right, "w"), Ok(()));
+    assert_eq!(references_follow_the_pods(&right, "w"), Ok(()));
     assert_eq!(names_what_there_is(&right.end(), "w"), Ok(()));
     let stale = begun().modified(gang("g", 1, &["0a0", "0a0-new", "0a1"])).end();
     assert!(message(names_what_there_is(&stale.end(), "w")).contains("0a0, which is gone"));
@@ -299,12 +313,14 @@ fn gangs_as_they_were() {
     let wrong = |story: Story| message(gangs_stay(&story.end(), "w"));
     assert!(wrong(begun().modified(gang("h", 1, &["0a1"]))).contains("is gone, or another one"));
     assert!(wrong(begun().modified(gang("g", 2, &["0a1"]))).contains("has other minimums"));
+    let wrong = |story: Story| message(references_follow_the_pods(&story.end(), "w"));
     assert!(wrong(begun().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7, which was not there yet"));
     let late = || begun().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
     assert!(wrong(late()).contains("0a0 for long after it was gone"));
+    assert_eq!(gangs_stay(&late().end(), "w"), Ok(()), "it is the same gang");
     let mut on_a_slow_machine = late().end();
     on_a_slow_machine.header.slowness = Some(1.5);
-    assert_eq!(gangs_stay(&on_a_slow_machine, "w"), Ok(()));
+    assert_eq!(references_follow_the_pods(&on_a_slow_machine, "w"), Ok(()));
 }
 
 #[test]

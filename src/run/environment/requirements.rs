@@ -11,7 +11,6 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::test_cluster::TestCluster;
-use sha2::{Digest, Sha256};
 
 use super::{Environment, Origin, Settings};
 
@@ -55,7 +54,7 @@ impl Environment {
         }
         if self.settings.later_life_on.is_some_and(|on| is_anothers_turn(case, target, on)) {
             return Some(
-                "the life after creation is judged on one gang scope a run, by turns: --every-scope",
+                "the lifecycle is judged on one gang scope: --every-scope judges it on each, --seed draws another",
             );
         }
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
@@ -113,12 +112,12 @@ impl Environment {
     }
 }
 
-/// Where several gang scopes of one scheduler are among the targets, the one whose turn it is to judge the later life: one or
-/// another, as the run's id says.
-pub fn scope_of_later_life(targets: &[Target], run: &str) -> Option<Target> {
+/// Where several gang scopes of one scheduler are among the targets, the one on which the lifecycle is judged: one or another,
+/// as the seed says.
+pub fn scope_of_later_life(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
-    let chance = usize::from(Sha256::digest(run)[0]);
-    (scopes.len() > 1).then(|| *scopes[chance % scopes.len()])
+    let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();
+    (scopes.len() > 1).then(|| *scopes[scope])
 }
 
 /// Whether a case that is about the later life alone is run on another gang scope of the target's scheduler.

@@ -32,6 +32,8 @@ pub struct Settings {
     pub grows: bool,
     /// Control planes of a scheduler for cases that are alone, one case at a time on each; one where it is not named.
     pub dedicated: BTreeMap<Scheduler, u32>,
+    /// Whether a broken recommendation counts like a broken requirement.
+    pub strict: bool,
     /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.

@@ -1,4 +1,4 @@
-//! Which of a scheduler's CRDs are installed, and whether they are new enough (ADM-10).
+//! Which of a scheduler's CRDs are installed, and whether they are new enough (ADM-18).
 //!
 //! A scheduler with CRDs is recognised by them: by their names, by the served version, and by a field that older
 //! releases lack, which the API server would drop without an error. Whether the scheduler itself runs, and which

@@ -1,5 +1,5 @@
 //! A scheduler that reads PodGangs itself (`type: External`): Grove gives its pods the schedulerName and removes
-//! the gate when the PodGang is complete; there are no gang resources (EXT-01).
+//! the gate when the PodGang is complete; there are no gang resources (EXT-04).
 //!
 //! What such a scheduler supports is not known here, so its profile declares it, and what is not declared is
 //! refused if a PodCliqueSet requires it (EXT-02). Whether a declaration is true is not checked here; only the

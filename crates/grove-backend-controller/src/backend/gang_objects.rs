@@ -134,7 +134,7 @@ pub(super) async fn prune(
     Ok(())
 }
 
-/// Metadata of a gang resource of `pod_gang`: the owner that takes it along (GANG-08, DEL-01), Grove's labels
+/// Metadata of a gang resource of `pod_gang`: the owner that takes it along (GANG-23, DEL-01), Grove's labels
 /// beside `labels`, and `annotations`.
 pub(super) fn metadata(pod_gang: &PodGang, name: &str, labels: Pairs, annotations: Pairs) -> ObjectMeta {
     let gang = pod_gang.name_any();

@@ -1,7 +1,7 @@
 //! From a profile in the configuration file to a backend.
 //!
 //! The only place that knows every backend by name. A profile's `config` belongs to the backend and is parsed
-//! strictly: an unknown field prevents the start, and the error has its path (KOORD-06, EXT-02).
+//! strictly: an unknown field prevents the start, and the error has its path (KOORD-13, EXT-05).
 
 use std::sync::Arc;
 

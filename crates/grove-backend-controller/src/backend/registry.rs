@@ -1,7 +1,7 @@
 //! The enabled backends by schedulerName, and which one serves a workload.
 //!
 //! The set is fixed for the life of the process by the configuration file's profiles. A backend whose scheduler API
-//! is missing is still included; its readiness reports it (ADM-10).
+//! is missing is still included; its readiness reports it (ADM-19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

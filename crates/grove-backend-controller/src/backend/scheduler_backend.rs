@@ -23,7 +23,7 @@ pub trait SchedulerBackend: Send + Sync {
     fn name(&self) -> &str;
 
     /// Looks for the scheduler's API once at start. That it is missing is remembered and shown by
-    /// [`readiness`](Self::readiness); it is no error (ADM-10).
+    /// [`readiness`](Self::readiness); it is no error (ADM-19).
     ///
     /// # Errors
     /// The API server could not be asked.
@@ -111,7 +111,7 @@ pub trait SchedulerBackend: Send + Sync {
     }
 
     /// Whether podgroups of this PodGang may leave it, scaled to 0, and come back: its gang resources can follow, and a podgroup
-    /// that comes back is bound whole or not at all (AUTO-06).
+    /// that comes back is bound whole or not at all (AUTO-14).
     fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
         false
     }
@@ -234,7 +234,7 @@ pub enum Release {
     /// Not yet; why, for the log. A change to any pod of the gang asks again.
     Hold(String),
     /// Never: the API server dropped its membership, which cannot be set later. It is deleted, still gated, and another
-    /// one is created in its place (KUBE-06).
+    /// one is created in its place (KUBE-16).
     Replace(String),
     /// Now, with these requirements added to the pod's required node affinity in the same request.
     Now(Vec<NodeSelectorRequirement>),

@@ -73,7 +73,7 @@ impl Constrained<'_> {
         FieldError::forbidden(&self.path, message)
     }
 
-    /// The rule for a backend that honours a required level here and no preferred one (ADM-09).
+    /// The rule for a backend that honours a required level here and no preferred one (ADM-09, ADM-17).
     pub(super) fn required_only(&self, backend: &str, found: &mut Validation) {
         if self.constraint.preferred_domain().is_none() {
             return;

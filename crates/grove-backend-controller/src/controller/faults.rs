@@ -21,7 +21,7 @@ pub struct Faults {
     pub early_ungate: bool,
     /// The last podgroup of every PodGang of several is left out.
     pub drop_podgroup: bool,
-    /// PodGangs get what kubectl notes on their PodCliqueSet (GANG-10).
+    /// PodGangs get what kubectl notes on their PodCliqueSet (GANG-24).
     pub kubectl_annotations_copied: bool,
     /// Every second a PodGang is written for no reason.
     pub write_on_reconcile: bool,
@@ -44,7 +44,7 @@ pub struct Faults {
     pub low_group_count: bool,
     /// A PodClique counts pods as ready as soon as they are scheduled (KLT-01, KLT-06).
     pub ready_counts_scheduled: bool,
-    /// The lease is taken whoever holds it: every replica leads (KLT-07).
+    /// The lease is taken whoever holds it: every replica leads (KLT-07, KLT-08).
     pub lease_always_taken: bool,
     /// A pod that is being deleted counts as a replica until it is gone (KLT-05).
     pub terminating_counts: bool,
@@ -54,11 +54,11 @@ pub struct Faults {
     pub all_replicas_needed: bool,
     /// A breached replica of a scaling group recycles its PodCliqueSet replica (TERM-04).
     pub group_takes_all: bool,
-    /// A PodClique counts as held before its minimum was ever bound (TERM-05, TERM-06).
+    /// A PodClique counts as held before its minimum was ever bound (TERM-05, TERM-06, TERM-23).
     pub held_from_the_start: bool,
     /// A recycle deletes the base PodGang too (TERM-12).
     pub recycle_takes_gang: bool,
-    /// A bound pod that is not Ready is unhealthy, whatever it waits for (TERM-01, TERM-11).
+    /// A bound pod that is not Ready is unhealthy, whatever it waits for (TERM-01, TERM-26).
     pub starting_is_unhealthy: bool,
     /// Gates of scaled PodGangs come off when their base is referred to, bound or not (TERM-10).
     pub former_base_counts: bool,
@@ -72,17 +72,17 @@ pub struct Faults {
     pub update_shelters: bool,
     /// Every second the conditions of PodCliques are told in other words (STAT-08).
     pub restless_conditions: bool,
-    /// Of what a scheduler says of the pods of a gang, what it says of the first is told (STAT-09).
+    /// Of what a scheduler says of the pods of a gang, what it says of the first is told (STAT-16).
     pub first_words_told: bool,
     /// That somebody else gates a pod is not told (STAT-09).
     pub foreign_gates_untold: bool,
-    /// The PodGang does not report the claim that a pod waits for (STAT-09).
+    /// The PodGang does not report the claim that a pod waits for (STAT-16).
     pub claims_untold: bool,
     /// Every second the turn of an update is told to have just begun (STAT-08).
     pub restless_turns: bool,
     /// A PodGang that was scheduled once is so for good (STAT-07).
     pub scheduled_for_good: bool,
-    /// What failed is tried again after the same short pause every time (STAT-10).
+    /// What failed is tried again after the same short pause every time (STAT-17).
     pub retries_at_once: bool,
     /// A status that could not be written is not written again until something changes (STAT-05).
     pub failed_statuses_forgotten: bool,
@@ -94,9 +94,9 @@ pub struct Faults {
     pub rebound_counts: bool,
     /// PodGangs are counted in phases that they have left, and when they are gone (STAT-11).
     pub former_gangs_counted: bool,
-    /// An update takes down pods in every PodCliqueSet replica at a time (UPD-03, UPD-10).
+    /// An update takes down pods in every PodCliqueSet replica at a time (UPD-03).
     pub all_replicas_in_turn: bool,
-    /// An update takes down all that is old in a PodCliqueSet replica at once (UPD-04, UPD-12).
+    /// An update takes down all that is old in a PodCliqueSet replica at once (UPD-04, UPD-12, UPD-30).
     pub update_takes_all: bool,
     /// An update takes down what was there before it and is new all the same (UPD-11).
     pub update_takes_new: bool,
@@ -105,7 +105,7 @@ pub struct Faults {
     /// Updates that began before this are not gone on with; it is when the controller was started (UPD-17).
     #[serde(deserialize_with = "now_if_on")]
     pub forgets_updates: Option<Timestamp>,
-    /// PodCliqueSet replicas have their turns by their indexes alone, whatever of them is down (UPD-03).
+    /// PodCliqueSet replicas have their turns by their indexes alone, whatever of them is down (UPD-28).
     pub update_by_index: bool,
     /// A turn of an update deletes the PodGang too (UPD-07).
     pub update_takes_gang: bool,
@@ -131,13 +131,13 @@ pub struct Faults {
     pub idle_stays: bool,
     /// What is scaled to 0 is breached (AUTO-06).
     pub idle_is_breached: bool,
-    /// Podgroups that were idle come back to the gang resources that they left (AUTO-06).
+    /// Podgroups that were idle come back to the gang resources that they left (AUTO-14).
     pub idle_uncounted: bool,
-    /// Pods of podgroups that were idle keep their gates (AUTO-06).
+    /// Pods of podgroups that were idle keep their gates (AUTO-14).
     pub woken_stay_gated: bool,
     /// A recycle deletes the ResourceClaims that its PodCliqueSet shares (TERM-12).
     pub recycle_takes_claims: bool,
-    /// A recycle deletes the HorizontalPodAutoscalers of its PodCliqueSet (TERM-12).
+    /// A recycle deletes the HorizontalPodAutoscalers of its PodCliqueSet (TERM-12, TERM-27).
     pub recycle_takes_autoscalers: bool,
     /// Every time that it took a PodGang to be bound counts as longer than any bucket of the histogram (STAT-11).
     pub buckets_stay_empty: bool,

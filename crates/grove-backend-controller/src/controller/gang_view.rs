@@ -71,7 +71,7 @@ impl GangView {
         self.incomplete().is_none()
     }
 
-    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-06). One that has none, as when it comes
+    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-20). One that has none, as when it comes
     /// back from being idle, gets those of its minimum at once.
     pub(super) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
         let reference = |pod: &Arc<Pod>| NamespacedName {

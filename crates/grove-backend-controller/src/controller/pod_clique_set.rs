@@ -31,7 +31,7 @@ use super::{
 };
 use crate::backend::{SchedulerBackend, generation};
 
-/// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
+/// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
 /// When it is looked at again whether a set may be begun.

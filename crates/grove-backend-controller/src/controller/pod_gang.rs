@@ -21,7 +21,7 @@ use super::{pod_gang_status, writes};
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 
-/// Reason of the event on a PodGang whose backend is not enabled (ADM-11).
+/// Reason of the event on a PodGang whose backend is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 /// Reason of the event on a PodGang whose gang resources cannot be made.
 pub(super) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";

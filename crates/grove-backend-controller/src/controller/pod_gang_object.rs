@@ -3,7 +3,7 @@
 //! The PodCliqueSet owns every label and annotation of its PodGangs outside `grove.io/`: they are mirrored,
 //! and others are removed. Keys under `grove.io/` are Grove's and the backend's and stay. What kubectl notes on a
 //! PodCliqueSet is about that object alone: `last-applied-configuration` has all of it, and would change every PodGang
-//! with each apply (GANG-10). Pod references are the PodGang reconciler's; here they are only carried along.
+//! with each apply (GANG-24). Pod references are the PodGang reconciler's; here they are only carried along.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks can
 //! answer, including their certificate if the controller maintains it itself; its text lists what each backend
 //! lacks. A backend without its scheduler's API does not make the controller unready, because the others continue
-//! (ADM-10).
+//! (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten minutes for the volume, and
-//! no condition of the pod reports it, so the PodGang does (STAT-09). Claims are listed only for gangs that wait: a watch of every
+//! no condition of the pod reports it, so the PodGang does (STAT-16). Claims are listed only for gangs that wait: a watch of every
 //! claim in the cluster would cost more.
 
 use std::collections::BTreeMap;

@@ -206,7 +206,7 @@ impl SchedulerBackend for DefaultScheduler {
             return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
-            // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-06).
+            // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-16).
             return Ok(match self.readiness().await {
                 Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
                 Err(reason) => Release::Hold(reason),

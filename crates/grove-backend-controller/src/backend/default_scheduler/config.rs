@@ -19,7 +19,7 @@ pub struct DefaultSchedulerConfig {
     pub scheduler_feature_gates: SchedulerFeatureGates,
 }
 
-/// What the administrator declares about the feature gates of the scheduler process (KUBE-06). A gate that is
+/// What the administrator declares about the feature gates of the scheduler process (KUBE-17). A gate that is
 /// not mentioned is taken to be on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]

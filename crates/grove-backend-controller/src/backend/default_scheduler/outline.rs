@@ -190,7 +190,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The required key; a preferred one beside it has no effect, one alone is refused (ADM-09).
+    /// The required key; a preferred one beside it has no effect, one alone is refused (ADM-17).
     fn required_key(
         &self,
         place: &str,

@@ -159,7 +159,7 @@ impl Member {
     }
 }
 
-/// Owner and labels: the PodGang owns everything, so that its deletion takes all along (GANG-08, DEL-01).
+/// Owner and labels: the PodGang owns everything, so that its deletion takes all along (GANG-23, DEL-01).
 fn adopt(object: &mut DynamicObject, pod_gang: &PodGang) {
     object.metadata.owner_references = pod_gang.controller_owner_ref(&()).map(|owner| vec![owner]);
     label(object, LABEL_MANAGED_BY, MANAGED_BY_GROVE);

@@ -2,7 +2,7 @@
 //!
 //! A member of a PodGroup is released as soon as the caller permits: the scheduler holds it back until its gang is
 //! complete. In the scopes `PodGang` and `Tree` a surplus pod is in no PodGroup, so only its gate keeps it from taking
-//! the place of a member: it waits until the hard gang is bound (KUBE-08, KUBE-10). There, a pod that comes later goes
+//! the place of a member: it waits until the hard gang is bound (KUBE-18). There, a pod that comes later goes
 //! to the domains of the gang.
 
 use grove_api::PodGang;

@@ -62,7 +62,7 @@ impl GangScope {
     /// Name of the PodGroup that the pod with that index joins, `None` for a surplus pod that joins none.
     ///
     /// In the scopes `PodGang` and `Tree` the PodGroups hold exactly the hard gang: the pods of the lowest indexes. A
-    /// replacement takes the index of the lost pod, and with it the place (KUBE-08, KUBE-10).
+    /// replacement takes the index of the lost pod, and with it the place (KUBE-08, KUBE-20).
     pub(super) fn pod_group_of(
         self,
         pod_gang: &PodGang,

@@ -1,4 +1,4 @@
-//! ClusterTopologyBinding -> the KAI Topology of the same name (KAI-06, TOPO-09).
+//! ClusterTopologyBinding -> the KAI Topology of the same name (KAI-13, TOPO-09).
 //!
 //! KAI's levels are the node-label keys, broadest first, and immutable: other levels mean another object. KAI takes
 //! any number of Topologies, so bindings do not get in each other's way. A node that lacks the label of one level is

@@ -1,4 +1,4 @@
-//! Which PodCliqueSets Koordinator can serve (KOORD-04, ADM-09).
+//! Which PodCliqueSets Koordinator can serve (KOORD-04, KOORD-12, ADM-09).
 //!
 //! Pure. Whether the cluster's network topology has the layers is asked when a gang is made: it may change, and
 //! node-label keys are not in a PodCliqueSet.

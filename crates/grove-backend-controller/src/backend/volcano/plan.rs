@@ -78,7 +78,7 @@ fn policy(podgroup: &PodGroup, tiers: &GangTiers) -> Result<Value, String> {
     }))
 }
 
-/// `null` without a constraint. A preferred level beside a required one has no effect (ADM-09).
+/// `null` without a constraint. A preferred level beside a required one has no effect (ADM-17).
 fn network_topology(
     place: &str,
     constraint: Option<&PodGangTopologyConstraint>,

@@ -12,7 +12,7 @@
 //! - `unsupported`: what this controller does not do yet and therefore refuses
 //! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
 //! - `immutability`, `topology_change`: rules on a change (ADM-03)
-//! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09 to 11)
+//! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09, 14, 17, 18, 23)
 //! - `autoscaling`: rules on scale configurations; `scale`: on scaling itself (AUTO-05)
 //! - `cluster_topology_binding`: the rules on ClusterTopologyBindings themselves
 //! - `findings`: how a finding is spelt, and which of two sets of them are new

@@ -1,11 +1,11 @@
 //! One backend for the whole PodCliqueSet, enabled and ready, and that backend's own rules; no other's are
-//! asked (ADM-01, 02, 06, 10, 11).
+//! asked (ADM-01, 02, 06, 14, 18, 23).
 //!
 //! A live PodCliqueSet is not held hostage by its surroundings. If its backend is disabled or not ready by
 //! now, an update that keeps the gangs' shape passes with a warning: scaling in must stay possible, and so
 //! must scaling out, which the scale subresource offers past these webhooks anyway; pods stay gated as long
 //! as nobody can schedule them. And of the backend's findings on an update only those count that the stored
-//! object has not: a queue that was closed since, or a key that no backend reads, blocks nothing (ADM-08).
+//! object has not: a queue that was closed since, or a key that no backend reads, blocks nothing (ADM-16).
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! A new object is checked by all rules. An update is checked for what it changes: the shape must stay (ADM-03),
 //! and of everything else only those findings count that the stored object does not already have. An object that
-//! was valid when created stays editable and deletable, whatever became of its surroundings (ADM-08).
+//! was valid when created stays editable and deletable, whatever became of its surroundings (ADM-08, ADM-16).
 
 use grove_api::PodCliqueSet;
 

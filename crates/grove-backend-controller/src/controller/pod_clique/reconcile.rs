@@ -187,7 +187,7 @@ impl Clique<'_> {
     }
 
     /// Whether it is there. Once pods of it were made, what takes them away may be its own end, of which another watch tells, and
-    /// later: pods would be made for nobody, beside those of a PodClique that has its name by then (GANG-05).
+    /// later: pods would be made for nobody, beside those of a PodClique that has its name by then (GANG-18).
     async fn is_there_still(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_made(self.uid()) {
             return Ok(true);

@@ -174,7 +174,7 @@ async fn nothing_is_created_for_a_pod_clique_that_is_gone() {
     assert_eq!(world.written(), [], "indexes 0 and 1 are taken");
 }
 
-/// GANG-05: its pods are collected as garbage, and their watch tells of that before the other tells why.
+/// GANG-18: its pods are collected as garbage, and their watch tells of that before the other tells why.
 #[tokio::test]
 async fn nothing_is_made_again_for_a_pod_clique_whose_end_is_not_told_yet() {
     let mut world = world();

@@ -1,0 +1,49 @@
+//! `inference-model`: its name is twice in `<podgang>-<podgroup>`, so that the PodGroups of its scaling group would have
+//! names of 67 and 68 characters, which begin alike. A label takes 63.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::Expected;
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, gang_groups};
+
+/// KOORD-08.
+pub(crate) const CASE: Case = Case::new(
+    "PodGroup names that are too long for a label are cut, and the same on PodGroups and pods",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["KOORD-08"])
+.nodes(&[nodes(1)])
+.only(&[Target::KOORDINATOR]);
+
+const SET: &str = "inference-model";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KOORD-08", || {
+        history.waited_for(SharedMark::Converged)?;
+        gang_groups::long_names_are_cut(&history.end(), &history.gangs(SET)?)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_expect as expect;
+
+    #[test]
+    fn some_names_are_too_long_and_begin_alike() {
+        let set = grove_yaml::documents(crate::manifest("koord/long-names")).unwrap().remove(0);
+        let base = &expect::testing::named_gangs(&set)[0];
+        let names: Vec<_> =
+            base.groups.iter().map(|group| format!("{}-{}", base.name, group.clique)).collect();
+        assert_eq!(names.iter().map(String::len).collect::<Vec<_>>(), [42, 67, 68]);
+        assert_eq!(names[1][..56], names[2][..56]);
+    }
+}

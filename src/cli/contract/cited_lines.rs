@@ -1,0 +1,94 @@
+//! Whether the files that clauses cite have the cited lines, in clones of their repositories.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use conformance_contract::clauses::{CLAUSES, CitedFile};
+use conformance_report::Exit;
+
+use crate::{Failure, output};
+
+/// Prints each cited line that is missing or empty, and how many there are.
+///
+/// # Errors
+/// [`Failure::Usage`] if no clone has a cited commit or git does not start; [`Failure::Infrastructure`] if a cited line is missing.
+pub(super) fn check(clones: &[PathBuf]) -> Result<Exit, Failure> {
+    let cited = || {
+        CLAUSES.iter().flat_map(|clause| {
+            clause.sources.iter().filter_map(move |source| Some((clause.id, source.0, source.file()?)))
+        })
+    };
+    let mut missing = 0;
+    for (id, source, file) in cited() {
+        let Some(text) = read(clones, file)? else {
+            output::data(&format!("{id}: {source}: no such file"));
+            missing += 1;
+            continue;
+        };
+        if !has_lines(&text, file.lines) {
+            output::data(&format!("{id}: {source}: no such line, or an empty one"));
+            missing += 1;
+        }
+    }
+    let count = cited().count();
+    if missing > 0 {
+        return Err(Failure::Infrastructure(format!("{missing} of {count} cited places are missing")));
+    }
+    output::data(&format!("{count} cited places exist"));
+    Ok(Exit::Conformant)
+}
+
+/// Whether the first and the last of the lines exist, in this order, and are not empty.
+fn has_lines(text: &str, (first, last): (usize, usize)) -> bool {
+    let has = |number: usize| {
+        number > 0 && text.lines().nth(number - 1).is_some_and(|line| !line.trim().is_empty())
+    };
+    first <= last && has(first) && has(last)
+}
+
+/// The file at its commit; `None` if the commit does not have it.
+fn read(clones: &[PathBuf], file: CitedFile) -> Result<Option<String>, Failure> {
+    let commit = format!("{}^{{commit}}", file.commit);
+    let mut having = clones.iter().map(|clone| (clone, git(clone, &["cat-file", "-e", &commit])));
+    let clone = loop {
+        match having.next() {
+            Some((clone, Ok(Some(_)))) => break clone,
+            Some((_, Ok(None))) => {}
+            Some((clone, Err(error))) => {
+                return Err(Failure::Usage(format!("git in {}: {error}", clone.display())));
+            }
+            None => {
+                let (repository, commit) = (file.repository, file.commit);
+                return Err(Failure::Usage(format!(
+                    "no clone has commit {commit} of {repository}: clone it"
+                )));
+            }
+        }
+    };
+    let blob = format!("{}:{}", file.commit, file.path);
+    git(clone, &["show", &blob])
+        .map_err(|error| Failure::Usage(format!("git in {}: {error}", clone.display())))
+}
+
+/// What git prints; `None` if it fails.
+fn git(clone: &Path, args: &[&str]) -> std::io::Result<Option<String>> {
+    let output = Command::new("git").arg("-C").arg(clone).args(args).output()?;
+    Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case((1, 3), true)]
+    #[case((2, 2), false)]
+    #[case((3, 4), false)]
+    #[case((3, 1), false)]
+    #[case((0, 1), false)]
+    fn lines_exist_and_say_something(#[case] lines: (usize, usize), #[case] exist: bool) {
+        assert_eq!(has_lines("one\n\nthree\n", lines), exist);
+    }
+}

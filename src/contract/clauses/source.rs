@@ -1,0 +1,111 @@
+//! Where a promise is written down, as a link.
+
+/// Repositories whose files clauses cite, with the commit at which they do.
+const REPOSITORIES: [(&str, &str, &str); 2] = [
+    ("grove", "ai-dynamo/grove", "fcc3b3bbbc5e6a2a797cd080bdbc6983b1ccec24"),
+    ("kai", "kai-scheduler/KAI-Scheduler", "d5bc503a146317e51037d89775d77172c6d12f71"),
+];
+
+/// Repositories whose issues and pull requests clauses cite.
+const TRACKERS: [(&str, &str); 6] = [
+    ("grove", "ai-dynamo/grove"),
+    ("kai", "kai-scheduler/KAI-Scheduler"),
+    ("trainer", "kubeflow/trainer"),
+    ("volcano", "volcano-sh/volcano"),
+    ("koordinator", "koordinator-sh/koordinator"),
+    ("kubernetes", "kubernetes/kubernetes"),
+];
+
+/// A file of a repository at a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CitedFile {
+    /// Owner and name on GitHub.
+    pub repository: &'static str,
+    /// The commit.
+    pub commit: &'static str,
+    /// Path in the repository.
+    pub path: &'static str,
+    /// First and last line that say it.
+    pub lines: (usize, usize),
+}
+
+/// One source of a clause: a file (`grove:docs/installation.md#L3-L5`), an issue or pull request (`grove#209`), a
+/// Kubernetes enhancement (`KEP-4671`), or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source(pub &'static str);
+
+impl Source {
+    /// The lines that it cites, if it is a file.
+    pub fn file(self) -> Option<CitedFile> {
+        let (alias, place) = self.0.split_once(':')?;
+        let (_, repository, commit) = REPOSITORIES.into_iter().find(|(known, ..)| *known == alias)?;
+        let (path, lines) = place.split_once("#L")?;
+        let (first, last) = lines.split_once("-L").unwrap_or((lines, lines));
+        let lines = (first.parse().ok()?, last.parse().ok()?);
+        Some(CitedFile { repository, commit, path, lines })
+    }
+
+    /// Its address on the web; `None` if nothing is known by that name.
+    pub fn address(self) -> Option<String> {
+        if let Some(CitedFile { repository, commit, path, lines: (first, last) }) = self.file() {
+            let lines = if first == last { format!("L{first}") } else { format!("L{first}-L{last}") };
+            return Some(format!("https://github.com/{repository}/blob/{commit}/{path}#{lines}"));
+        }
+        if self.0.starts_with("https://") {
+            return Some(self.0.to_owned());
+        }
+        let is_number = |number: &str| number.parse::<u32>().is_ok();
+        if let Some(number) = self.0.strip_prefix("KEP-").filter(|number| is_number(number)) {
+            return Some(format!("https://github.com/kubernetes/enhancements/issues/{number}"));
+        }
+        let (alias, number) = self.0.split_once('#').filter(|(_, number)| is_number(number))?;
+        let (_, repository) = TRACKERS.into_iter().find(|(known, _)| *known == alias)?;
+        Some(format!("https://github.com/{repository}/issues/{number}"))
+    }
+
+    /// What a page calls it: the file's name with its first line, else as it is written.
+    pub fn name(self) -> String {
+        match self.file() {
+            Some(file) => {
+                let folders = file.path.rsplit('/').take(2).collect::<Vec<_>>();
+                format!("{}:{}", folders.into_iter().rev().collect::<Vec<_>>().join("/"), file.lines.0)
+            }
+            None => self.0.trim_start_matches("https://").to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("grove#209", "https://github.com/ai-dynamo/grove/issues/209")]
+    #[case("KEP-4671", "https://github.com/kubernetes/enhancements/issues/4671")]
+    #[case("https://example.com/a", "https://example.com/a")]
+    #[case(
+        "grove:docs/a.md#L3-L5",
+        "https://github.com/ai-dynamo/grove/blob/fcc3b3bbbc5e6a2a797cd080bdbc6983b1ccec24/docs/a.md#L3-L5"
+    )]
+    fn a_source_has_an_address(#[case] source: &'static str, #[case] address: &str) {
+        assert_eq!(Source(source).address().as_deref(), Some(address));
+    }
+
+    #[rstest]
+    #[case("GROVE GS1")]
+    #[case("OWN")]
+    #[case("grove:docs/a.md")]
+    #[case("grove#one")]
+    #[case("elsewhere#1")]
+    fn what_nobody_can_look_up_has_none(#[case] source: &'static str) {
+        assert_eq!(Source(source).address(), None);
+    }
+
+    #[test]
+    fn a_file_is_called_by_its_folder_and_line() {
+        assert_eq!(Source("grove:docs/user-guide/a.md#L3-L5").name(), "user-guide/a.md:3");
+        assert_eq!(Source("grove#209").name(), "grove#209");
+    }
+}

@@ -1,0 +1,240 @@
+//! The result of a target in one line: how many of the required clauses that it owes were judged, and whether it keeps them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use conformance_contract::clauses::{Environment, Feature, clause};
+use conformance_contract::target::TARGETS;
+use conformance_contract::verdict::Verdict;
+
+use super::{ClauseResult, ProfileReport, Provider, Report};
+
+/// The result of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Headline {
+    /// Of the required clauses.
+    pub result: TargetResult,
+    /// Features that the scheduler is known to have and the operator does not declare, where gang scheduling is one of them.
+    pub without_gang_scheduling: Option<Vec<Feature>>,
+}
+
+/// What became of the required clauses that a target owes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetResult {
+    /// So many were broken.
+    Broken(usize),
+    /// So many core clauses are broken as documented.
+    Deviating(usize),
+    /// Some were not judged, though they could have been.
+    InPart {
+        /// Those that were.
+        judged: usize,
+        /// All of them.
+        owed: usize,
+    },
+    /// All that can be judged with this provider were kept.
+    ConformantOn {
+        /// The provider.
+        provider: String,
+        /// What the others need.
+        needed: BTreeSet<Environment>,
+    },
+    /// All were judged and kept.
+    Conformant,
+}
+
+impl Report {
+    /// Where it was run; a merged report has several.
+    pub fn providers(&self) -> Vec<&Provider> {
+        std::iter::once(&self.provider).chain(&self.other_providers).collect()
+    }
+}
+
+impl ProfileReport {
+    /// The result in one line.
+    pub fn headline(&self, providers: &[&Provider]) -> Headline {
+        Headline { result: self.result(providers), without_gang_scheduling: self.without_gang_scheduling() }
+    }
+
+    fn result(&self, providers: &[&Provider]) -> TargetResult {
+        let owed: Vec<_> = self.clauses.iter().filter(|clause| is_owed(clause)).collect();
+        let count = |verdicts: &[Verdict]| {
+            owed.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)).count()
+        };
+        let broken = count(&[Verdict::Fail, Verdict::Flaky]);
+        if broken > 0 {
+            return TargetResult::Broken(broken);
+        }
+        let deviates = |clause: &&&ClauseResult| clause.outcome.verdict == Verdict::KnownDeviation;
+        let deviating = owed.iter().filter(deviates).filter(|clause| clause.is_core()).count();
+        if deviating > 0 {
+            return TargetResult::Deviating(deviating);
+        }
+        let unjudged: Vec<_> = owed
+            .iter()
+            .filter(|clause| matches!(clause.outcome.verdict, Verdict::NotRun | Verdict::Error))
+            .collect();
+        let needed: BTreeSet<_> = unjudged.iter().map(|clause| environment(clause)).collect();
+        if unjudged.is_empty() && !owed.is_empty() {
+            TargetResult::Conformant
+        } else if !owed.is_empty() && needed.iter().all(|environment| lack(providers, *environment)) {
+            let names: BTreeSet<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
+            TargetResult::ConformantOn {
+                provider: names.into_iter().collect::<Vec<_>>().join(" and "),
+                needed,
+            }
+        } else {
+            TargetResult::InPart { judged: owed.len() - unjudged.len(), owed: owed.len() }
+        }
+    }
+
+    fn without_gang_scheduling(&self) -> Option<Vec<Feature>> {
+        let is_asked = |clause: &ClauseResult| clause.level.feature() == Some(Feature::GangScheduling);
+        if self.features.supported.contains(&Feature::GangScheduling) || !self.clauses.iter().any(is_asked) {
+            return None;
+        }
+        let known = TARGETS.into_iter().find(|target| target.to_string() == self.title())?;
+        let undeclared = known.features().iter().filter(|feature| !self.features.supported.contains(feature));
+        Some(undeclared.copied().collect())
+    }
+}
+
+/// Whether a breach of it weighs: a required clause whose feature is declared.
+fn is_owed(clause: &ClauseResult) -> bool {
+    !clause.is_own() && clause.outcome.verdict != Verdict::Unsupported
+}
+
+fn environment(result: &ClauseResult) -> Environment {
+    clause(&result.id).map_or(Environment::Any, |clause| clause.environment)
+}
+
+/// Whether no run with these providers decides what needs the environment, or only one that was asked for more.
+fn lack(providers: &[&Provider], environment: Environment) -> bool {
+    let all_are = |is_one: fn(&str) -> bool| providers.iter().all(|provider| is_one(&provider.name));
+    match environment {
+        Environment::Any => false,
+        Environment::Kubelet => all_are(|name| name == "local"),
+        Environment::ControlPlane => all_are(|name| name != "local"),
+        Environment::Schedulers | Environment::Upgrade => true,
+    }
+}
+
+impl fmt::Display for Headline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let without = if self.without_gang_scheduling.is_some() { " without gang scheduling" } else { "" };
+        match &self.result {
+            TargetResult::Broken(1) => write!(f, "not conformant: 1 required clause failed")?,
+            TargetResult::Broken(count) => write!(f, "not conformant: {count} required clauses failed")?,
+            TargetResult::Deviating(1) => write!(f, "not conformant: 1 known deviation")?,
+            TargetResult::Deviating(count) => write!(f, "not conformant: {count} known deviations")?,
+            TargetResult::InPart { judged, owed } => {
+                write!(f, "passed in part{without}: {judged} of {owed} clauses judged")?;
+            }
+            TargetResult::ConformantOn { provider, needed } => {
+                let needed: Vec<_> = needed.iter().map(|environment| word(*environment)).collect();
+                write!(f, "conformant{without} on {provider} (not judged here: {})", needed.join(", "))?;
+            }
+            TargetResult::Conformant => write!(f, "conformant{without}")?,
+        }
+        if let Some(undeclared) = self.without_gang_scheduling.as_ref().filter(|all| !all.is_empty()) {
+            let names: Vec<_> = undeclared.iter().map(ToString::to_string).collect();
+            write!(f, "; the operator does not declare {}", names.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+fn word(environment: Environment) -> &'static str {
+    match environment {
+        Environment::Any => "any",
+        Environment::Kubelet => "kubelet",
+        Environment::ControlPlane => "control plane",
+        Environment::Schedulers => "several schedulers",
+        Environment::Upgrade => "upgrade",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::clauses::CLAUSES;
+    use conformance_contract::verdict::Outcome;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::{CaseResult, Features, Judgement};
+
+    fn on(provider: &str) -> Provider {
+        Provider {
+            name: provider.to_owned(),
+            kubernetes_version: "v1.36.5".to_owned(),
+            feature_gates: std::collections::BTreeMap::default(),
+        }
+    }
+
+    /// Volcano with these features, of whose clauses a case found what `found` says.
+    fn profile(declared: &[Feature], found: impl Fn(&str) -> Outcome) -> ProfileReport {
+        let supported = declared.to_vec();
+        let owed = CLAUSES.iter().filter(|clause| {
+            ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group))
+                && clause.feature.is_none_or(|feature| supported.contains(&feature))
+        });
+        let judgement =
+            |id: &str| Judgement { clause: id.to_owned(), outcome: found(id), violations: Vec::new() };
+        let cases =
+            vec![CaseResult::new("aon/all", "", owed.clone().map(|clause| judgement(clause.id)).collect())];
+        let features = Features { supported: supported.clone(), ..Features::default() };
+        let listed = CLAUSES
+            .iter()
+            .filter(|clause| ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group)));
+        ProfileReport::new("volcano", None, "v1.15.1", features).conclude(listed, cases)
+    }
+
+    const ALL: [Feature; 2] = [Feature::GangScheduling, Feature::Kubelet];
+
+    fn left_out(id: &str) -> Outcome {
+        match clause(id).unwrap().environment {
+            Environment::Kubelet | Environment::Upgrade => Outcome::not_run_announced("not here"),
+            _ => Outcome::pass(),
+        }
+    }
+
+    #[rstest]
+    #[case::all_kept(&|_: &str| Outcome::pass(), "conformant")]
+    #[case::one_broken(
+        &|id: &str| if id == "AON-02" { Outcome::fail("bound") } else { Outcome::pass() },
+        "not conformant: 1 required clause failed"
+    )]
+    #[case::deviating(
+        &|id: &str| match id {
+            "AON-02" | "AON-03" => Outcome::fail("").of_known_deviation("slow", true),
+            _ => Outcome::pass(),
+        },
+        "not conformant: 2 known deviations"
+    )]
+    #[case::not_here(&left_out, "conformant on local (not judged here: kubelet, upgrade)")]
+    fn the_headline_says_what_was_judged(#[case] found: &dyn Fn(&str) -> Outcome, #[case] headline: &str) {
+        assert_eq!(profile(&ALL, found).headline(&[&on("local")]).to_string(), headline);
+    }
+
+    #[test]
+    fn a_selection_passes_in_part() {
+        let selected =
+            |id: &str| if id == "AON-02" { Outcome::pass() } else { Outcome::not_run_announced("left out") };
+        let headline = profile(&ALL, selected).headline(&[&on("local")]).to_string();
+        assert!(headline.starts_with("passed in part: 1 of "), "{headline}");
+    }
+
+    #[test]
+    fn a_broken_recommendation_does_not_count() {
+        let recommended = |id: &str| clause(id).unwrap().is_recommended();
+        let found = |id: &str| if recommended(id) { Outcome::fail("as you like") } else { Outcome::pass() };
+        assert_eq!(profile(&ALL, found).headline(&[&on("local")]).to_string(), "conformant");
+    }
+
+    #[test]
+    fn without_gang_scheduling_the_headline_names_what_is_not_declared() {
+        let headline = profile(&[Feature::Kubelet], |_| Outcome::pass()).headline(&[&on("kind")]).to_string();
+        let begin = "conformant without gang scheduling; the operator does not declare GangScheduling, AtomicPodGang, ";
+        assert!(headline.starts_with(begin), "{headline}");
+    }
+}
