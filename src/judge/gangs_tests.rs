@@ -83,6 +83,15 @@ fn base_and_scaled_pod_gangs_exist_and_are_owned() {
 }
 
 #[test]
+fn a_base_pod_gang_that_is_recreated_under_another_name_breaks_one_clause_only() {
+    let renamed =
+        complete().deleted(pod_gang("w-0", BASE, None)).added(pod_gang("w-0-again", BASE, None)).end();
+    assert!(keeps_its_name(&complete().end(), &gangs()).is_ok());
+    assert_eq!(said(keeps_its_name(&renamed, &gangs())), ["PodGang w-0-again was w-0 before"]);
+    assert_eq!(said(podgroups(&renamed, &gangs())), Vec::<String>::new());
+}
+
+#[test]
 fn an_owner_of_the_same_name_is_not_the_owner() {
     let mut pod_gang = pod_gang("w-0", BASE, None);
     pod_gang["metadata"]["ownerReferences"][0]["uid"] = json!("uid-of-a-predecessor");

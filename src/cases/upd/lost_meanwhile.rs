@@ -13,6 +13,8 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
+/// Mark: the update in which pods were lost has ended.
+const REPLACED: MarkName = MarkName::of_case("the update with lost pods has ended");
 /// Mark: every pod is of the last template.
 const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
 
@@ -43,6 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         }
     }
     test.until_updated(SET, "UPD-15").await?;
+    test.mark(REPLACED, Value::Null);
     test.revise(SET, "3").await?;
     until_begun(test, "3").await?;
     test.revise(SET, "4").await?;
@@ -89,6 +92,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("UPD-04", || at_any_time(history, || updates::steps_do_not_overlap(history, SET))),
         finding("UPD-10", || {
             updates::are_admitted(history)?;
+            history.reached(REPLACED)?;
             updates::made_later_is_new_or_restored(history, SET)?;
             let updated = history.waited_for(UPDATED)?;
             updates::through(&history.before(updated), SET)?;
@@ -98,7 +102,8 @@ fn judge(history: &History) -> Vec<Finding> {
             updates::are_admitted(history)?;
             all([updates::only_old_is_taken(history, SET), updates::nothing_is_made_twice(history, SET)])?;
             history.reached(SharedMark::PodLost)?;
-            history.reached(UPDATED).map(drop)?;
+            updates::through(&history.before(history.waited_for(REPLACED)?), SET)?;
+            history.reached(REPLACED).map(drop)?;
             match history.marks(SharedMark::PodLost).count() {
                 lost if lost == LOSERS.len() => Ok(()),
                 lost => Err(Broken::NotReached(format!("{lost} of {} pods were lost", LOSERS.len()))),
