@@ -153,6 +153,17 @@ pub(crate) enum ProviderName {
     Existing,
 }
 
+impl ProviderName {
+    /// As reports name it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Kind => "kind",
+            Self::Existing => "existing",
+        }
+    }
+}
+
 /// A conformance programme's demands, in place of Grove's contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
@@ -321,6 +332,14 @@ pub(crate) struct RunArgs {
     /// unsupported, and the report says what was shown.
     #[arg(long, requires = "operator")]
     pub probe_undeclared: bool,
+    /// Compare with an earlier report of the same contract version, seed, provider and declaration: end with exit code 0 if no
+    /// clause got worse. One that was judged there and is not judged now got worse.
+    #[arg(long, value_name = "REPORT")]
+    pub baseline: Option<PathBuf>,
+    /// Report the deviations in this file as known ones: a list, `deviations`, of clause, case, code, reason, issue, and until, the
+    /// version of the operator in which it ends.
+    #[arg(long, value_name = "FILE")]
+    pub accept: Option<PathBuf>,
     /// Write an evidence file, which says what was declared and shown: JSON if its name ends in .json, else YAML.
     #[arg(long, value_name = "FILE")]
     pub evidence: Option<PathBuf>,

@@ -3,7 +3,9 @@
 //! Verbs turn arguments into plans, hand them to `cluster` and `run`, and turn the results into text and an exit
 //! code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
 
+mod accept;
 mod args;
+mod baseline;
 mod bench;
 mod clean;
 mod clusters;

@@ -70,7 +70,7 @@ fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
 }
 
 /// The report in a folder or file, and the folder.
-fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
+pub(crate) fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
     let file = match path.is_dir() {
         true => {
             ["report.yaml", "report.json"].map(|name| path.join(name)).into_iter().find(|file| file.is_file())

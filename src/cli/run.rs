@@ -24,8 +24,8 @@ use conformance_run::workload;
 use super::args::{EXISTING, Install, ProfileName, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
 use super::{
-    Failure, cluster_spec, generated, given, in_cluster, operator, provider, publish, run_id, scale, select,
-    trainer,
+    Failure, accept, baseline, cluster_spec, generated, given, in_cluster, operator, provider, publish,
+    run_id, scale, select, trainer,
 };
 
 /// Runs.
@@ -38,7 +38,10 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     let judged = judged(args, interruption).await;
     match args.results {
         Some(place) => publish::publish(place, args, judged).await,
-        None => judged.map(|report| report.exit()),
+        None => {
+            let report = judged?;
+            args.baseline.as_ref().map_or_else(|| Ok(report.exit()), |file| baseline::compared(file, &report))
+        }
     }
 }
 
@@ -211,6 +214,8 @@ async fn run_on(
     }
     let (targets, declared) = operator::existing(args, plan.targets)?;
     plan.targets = targets;
+    baseline::check(args, &plan.targets)?;
+    let accepted = accept::read(args)?;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let talk = Arc::new(Console::default());
     let building = Instant::now();
@@ -333,6 +338,7 @@ async fn run_on(
         }
     }
     let report = execute(&environment, &plan, &talk, clock).await;
+    let report = report.map(|report| accept::applied(accepted.as_ref(), report));
     talk.end();
     if let Ok(report) = &report {
         generated::shrunk(&environment, &plan, report).await;

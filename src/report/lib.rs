@@ -22,6 +22,7 @@
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
 
+mod accept;
 mod ai_conformance;
 mod annotations;
 mod archive;
@@ -58,6 +59,7 @@ mod terminal;
 pub mod testing;
 mod verify;
 
+pub use accept::{AcceptedDeviation, AcceptedDeviations};
 pub use ai_conformance::write_ai_conformance;
 pub use annotations::annotations;
 pub use archive::{LeftOut, Packed, pack, unpack};

@@ -1,0 +1,36 @@
+//! `run --accept FILE`: deviations that a maintainer accepts.
+
+use conformance_report::{AcceptedDeviations, Report};
+
+use super::args::RunArgs;
+use super::{Failure, output};
+
+/// The file that is given, if one is.
+///
+/// # Errors
+/// [`Failure::Usage`] if it cannot be read, or an entry lacks a field.
+pub(crate) fn read(args: &RunArgs) -> Result<Option<AcceptedDeviations>, Failure> {
+    let Some(file) = &args.accept else { return Ok(None) };
+    let usage = |reason: String| Failure::Usage(format!("--accept {}: {reason}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
+    let documents = grove_yaml::documents(&text).map_err(|error| usage(error.to_string()))?;
+    let [document] = documents.as_slice() else {
+        return Err(usage(format!("expected one YAML document, found {}", documents.len())));
+    };
+    let accepted = serde_json::from_value(document.clone()).map_err(|error| usage(error.to_string()))?;
+    Ok(Some(accepted))
+}
+
+/// The report with what is accepted; prints what did not occur.
+pub(crate) fn applied(accepted: Option<&AcceptedDeviations>, report: Report) -> Report {
+    let Some(accepted) = accepted else { return report };
+    let (report, unused) = report.accepting(accepted);
+    for deviation in unused {
+        let (clause, case, code) = (&deviation.clause, &deviation.case, &deviation.code);
+        output::say(&format!(
+            "--accept: {clause} in {case} ({code}) did not occur, or ended in {}: delete the entry",
+            deviation.until
+        ));
+    }
+    report
+}

@@ -1,0 +1,116 @@
+//! `run --baseline REPORT`: whether the run is worse than an earlier one.
+
+use std::path::Path;
+
+use conformance_contract::clauses::VERSION;
+use conformance_contract::target::Target;
+use conformance_report::{Exit, Report, Turn, compare};
+
+use super::args::RunArgs;
+use super::report::opened;
+use super::{Failure, output};
+
+/// Refuses a baseline that was run in another way, before anything is started.
+///
+/// # Errors
+/// [`Failure::Usage`] with the difference, or if it cannot be read.
+pub(crate) fn check(args: &RunArgs, targets: &[Target]) -> Result<(), Failure> {
+    let Some(file) = &args.baseline else { return Ok(()) };
+    let (baseline, _) = opened(file)?;
+    let seed = baseline.settings.seed.map_or_else(|| "unknown".to_owned(), |seed| seed.to_string());
+    let contract = baseline.suite.contract.clone().unwrap_or_else(|| "unknown".to_owned());
+    let provider = args.provider.provider.word().to_owned();
+    let mut facts = vec![
+        ("contract version".to_owned(), contract, VERSION.to_owned()),
+        ("seed".to_owned(), seed, args.seed().to_string()),
+        ("provider".to_owned(), baseline.provider.name.clone(), provider),
+    ];
+    for target in targets {
+        let known = baseline.profiles.iter().find(|profile| profile.title() == target.to_string());
+        if let Some(known) = known {
+            let features = (names(&known.features.supported), names(target.features()));
+            facts.push((format!("features declared on {target}"), features.0, features.1));
+        }
+    }
+    let differing = facts.into_iter().filter(|(_, old, new)| old != new);
+    let differences: Vec<_> =
+        differing.map(|(what, old, new)| format!("{what}: {old} there, {new} here")).collect();
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--baseline {}: it cannot be compared with this run: {}",
+        file.display(),
+        differences.join("; ")
+    )))
+}
+
+fn names(features: &[conformance_contract::clauses::Feature]) -> String {
+    let mut names: Vec<_> = features.iter().map(|feature| feature.name()).collect();
+    names.sort_unstable();
+    names.join(", ")
+}
+
+/// Prints what got worse and what improved. A clause that was judged there and is not judged now got worse.
+///
+/// # Errors
+/// [`Failure::Usage`] if one of the reports does not agree with itself.
+pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
+    let (baseline, _) = opened(file)?;
+    let comparison = compare(&baseline, report)
+        .map_err(|(_, error)| Failure::Usage(format!("--baseline {}: {error}", file.display())))?;
+    let mut worse = 0;
+    for changed in &comparison.clauses {
+        let word = match changed.turn {
+            Turn::Regression | Turn::Undecided | Turn::LeftOut | Turn::Withdrawn => {
+                worse += 1;
+                "worse"
+            }
+            Turn::Mended | Turn::DeviationEnded | Turn::New => "improved",
+            Turn::BrokenAnew | Turn::DeviationBegan | Turn::BrokenOtherwise => continue,
+        };
+        let verdict = |clause: Option<&conformance_report::ClauseResult>| {
+            clause.map_or("not there", |clause| clause.outcome.verdict.as_str())
+        };
+        let (id, old, new) = (changed.id, verdict(changed.old), verdict(changed.new));
+        output::data(&format!("{word}: {id} on {}: {old}, now {new}", changed.profile));
+    }
+    output::data(&format!("{worse} clauses are worse than in {}", file.display()));
+    Ok(match (report.incomplete, worse) {
+        (true, _) => Exit::Inconclusive,
+        (false, 0) => Exit::Conformant,
+        (false, _) => Exit::NotConformant,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::clauses::{CLAUSES, Feature};
+    use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport, testing};
+    use rstest::rstest;
+
+    use super::*;
+
+    /// A report of Volcano in which a case found that of AON-02.
+    fn found(outcome: Outcome) -> Report {
+        let judgement = Judgement { clause: "AON-02".into(), outcome, violations: Vec::new() };
+        let case = CaseResult::new("aon/one-pod-short", "", vec![judgement]);
+        let features = Features { supported: vec![Feature::GangScheduling], ..Features::default() };
+        let profile = ProfileReport::new("volcano", None, "v1.15.1", features);
+        testing::report(vec![profile.conclude(CLAUSES.iter(), vec![case])])
+    }
+
+    #[rstest]
+    #[case::kept(Outcome::pass(), Outcome::pass(), 0)]
+    #[case::broken_as_before(Outcome::fail("bound"), Outcome::fail("bound"), 0)]
+    #[case::mended(Outcome::fail("bound"), Outcome::pass(), 0)]
+    #[case::broken(Outcome::pass(), Outcome::fail("bound"), 1)]
+    #[case::not_run_any_more(Outcome::pass(), Outcome::not_run_announced("left out"), 1)]
+    #[case::undecided(Outcome::fail("bound"), Outcome::error("gap"), 1)]
+    fn a_run_is_worse_if_a_clause_is(#[case] old: Outcome, #[case] new: Outcome, #[case] code: u8) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report.json");
+        std::fs::write(&file, serde_json::to_string(&found(old)).unwrap()).unwrap();
+        assert_eq!(compared(&file, &found(new)).unwrap().code(), code);
+    }
+}

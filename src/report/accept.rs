@@ -1,0 +1,121 @@
+//! Deviations that a maintainer accepts, each with the version in which it ends: failures that are known, named exactly and
+//! tracked in an issue. They are reported like known deviations.
+
+use conformance_contract::verdict::Verdict;
+use serde::Deserialize;
+
+use super::{CaseResult, Judgement, ProfileReport, Report};
+
+/// A file of accepted deviations.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedDeviations {
+    /// All of them.
+    pub deviations: Vec<AcceptedDeviation>,
+}
+
+/// A failure that is accepted. Every field is required: what names a clause alone would hide any breach of it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedDeviation {
+    /// The clause.
+    pub clause: String,
+    /// The case that shows it.
+    pub case: String,
+    /// The code of its violations.
+    pub code: String,
+    /// Why it is accepted.
+    pub reason: String,
+    /// Where it is tracked.
+    pub issue: String,
+    /// The version of the operator in which it ends.
+    pub until: String,
+}
+
+impl AcceptedDeviation {
+    /// Whether a failed judgement is this and nothing else.
+    fn is(&self, case: &str, judgement: &Judgement) -> bool {
+        judgement.outcome.verdict == Verdict::Fail
+            && (self.clause.as_str(), self.case.as_str()) == (judgement.clause.as_str(), case)
+            && !judgement.violations.is_empty()
+            && judgement.violations.iter().all(|violation| violation.code.as_str() == self.code)
+    }
+}
+
+impl Report {
+    /// The same with the accepted deviations, and those of them that did not occur or have ended.
+    #[must_use]
+    pub fn accepting(mut self, accepted: &AcceptedDeviations) -> (Self, Vec<AcceptedDeviation>) {
+        let version = self.implementation.version.clone();
+        let (lasting, mut unused): (Vec<_>, Vec<_>) =
+            accepted.deviations.iter().cloned().partition(|deviation| deviation.until != version);
+        let mut occurred = vec![false; lasting.len()];
+        for profile in &mut self.profiles {
+            let cases = profile.cases.iter().map(|case| {
+                let mut case = profile.observed(case);
+                let id = case.id.clone();
+                for judgement in &mut case.clauses {
+                    let Some(found) = lasting.iter().position(|deviation| deviation.is(&id, judgement))
+                    else {
+                        continue;
+                    };
+                    occurred[found] = true;
+                    let AcceptedDeviation { reason, issue, until, .. } = &lasting[found];
+                    let said = format!("accepted until {until}: {reason} ({issue})");
+                    judgement.outcome = judgement.outcome.clone().of_known_deviation(&said, false);
+                }
+                case.outcome = CaseResult::judged(&case.clauses);
+                case
+            });
+            let cases = cases.collect();
+            *profile = ProfileReport::concluded_of(profile.clone(), cases);
+        }
+        let missed = lasting.into_iter().zip(occurred).filter(|(_, occurred)| !occurred);
+        unused.extend(missed.map(|(deviation, _)| deviation));
+        (self, unused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Exit, fixture, verify};
+
+    fn accepted(code: &str, until: &str) -> AcceptedDeviations {
+        let text = format!(
+            "deviations: [{{clause: AON-02, case: aon/one-pod-short, code: {code}, reason: it is slow, issue: \
+             'https://example.org/1', until: {until}}}]"
+        );
+        serde_yaml::from_str(&text).unwrap()
+    }
+
+    fn verdict(report: &Report) -> Verdict {
+        let clause = report.profiles[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
+        clause.outcome.verdict
+    }
+
+    #[test]
+    fn an_accepted_failure_is_a_known_deviation_and_the_report_agrees_with_itself() {
+        let code = fixture::violation("").code.as_str().to_owned();
+        let before = fixture::report();
+        assert_eq!((verdict(&before), before.exit()), (Verdict::Fail, Exit::NotConformant));
+        let (report, unused) = before.accepting(&accepted(&code, "0.2.0"));
+        assert_eq!((verdict(&report), unused.len()), (Verdict::KnownDeviation, 0));
+        assert_eq!(verify(&report), Ok(()));
+    }
+
+    #[test]
+    fn another_code_or_a_version_that_has_come_accepts_nothing() {
+        let code = fixture::violation("").code.as_str().to_owned();
+        for file in [accepted("something-else", "0.2.0"), accepted(&code, "0.1.0")] {
+            let (report, unused) = fixture::report().accepting(&file);
+            assert_eq!((verdict(&report), unused.len()), (Verdict::Fail, 1));
+        }
+    }
+
+    #[test]
+    fn an_entry_that_names_a_clause_alone_is_refused() {
+        let refused = serde_yaml::from_str::<AcceptedDeviations>("deviations: [{clause: AON-02}]");
+        assert!(refused.unwrap_err().to_string().contains("case"));
+    }
+}
