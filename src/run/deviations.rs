@@ -54,6 +54,10 @@ const TOO_FEW: &[Code] = &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND];
 const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
 
+/// Of Koordinator, for PodCliqueSets of a deleted one's name.
+const NAME_REMEMBERED: &str = "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after can be taken \
+     for it, its pods go one by one, and one that was held back before is forgotten";
+
 /// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
@@ -130,8 +134,16 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: NOT_WHOLE,
         version: "v1.8.0",
         occurs: RACE,
-        reason: "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after \
-                 can be taken for it, its pods go one by one, and one that was held back before is forgotten",
+        reason: NAME_REMEMBERED,
+    },
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause: "DEL-08",
+        case: "del/same-name-disturbed",
+        shows: NOT_WHOLE,
+        version: "v1.8.0",
+        occurs: RACE,
+        reason: NAME_REMEMBERED,
     },
     Deviation {
         target: Target::KOORDINATOR,
