@@ -8,7 +8,6 @@ mod auto;
 mod backends;
 mod before_put_back;
 mod coex;
-pub mod contract_pages;
 mod crash_points;
 mod del;
 mod disturbances;

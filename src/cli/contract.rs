@@ -2,9 +2,9 @@
 
 mod cited_lines;
 
-use conformance_cases::contract_pages::section;
 use conformance_contract::clauses::{CLAUSES, Clause, Environment, Feature, Level, Party, Tier};
 use conformance_report::Exit;
+use conformance_run::contract_pages::section;
 use serde::Serialize;
 
 use super::args::{ContractArgs, ContractFormat, ContractVerb};

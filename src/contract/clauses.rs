@@ -57,6 +57,8 @@ pub struct Clause {
     pub of_external: bool,
     /// Whether its cases need a topology constraint that is admitted.
     pub needs_topology: bool,
+    /// The only schedulers on which it says anything; empty for all.
+    pub only_on: &'static [&'static str],
     /// The gang scope of its backend of which it says nothing.
     pub not_in_scope: Option<&'static str>,
     /// Whether it is judged by the order of objects of different kinds.

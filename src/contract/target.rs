@@ -262,22 +262,7 @@ impl Target {
             && is_shown
             && is_in_its_scope
             && clause.is_owed_by(self.name())
-            && self.has_its_mapping(clause)
-    }
-
-    /// Kubernetes serves its own API or does not: nothing can be installed later for kube-scheduler (ADM-21). KAI holds
-    /// several topologies (TOPO-16). Of TrainJobs, who makes the gang: TRN-14 and TRN-26 are about the trainer itself, whose plugins there are for Volcano
-    /// and coscheduling, and of which the first alone knows queues. TRN-25 is about KAI, which alone evicts stale gangs.
-    fn has_its_mapping(self, clause: &Clause) -> bool {
-        let scheduler = self.scheduler().name();
-        match clause.id {
-            "ADM-21" => self.scheduler() != Scheduler::KUBE,
-            "TOPO-16" => scheduler != "kai-scheduler",
-            "TRN-14" => ["volcano", "scheduler-plugins-scheduler"].contains(&scheduler),
-            "TRN-25" => scheduler == "kai-scheduler",
-            "TRN-26" => scheduler == "volcano",
-            _ => true,
-        }
+            && (clause.only_on.is_empty() || clause.only_on.contains(&self.scheduler().name()))
     }
 
     /// Whether it is about a profile of that other target's type.

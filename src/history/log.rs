@@ -293,7 +293,8 @@ mod tests {
         let read = History::read(text.as_slice(), None).unwrap();
         assert_eq!(read.header, story.header);
         let header = serde_json::to_value(&read.header).unwrap();
-        let declared = serde_json::json!({"name": "mine", "features": ["AtomicPodGang", "External"]});
+        let declared =
+            serde_json::json!({"name": "mine", "features": ["GangScheduling", "AtomicPodGang", "External"]});
         assert_eq!(header["target"]["external-scheduler"], declared);
         let other = Header { target: Target::VOLCANO, ..read.header };
         assert_eq!(serde_json::to_value(other).unwrap()["target"], "volcano");

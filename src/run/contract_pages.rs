@@ -1,9 +1,11 @@
-//! Clauses as Markdown, made from `contract/` and from the cases: what `contract show` prints, and the pages of `docs/contract/`,
-//! which `UPDATE_DOCS=1` writes.
+//! Clauses as Markdown, made from `contract/`, the cases and the known deviations: what `contract show` prints, and the pages of
+//! `docs/contract/`, which `UPDATE_DOCS=1` writes.
 
 use std::fmt::Write as _;
 
 use conformance_contract::clauses::{Clause, Source, Tier};
+
+use crate::deviations::DEVIATIONS;
 
 /// The section of a clause: what it requires of whom, why, what it is judged on, who says so, and its cases.
 pub fn section(clause: &Clause) -> String {
@@ -33,6 +35,10 @@ pub fn section(clause: &Clause) -> String {
         row("sources", &sources.join(", "));
     }
     row("cases", &cases(clause));
+    for known in DEVIATIONS.iter().filter(|known| known.clause == clause.id) {
+        let reason = known.reason.replace('|', "\\|");
+        row("known deviation", &format!("{} {}, `{}`: {reason}", known.target, known.version, known.case));
+    }
     if let Some(part) = clause.not_tested {
         row("not tested", part);
     }
@@ -51,7 +57,7 @@ fn link(source: Source) -> String {
 }
 
 fn cases(clause: &Clause) -> String {
-    let named: Vec<_> = crate::judging(clause.id).map(|case| format!("`{}`", case.id)).collect();
+    let named: Vec<_> = conformance_cases::judging(clause.id).map(|case| format!("`{}`", case.id)).collect();
     match clause.rests_on {
         Some(group) => format!("none; it follows from {group}"),
         None => named.join(", "),
@@ -70,7 +76,7 @@ mod tests {
     const FRONT: &str = include_str!("../../contract/front.md");
     const FORMER_LEVELS: &str = include_str!("../../contract/levels.yaml");
     const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/contract");
-    const GENERATED: &str = "<!-- Generated from contract/ by src/cases/contract_pages.rs. -->\n";
+    const GENERATED: &str = "<!-- Generated from contract/ by src/run/contract_pages.rs. -->\n";
 
     fn clauses(group: &Group) -> impl Iterator<Item = &'static Clause> {
         CLAUSES.iter().filter(|clause| clause.group().is_some_and(|own| own.id == group.id))

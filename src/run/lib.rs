@@ -6,6 +6,7 @@
 //! PodCliqueSet, [`shrink`] finds a smaller workload that fails as a generated one did; `artifacts` is what a case leaves behind; [`interruption`] is how a run ends before its end.
 
 mod artifacts;
+pub mod contract_pages;
 pub mod deviations;
 pub mod environment;
 pub mod interruption;

@@ -106,6 +106,8 @@ struct ClauseEntry {
     of_external: bool,
     #[serde(default)]
     needs_topology: bool,
+    #[serde(default)]
+    only_on: Vec<String>,
     #[serde(default, deserialize_with = "kept_if_any")]
     not_in_scope: Option<&'static str>,
     #[serde(default)]
@@ -138,6 +140,7 @@ impl ClauseEntry {
             since: self.since,
             of_external: self.of_external,
             needs_topology: self.needs_topology,
+            only_on: self.only_on.into_iter().map(keep).collect::<Vec<_>>().leak(),
             not_in_scope: self.not_in_scope,
             across_kinds: self.across_kinds,
             restates: restates.leak(),
