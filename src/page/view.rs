@@ -52,6 +52,7 @@ struct Profile<'a> {
     title: String,
     head: String,
     version: &'a str,
+    headline: String,
     kept: usize,
     owed: usize,
     segments: Vec<Segment>,
@@ -221,7 +222,7 @@ pub(super) fn render(
         result_class,
         exit_code: exit.code(),
         warnings: warnings(report),
-        profiles: report.profiles.iter().map(Profile::of).collect(),
+        profiles: report.profiles.iter().map(|profile| Profile::of(profile, report)).collect(),
         counts: overview::counts(report).collect(),
         features: features(report),
         filters: Filters::of(report),
@@ -289,7 +290,7 @@ fn warnings(report: &Report) -> Vec<String> {
 }
 
 impl<'a> Profile<'a> {
-    fn of(profile: &'a ProfileReport) -> Self {
+    fn of(profile: &'a ProfileReport, report: &Report) -> Self {
         let all = profile.summary.all();
         let total = all.total().max(1) as f64;
         let (mut segments, mut x) = (Vec::new(), 0.0);
@@ -305,6 +306,7 @@ impl<'a> Profile<'a> {
             title: profile.title(),
             head: profile.head().join(" "),
             version: &profile.version,
+            headline: profile.headline(&report.providers()).to_string(),
             kept: all.pass,
             owed: all.total() - all.unsupported,
             segments,
