@@ -1,6 +1,6 @@
 //! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
 
-use conformance_contract::clauses::{self, Clause};
+use conformance_contract::clauses::{self, Clause, Feature};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -146,8 +146,9 @@ pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
 /// Whether a deviation is known of a clause, and the operator under test does not do without its feature anyway.
 fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     let undeclared = clauses::clause(id).and_then(|clause| target.undeclared(clause));
+    let lacks = |feature: Feature| target.lacks_by_declaration(feature);
     deviations::of(case.id, id, target).is_some()
-        && !undeclared.is_some_and(|feature| target.lacks_by_declaration(feature))
+        && !undeclared.is_some_and(|feature| lacks(feature) || lacks(Feature::GangScheduling))
 }
 
 /// A case that is not run on a target: this outcome of every clause that it would judge there, or *unsupported*, which

@@ -11,6 +11,7 @@ pub mod kube;
 mod kube_tree;
 mod name;
 pub mod volcano;
+mod without_gangs;
 
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 pub use name::Name;
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, controller, list, text};
 
@@ -260,6 +262,11 @@ pub fn of(target: Target) -> &'static dyn Expectations {
     let target = target.of_pod_clique_sets();
     if let Some(profile) = target.external() {
         return profile;
+    }
+    if target.lacks_by_declaration(Feature::GangScheduling)
+        && let Some(expectations) = without_gangs::of(target)
+    {
+        return expectations;
     }
     match all().find(|(of, _)| *of == target) {
         Some((_, expectations)) => expectations,

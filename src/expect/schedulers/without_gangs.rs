@@ -1,0 +1,125 @@
+//! A backend whose operator does not declare GangScheduling: it makes no gang resources, and pods join none. The scheduler is
+//! the same: it binds its pods one by one, and gangs of the harness's own, such as canaries, as ever.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use conformance_contract::target::Target;
+use conformance_history::{Live, Pod};
+use serde_json::Value;
+
+use super::{Expectations, Made, Name, Picture, Resource, all};
+use crate::{Gang, Group};
+
+/// For every column that there is.
+static COLUMNS: LazyLock<Vec<(Target, WithoutGangs)>> =
+    LazyLock::new(|| all().map(|(target, scheduler)| (target, WithoutGangs { scheduler })).collect());
+
+/// What is expected of a target without gang scheduling; `None` of an unknown one.
+pub(super) fn of(target: Target) -> Option<&'static dyn Expectations> {
+    let found = COLUMNS.iter().find(|(known, _)| *known == target);
+    found.map(|(_, expectations)| expectations as &'static dyn Expectations)
+}
+
+struct WithoutGangs {
+    scheduler: &'static dyn Expectations,
+}
+
+impl Expectations for WithoutGangs {
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
+        Vec::new()
+    }
+
+    fn size(&self, _resource: &Value) -> Option<u64> {
+        None
+    }
+
+    fn faults(&self, _gang: Made<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
+        None
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        self.scheduler.named_by(pod)
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        self.scheduler.claim(pcs);
+    }
+
+    fn topology_kind(&self) -> Option<&'static str> {
+        self.scheduler.topology_kind()
+    }
+
+    fn topology_faults(&self, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
+        self.scheduler.topology_faults(binding, live, pool)
+    }
+
+    fn picture(&self) -> Option<Picture> {
+        self.scheduler.picture()
+    }
+
+    fn writers(&self) -> &[&'static str] {
+        self.scheduler.writers()
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        self.scheduler.own_keys()
+    }
+
+    fn gang_timeout(&self) -> Option<Duration> {
+        self.scheduler.gang_timeout()
+    }
+
+    fn works_in_sessions(&self) -> bool {
+        self.scheduler.works_in_sessions()
+    }
+
+    fn is_left_of_a_canary(&self, object: &Value) -> bool {
+        self.scheduler.is_left_of_a_canary(object)
+    }
+
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
+        self.scheduler.plain_gang(name, pods)
+    }
+
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        self.scheduler.canary(name)
+    }
+
+    fn overlooks_gang_resources(&self) -> bool {
+        self.scheduler.overlooks_gang_resources()
+    }
+
+    fn canary_set(&self) -> Option<Value> {
+        self.scheduler.canary_set()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::backend_declaration::BackendDeclaration;
+    use conformance_contract::clauses::Feature;
+
+    use super::super::of;
+    use super::*;
+
+    #[test]
+    fn an_operator_that_declares_no_gang_scheduling_is_expected_to_make_no_gang_resources() {
+        let declaring = |features: Vec<Feature>| {
+            Target::KUBE_POD_GROUP
+                .declared_by(BackendDeclaration { features, ..BackendDeclaration::default() })
+        };
+        let (without, with) = (of(declaring(Vec::new())), of(declaring(vec![Feature::GangScheduling])));
+        assert!(without.kinds().is_empty() && !with.kinds().is_empty());
+        assert_eq!(without.writers(), with.writers());
+        assert_eq!(without.plain_gang("canary", 1), with.plain_gang("canary", 1));
+    }
+}
