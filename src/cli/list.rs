@@ -83,6 +83,7 @@ fn named(need: Need) -> &'static str {
         Need::DisableableBackend => "disableableBackend",
         Need::Upgrade => "upgrade",
         Need::PodGangsByHand => "podGangsByHand",
+        Need::GangResources => "gangResources",
         Need::TrainerPlugin => "trainerPlugin",
     }
 }

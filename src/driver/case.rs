@@ -72,6 +72,8 @@ pub enum Need {
     Upgrade,
     /// An operator that acts on PodGangs which no PodCliqueSet controls.
     PodGangsByHand,
+    /// An operator that makes gang resources for the target.
+    GangResources,
     /// The trainer's KAI plugin as a program of its own, beside the trainer.
     TrainerPlugin,
 }

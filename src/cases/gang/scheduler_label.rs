@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["GANG-04"])
 .only(KUBE)
-.needs(&[Need::PodGangsByHand]);
+.needs(&[Need::PodGangsByHand, Need::GangResources]);
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";

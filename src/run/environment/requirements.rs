@@ -99,6 +99,10 @@ impl Environment {
                 "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",
             ),
             Need::Upgrade => (spec.upgrade.is_some(), "no --upgrade-from"),
+            Need::GangResources => (
+                !target.lacks_by_declaration(Feature::GangScheduling),
+                "it reads from gang resources which backend serves a PodGang, and the operator declares no gang scheduling here",
+            ),
             Need::PodGangsByHand => (
                 target.acts_on_any_pod_gang(),
                 "it makes PodGangs by hand, and this operator declares that it acts on those of PodCliqueSets only",
