@@ -156,7 +156,7 @@ fn word(environment: Environment) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::clauses::CLAUSES;
+    use conformance_contract::clauses::{CLAUSES, Clause};
     use conformance_contract::verdict::Outcome;
     use rstest::rstest;
 
@@ -171,21 +171,20 @@ mod tests {
         }
     }
 
-    /// Volcano with these features, of whose clauses a case found what `found` says.
+    /// Volcano with these features. A case judges every clause of four groups that they owe, as `found` says.
     fn profile(declared: &[Feature], found: impl Fn(&str) -> Outcome) -> ProfileReport {
-        let supported = declared.to_vec();
-        let owed = CLAUSES.iter().filter(|clause| {
-            ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group))
-                && clause.feature.is_none_or(|feature| supported.contains(&feature))
+        let is_listed =
+            |clause: &&Clause| ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group));
+        let listed: Vec<_> = CLAUSES.iter().filter(is_listed).collect();
+        let owed =
+            listed.iter().filter(|clause| clause.feature.is_none_or(|feature| declared.contains(&feature)));
+        let judgements = owed.map(|clause| Judgement {
+            clause: clause.id.to_owned(),
+            outcome: found(clause.id),
+            violations: Vec::new(),
         });
-        let judgement =
-            |id: &str| Judgement { clause: id.to_owned(), outcome: found(id), violations: Vec::new() };
-        let cases =
-            vec![CaseResult::new("aon/all", "", owed.clone().map(|clause| judgement(clause.id)).collect())];
-        let features = Features { supported: supported.clone(), ..Features::default() };
-        let listed = CLAUSES
-            .iter()
-            .filter(|clause| ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group)));
+        let cases = vec![CaseResult::new("aon/all", "", judgements.collect())];
+        let features = Features { supported: declared.to_vec(), ..Features::default() };
         ProfileReport::new("volcano", None, "v1.15.1", features).conclude(listed, cases)
     }
 

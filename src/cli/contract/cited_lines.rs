@@ -48,31 +48,23 @@ fn has_lines(text: &str, (first, last): (usize, usize)) -> bool {
 
 /// The file at its commit; `None` if the commit does not have it.
 fn read(clones: &[PathBuf], file: CitedFile) -> Result<Option<String>, Failure> {
-    let commit = format!("{}^{{commit}}", file.commit);
-    let mut having = clones.iter().map(|clone| (clone, git(clone, &["cat-file", "-e", &commit])));
-    let clone = loop {
-        match having.next() {
-            Some((clone, Ok(Some(_)))) => break clone,
-            Some((_, Ok(None))) => {}
-            Some((clone, Err(error))) => {
-                return Err(Failure::Usage(format!("git in {}: {error}", clone.display())));
-            }
-            None => {
-                let (repository, commit) = (file.repository, file.commit);
-                return Err(Failure::Usage(format!(
-                    "no clone has commit {commit} of {repository}: clone it"
-                )));
-            }
+    let CitedFile { repository, commit, path, .. } = file;
+    for clone in clones {
+        if git(clone, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?.is_some() {
+            return git(clone, &["show", &format!("{commit}:{path}")]);
         }
-    };
-    let blob = format!("{}:{}", file.commit, file.path);
-    git(clone, &["show", &blob])
-        .map_err(|error| Failure::Usage(format!("git in {}: {error}", clone.display())))
+    }
+    Err(Failure::Usage(format!("no clone has commit {commit} of {repository}: clone it")))
 }
 
 /// What git prints; `None` if it fails.
-fn git(clone: &Path, args: &[&str]) -> std::io::Result<Option<String>> {
-    let output = Command::new("git").arg("-C").arg(clone).args(args).output()?;
+fn git(clone: &Path, args: &[&str]) -> Result<Option<String>, Failure> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(clone)
+        .args(args)
+        .output()
+        .map_err(|error| Failure::Usage(format!("git in {}: {error}", clone.display())))?;
     Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 

@@ -1,5 +1,5 @@
 //! A backend whose operator does not declare GangScheduling: it makes no gang resources, and pods join none. The scheduler is
-//! the same: it binds its pods one by one, and gangs of the harness's own, such as canaries, as ever.
+//! the same: it binds these pods one by one, and still binds gangs that the harness creates, such as canaries.
 
 use std::sync::LazyLock;
 use std::time::Duration;
