@@ -7,7 +7,7 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -40,6 +40,8 @@ const OF_THE_CONNECTION: [HeaderName; 9] = [
 
 const JSON: &str = "application/json";
 const NO_PATCH: &str = "the patch does not apply";
+/// A rule that made nothing but such requests has tested the API server, not who wrote them.
+const INVALID: &str = "the API server calls the changed request invalid";
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
@@ -67,6 +69,7 @@ impl Forward {
             return Err(Lost::by_rule());
         }
         let steps = self.rules.on_request(&target);
+        let mut rewriting = Vec::new();
         for step in &steps {
             match &step.action {
                 Action::Notify => self.rules.apply(step, &target, None),
@@ -91,7 +94,7 @@ impl Forward {
                 Action::RewriteRequest(patch) => match patched(&body, patch) {
                     Ok(changed) => {
                         body = changed;
-                        self.rules.apply(step, &target, None);
+                        rewriting.push(step);
                     }
                     Err(why) => self.rules.skip(step, &target, why),
                 },
@@ -103,6 +106,14 @@ impl Forward {
         prepare(&mut parts.headers, looks_inside);
         let answer = self.upstream.ask(&parts, parts.headers.clone(), body.clone()).await;
         let mut answer = answer.inspect_err(|lost| tracing::debug!(%lost, "no answer"))?;
+        for step in rewriting {
+            match answer.status() {
+                StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+                    self.rules.skip(step, &target, INVALID)
+                }
+                _ => self.rules.apply(step, &target, None),
+            }
+        }
         for header in OF_THE_CONNECTION {
             answer.headers_mut().remove(header);
         }
