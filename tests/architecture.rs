@@ -1,6 +1,6 @@
-//! What Cargo cannot say of the architecture. That arrows between crates go one way it does say: each folder of `src/` is a
-//! crate, and a circle would not compile. Held here: which crates see which, how far they reach through others, and that the
-//! folders inside a crate form no circle either.
+//! Architecture rules that Cargo does not enforce. Cargo rejects cycles between crates, and each folder of
+//! `src/` is a crate. These tests check which crates depend on which, directly and through others, and that
+//! the folders inside a crate form no cycle.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ use rstest::rstest;
 use serde_json::Value;
 use syn::visit::{self, Visit};
 
-/// Direct dependencies of each package, those of tests left out. Nothing is downloaded: of this workspace's packages the
-/// manifests say them, of all others Cargo.lock, which does not know what their tests need.
+/// Direct dependencies of each package, without dev dependencies. Nothing is downloaded: the manifests list
+/// those of this workspace, and Cargo.lock all others, without their dev dependencies.
 fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let said = Command::new(cargo)
@@ -32,7 +32,7 @@ fn packages() -> BTreeMap<String, BTreeSet<String>> {
     all
 }
 
-/// What Cargo.lock says that each package depends on; versions are left out.
+/// The dependencies of each package in Cargo.lock, without versions.
 fn locked(lock: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in lock.split("[[package]]").skip(1) {
@@ -54,8 +54,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Every package with each set of features that it is compiled with; with `dev` among the edges, for tests too. Nothing is
-/// downloaded.
+/// Every package with each set of features that it is compiled with; `dev` in `edges` includes tests.
 fn features(edges: &str) -> BTreeSet<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let said = Command::new(cargo)
@@ -69,7 +68,6 @@ fn features(edges: &str) -> BTreeSet<String> {
     lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
-/// Everything that a package reaches.
 fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) -> BTreeSet<&'a str> {
     let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(package) = left.pop() {
@@ -112,8 +110,8 @@ fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
     }
 }
 
-/// Judges are functions of a history, and so is what the page shows of one: nothing that could ask a cluster, a clock of a runtime or the network is within
-/// their reach, through whatever crate.
+/// Checks are functions of a history, and so is the page. They must not reach a crate that can access a
+/// cluster, the clock of a runtime or the network.
 #[rstest]
 #[case("conformance-contract")]
 #[case("conformance-history")]
@@ -130,7 +128,7 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     }
 }
 
-/// Otherwise `cargo test` after `cargo run` compiles the package again, and everything that depends on it. Macros and build
+/// Otherwise `cargo test` after `cargo run` compiles the package and its dependents again. Macros and build
 /// scripts have features of their own.
 #[test]
 fn tests_turn_on_no_feature_of_what_programs_are_made_of() {
@@ -158,7 +156,7 @@ fn reports_know_the_contract_only() {
     assert_eq!(suite, BTreeSet::from(["conformance-contract"]));
 }
 
-/// The folders below a crate's root, and which of them each one's files use.
+/// The folders below a crate's root, each with the folders that its files use.
 fn folders(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let mut graph = BTreeMap::new();
     for folder in entries(root).filter(|path| path.is_dir()) {
@@ -193,7 +191,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(is_rust).chain(folders.iter().flat_map(|inner| rust_files(inner))).collect()
 }
 
-/// The module that a file is, from the crate's root.
+/// The module path of a file, from the crate's root.
 fn module_of(root: &Path, file: &Path) -> Vec<String> {
     let below = file.strip_prefix(root).unwrap().with_extension("");
     let mut module: Vec<_> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -201,7 +199,7 @@ fn module_of(root: &Path, file: &Path) -> Vec<String> {
     module
 }
 
-/// Collects the first segment below the crate's root of every path of the crate's own.
+/// Collects the first segment, below the crate's root, of every path within the crate.
 struct Paths {
     module: Vec<String>,
     found: BTreeSet<String>,
@@ -256,7 +254,6 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// A circle among folders, if there is one.
 fn circle(graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     fn walk(graph: &BTreeMap<String, BTreeSet<String>>, path: &mut Vec<String>) -> Option<Vec<String>> {
         let last = path.last().cloned().unwrap_or_default();
@@ -302,13 +299,13 @@ fn folders_inside_a_crate_form_no_circle() {
     assert!(edges > 0, "no folder uses another: nothing was read");
 }
 
-/// The marks of code in documentation that a doctest would compile.
+/// The code fences in documentation that a doctest would compile.
 fn examples(code: &str) -> Vec<&str> {
     let marks = code.lines().map(str::trim_start).filter_map(|line| {
         let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
         text.trim().strip_prefix("```")
     });
-    // Every second one closes what the one before opens.
+    // Every second fence closes the one before it.
     let opening = marks.enumerate().filter(|(place, _)| place % 2 == 0).map(|(_, mark)| mark);
     opening.filter(|mark| !["yaml", "json", "text", "sh"].contains(mark)).collect()
 }
@@ -321,8 +318,8 @@ fn an_example_is_found() {
     );
 }
 
-/// Looking for examples takes rustdoc longer than all unit tests take, so doctests are off, and no example is there that
-/// nobody compiles.
+/// rustdoc takes longer to search for examples than all unit tests take, so doctests are off. Examples that
+/// are never compiled are not allowed.
 #[test]
 fn documentation_has_no_examples_that_are_not_compiled() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

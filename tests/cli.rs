@@ -1,4 +1,4 @@
-//! The command line as a user meets it: texts, exit codes, and what is left when an owner is killed.
+//! The command line as a user sees it: texts, exit codes, and what remains when an owner is killed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,10 +6,9 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use conformance_contract::clauses::CLAUSES;
-use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport, testing};
+use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
 use tempfile::TempDir;
 
-/// The program, with a temporary home.
 struct Cli {
     home: TempDir,
 }
@@ -39,7 +38,7 @@ impl Cli {
         path.display().to_string()
     }
 
-    /// Puts a `go` of this text into `bin` in the home.
+    /// Writes this script as `go` into `bin` in the home.
     fn go(&self, script: &str) {
         let go = self.home.path().join("bin/go");
         // A second process may be running it.
@@ -51,7 +50,7 @@ impl Cli {
         std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
     }
 
-    /// With nothing but `bin` in PATH, an empty component cache and no cargo.
+    /// PATH has only `bin`, the component cache is empty, and there is no cargo.
     fn command_with_bin(&self, args: &[&str]) -> Command {
         let mut command = self.command(args);
         command
@@ -62,7 +61,7 @@ impl Cli {
         command
     }
 
-    /// With a `go` of this text, if any.
+    /// Runs the program with this script as `go`, if any.
     fn with_go(&self, args: &[&str], script: Option<&str>) -> Output {
         if let Some(script) = script {
             self.go(script);
@@ -198,7 +197,6 @@ fn foreign_yaml_names_its_line_or_field() {
     }
 }
 
-/// A kubeconfig for a server.
 fn kubeconfig(server: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n\
@@ -223,7 +221,7 @@ fn a_kubeconfig_that_says_nothing_is_a_usage_error(#[case] text: &str, #[case] s
 #[test]
 fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
     let cli = Cli::new();
-    // Bound and dropped: nobody listens there.
+    // Bound and dropped, so nothing listens there.
     let port =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
     let server = format!("http://127.0.0.1:{port}");
@@ -246,7 +244,7 @@ fn what_cannot_be_logged_does_not_change_how_it_ends() {
     assert_eq!(status.code(), Some(3));
 }
 
-/// An API server that serves nothing but Kubernetes' core, knows the user, and lets it do nothing.
+/// An API server that serves only Kubernetes' core, knows the user, and permits nothing.
 fn forbidding() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = format!("http://{}", listener.local_addr().expect("an address"));
@@ -258,7 +256,6 @@ fn forbidding() -> String {
     server
 }
 
-/// Answers requests of one connection.
 fn answer(stream: std::net::TcpStream) {
     use std::io::{BufRead, BufReader, Read, Write};
     let mut reader = BufReader::new(stream);
@@ -286,7 +283,7 @@ fn answer(stream: std::net::TcpStream) {
             "/api" => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
             "/apis" => r#"{"kind":"APIGroupList","groups":[]}"#.to_owned(),
             "/api/v1" => r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"","namespaced":true,"kind":"Pod","verbs":["list","watch"]}]}"#.to_owned(),
-            // A question what the user may do is sent back without a status: nothing.
+            // A review of permissions is returned without a status, which permits nothing.
             _ => String::from_utf8_lossy(&sent).into_owned(),
         };
         let head = format!(
@@ -323,11 +320,11 @@ fn what_is_no_report_is_not_merged() {
     assert!(!cli.home.path().join("merged").exists(), "nothing was written");
 }
 
-/// A report of a run of one case on Volcano, that had this outcome about AON-01.
+/// A report of one case on Volcano, with this outcome for AON-01.
 fn report_with(outcome: Outcome) -> String {
     let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
     let case = CaseResult::new("aon/fits-whole", "a gang that fits", vec![judgement]);
-    let profile = ProfileReport::new(
+    let target = TargetReport::new(
         "volcano",
         None,
         "v1.14.1",
@@ -336,7 +333,7 @@ fn report_with(outcome: Outcome) -> String {
             ..Features::default()
         },
     );
-    let report = testing::report(vec![profile.conclude(CLAUSES.iter(), vec![case])]);
+    let report = testing::report(vec![target.conclude(CLAUSES.iter(), vec![case])]);
     serde_json::to_string(&report).expect("a report is JSON")
 }
 
@@ -369,7 +366,7 @@ fn a_report_becomes_a_page_is_compared_and_tabled() {
     let table = cli.run(&["report", "table", "old", "new"]);
     assert_eq!(table.status.code(), Some(0), "{}", stderr(&table));
     assert!(stdout(&table).contains("| volcano |"), "{}", stdout(&table));
-    // Edited by hand: the page warns, a comparison is refused.
+    // Edited by hand: the page warns, and a comparison is refused.
     let edited = report_with(Outcome::fail("x")).replacen("\"verdict\":\"fail\"", "\"verdict\":\"pass\"", 1);
     cli.file("old/report.json", &edited);
     let refused = cli.run(&["report", "compare", "old", "new"]);
@@ -385,7 +382,7 @@ fn help_is_whole() {
     insta::assert_snapshot!(stdout(&Cli::new().run(&["run", "--help"])));
 }
 
-/// What a shell and `man` read first; the rest is the words of the help, which have snapshots of their own.
+/// The first lines that a shell and `man` read. The rest is the help text, which has its own snapshots.
 #[rstest::rstest]
 #[case::bash("completions_of_bash", &["completions", "bash"])]
 #[case::man("manual_page", &["man"])]
@@ -436,7 +433,7 @@ fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[c
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
 }
 
-/// A disk that is read-only and a Go that is not there are both reported, before anything is built.
+/// A read-only disk and a missing Go are both reported before anything is built.
 #[test]
 fn all_that_a_machine_lacks_is_reported_at_once() {
     let cli = Cli::new();
@@ -457,7 +454,8 @@ fn all_that_a_machine_lacks_is_reported_at_once() {
     }
 }
 
-/// Go that says it is there, has every module, with the pinned digest, and builds shell scripts; each program is a line in `builds` in the home.
+/// A Go that has every module, with the pinned digest, and builds shell scripts. It adds a line per program
+/// to `builds` in the home.
 const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
 mod)
@@ -475,7 +473,6 @@ build)
 esac"#;
 
 impl Cli {
-    /// `components build` with that Go.
     fn quick_build(&self) -> Command {
         self.go(QUICK_GO);
         self.command_with_bin(&["components", "build"])
@@ -487,7 +484,7 @@ impl Cli {
     }
 }
 
-/// The programs of this project for containers are linked after Go has built the rest for minutes.
+/// This project's programs for containers are linked only after Go has built the rest for minutes.
 #[test]
 fn kind_without_cargo_is_refused_before_anything_is_built() {
     let cli = Cli::new();
@@ -500,7 +497,7 @@ fn kind_without_cargo_is_refused_before_anything_is_built() {
     assert!(cli.builds().is_empty());
 }
 
-/// Needs Go, and no network: its module cache is empty, and nothing answers at that address.
+/// Needs Go but no network: its module cache is empty, and nothing answers at that address.
 #[rstest::rstest]
 #[case::forbidden("off", "", "module lookup disabled by GOPROXY=off")]
 #[case::nothing_answers("http://127.0.0.1:9", "", "connection refused")]
@@ -528,7 +525,7 @@ fn modules_that_cannot_be_downloaded_are_missing_before_anything_is_built(
     assert!(!cli.home.path().join("cache/components").exists(), "{said}");
 }
 
-/// A home on a read-only disk, and Go's own cache there: root may write everywhere else.
+/// A home that cannot be written, with Go's cache in it. It is a file, because root may write anywhere.
 #[test]
 fn a_home_that_cannot_be_written_is_reported_whole() {
     let cli = Cli::new();
@@ -567,7 +564,7 @@ fn what_a_killed_process_left_in_the_cache_is_built_again() {
         paths.find(|path| path.display().to_string().contains(&format!("/{name}-"))).expect("it is built")
     };
     let write = |path: std::path::PathBuf, text: &str| std::fs::write(path, text).expect("it can be written");
-    // Cut off: a description, a program, a program whose build never ended, a pinned module.
+    // Truncated: a description, a program, a program whose build never ended, a pinned module.
     write(folder("components", "etcd").join("built.json"), "{\"name\": \"etc");
     write(folder("components", "kwok").join("kwok"), "#!");
     let kind = folder("components", "kind");
@@ -620,7 +617,7 @@ fn helm_that_is_not_there_is_infrastructure() {
     }
 }
 
-/// The first cases only: the shape is what programs rely on.
+/// Only the first cases, because programs rely on the structure.
 #[test]
 fn the_list_of_cases_as_json() {
     let output = Cli::new().run(&["list", "--format", "json"]);
@@ -652,8 +649,8 @@ fn a_folder_without_results_is_not_recovered() {
     assert!(stderr(&output).contains("killed before its first case"), "{}", stderr(&output));
 }
 
-/// Starts a run of a few cases, waits until one has passed, and sends it these signals, one after the other. What it
-/// said, and its exit code.
+/// Starts a run of a few cases, waits until one has passed, and sends it these signals in sequence. Returns
+/// its output and exit code.
 fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
     let run = ["run", "--case", "aon", "--scope", "PodGroup", "--concurrency", "2", "--report-dir", "report"];
     let child = cli
@@ -678,7 +675,7 @@ fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
     (format!("{}{}", stdout(&output), stderr(&output)), output.status.code())
 }
 
-/// Needs the components, and with them Go once.
+/// Needs the components, and Go once to build them.
 #[rstest::rstest]
 #[case("-INT", "interrupted: finishing", "SIGINT")]
 #[case("-TERM", "terminated: finishing", "SIGTERM")]
@@ -697,10 +694,10 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     let report = std::fs::read_to_string(cli.home.path().join("report/report.json")).expect("it is written");
     let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
     assert_eq!(report["incomplete"], true);
-    let cases = report["profiles"][0]["cases"].as_array().expect("it lists cases");
+    let cases = report["targets"][0]["cases"].as_array().expect("it lists cases");
     let of = |verdict: &str| cases.iter().filter(|case| case["verdict"] == verdict).count();
     assert!(of("pass") >= 1, "what had ended is kept");
-    let cut = |case: &&serde_json::Value| case["reason"] == "interrupted" && case["attempts"] == 1;
+    let cut = |case: &&serde_json::Value| case["reasons"][0] == "interrupted" && case["attempts"] == 1;
     let cut: Vec<_> = cases.iter().filter(cut).collect();
     for case in &cut {
         let history = format!("report/{}/history.jsonl", case["artifacts"].as_str().expect("it is kept"));
@@ -713,7 +710,7 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     assert_eq!(merged.status.code(), Some(3), "{}", stderr(&merged));
 }
 
-/// Needs the components, and with them Go once.
+/// Needs the components, and Go once to build them.
 #[test]
 fn a_killed_run_leaves_its_results_and_they_make_a_report() {
     let cli = Cli::new();
@@ -725,13 +722,13 @@ fn a_killed_run_leaves_its_results_and_they_make_a_report() {
     assert!(stdout(&output).contains("Incomplete: the run was killed;"), "{}", stdout(&output));
     let report = std::fs::read_to_string(cli.home.path().join("report/report.json")).expect("it is written");
     let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
-    let cases = report["profiles"][0]["cases"].as_array().expect("it lists cases");
+    let cases = report["targets"][0]["cases"].as_array().expect("it lists cases");
     assert!(cases.iter().any(|case| case["verdict"] == "pass"), "the case that had passed: {cases:?}");
     let again = cli.run(&["report", "recover", "report"]);
     assert_eq!(again.status.code(), Some(3), "{}", stderr(&again));
 }
 
-/// A recording as kubectl makes it, of a gang of two of which one pod is bound before the barrier.
+/// A recording as kubectl makes it: a gang of two; one pod is bound before the barrier if `bound`.
 fn recording(bound: bool) -> String {
     let pod = |name: &str, version: u32, node: &str| {
         let spec = if node.is_empty() { "{}".to_owned() } else { format!(r#"{{"nodeName":"{node}"}}"#) };
@@ -771,7 +768,7 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
     }
 }
 
-/// Needs the components, and with them Go once.
+/// Needs the components, and Go once to build them.
 #[rstest::rstest]
 #[case::admitted("", 0, "AON-02  S pass")]
 #[case::rejected(
@@ -814,7 +811,7 @@ fn a_kai_folder_names_each_missing_file() {
     }
 }
 
-/// A folder that looks like a checkout of KAI whose scheduler has this `main`.
+/// A folder that looks like a checkout of KAI, whose scheduler has this `main`.
 fn kai_source(cli: &Cli, main: &str) -> String {
     let folder = cli.home.path().join("kai");
     let put = |file: &str, text: &str| {
@@ -888,7 +885,7 @@ fn a_working_tree_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #
     assert!(!cli.home.path().join("cache").exists(), "something was built");
 }
 
-/// Needs Go.
+/// Needs Go to build KAI's programs.
 #[test]
 fn a_working_tree_that_does_not_compile_is_told_before_anything_else_is_built() {
     let cli = Cli::new();
@@ -905,7 +902,7 @@ fn a_working_tree_that_does_not_compile_is_told_before_anything_else_is_built() 
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
-/// Needs the components, and with them Go once.
+/// Needs the components, and Go once to build them.
 #[test]
 fn a_scheduler_that_ends_at_its_start_is_told_and_its_backend_is_not_run() {
     let cli = Cli::new();
@@ -922,7 +919,6 @@ fn a_scheduler_that_ends_at_its_start_is_told_and_its_backend_is_not_run() {
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
-/// The processes that have this folder in their command line.
 fn processes_of(folder: &Path) -> usize {
     let folder = folder.display().to_string();
     std::fs::read_dir("/proc")
@@ -933,7 +929,7 @@ fn processes_of(folder: &Path) -> usize {
         .count()
 }
 
-/// Needs the components, and with them Go once.
+/// Needs the components, and Go once to build them.
 #[test]
 fn nothing_outlives_a_killed_owner() {
     let cli = Cli::new();

@@ -1,10 +1,9 @@
-//! The conformance cases under `cargo test`: one test per case and target, on clusters that are started once, and beside
-//! them one per generated workload of a few seeds (`cargo test --test conformance generated`).
-//! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs; without it, KAI's scheduling clauses are not
-//! tested.
+//! The conformance cases under `cargo test`: one test per case and target, on clusters that are started once.
+//! Generated workloads of a few seeds are tests as well (`cargo test --test conformance generated`).
 //!
-//! Of kube-scheduler's gang scopes one judges the later life, by turns, as in a run; the other's tests of it are shown as
-//! ignored. `--include-ignored`, or a filter, runs them too.
+//! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs. Without it, KAI's scheduling clauses are
+//! not tested. Lifecycle cases run in one of kube-scheduler's gang scopes, as in a run; in the other scope
+//! they are shown as ignored. `--include-ignored`, or a filter, runs them too.
 //!
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
@@ -36,20 +35,20 @@ use lane::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
-/// Seeds of the generated workloads that each target is tested with.
+/// Seeds of the generated workloads for each target.
 const SEEDS: RangeInclusive<u64> = 1..=25;
 
-/// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
-/// shows of its backend is judged.
+/// Every scheduler in one control plane. KAI's programs depend on the machine. Without them, only what the
+/// API server shows of its backend is checked.
 fn spec() -> Result<ClusterSpec, ClusterError> {
     kai::with(ClusterSpec::with(schedulers::of_pod_clique_sets()))
 }
 
-/// Whether a case is a test of a target: not if the target owes none of its clauses, or its scheduler is not there; the
-/// report names it with its reason.
+/// Whether a case is a test of a target. It is not if no clause of it applies, or if the target's scheduler
+/// is missing. The report lists such cases with the reason.
 fn is_tested(case: &Case, target: Target) -> bool {
     let is_shown = target != Target::KAI || kai::is_there() || {
-        // Whatever is generated has to be scheduled.
+        // Generated workloads need a scheduler.
         let mut clauses = judged_clauses(case, target).into_iter();
         case.group() != generated::GROUP && clauses.any(is_contract)
     };
@@ -58,8 +57,8 @@ fn is_tested(case: &Case, target: Target) -> bool {
 
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
-    // The environment bounds how many are on a cluster at once. One that waits for a control plane of its own holds a thread: were
-    // there few, it would keep those that could go on from beginning.
+    // The environment limits the tests per cluster. A test that waits for its own control plane blocks a
+    // thread, so with few threads other tests could not start.
     arguments.test_threads.get_or_insert(64);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let shared: Arc<Shared> = Arc::default();
@@ -85,7 +84,7 @@ fn main() -> std::process::ExitCode {
             trials.push((cases::usual_length(case.id), trial));
         }
     }
-    // As in a run, the longest begin first.
+    // As in a run, the longest start first.
     trials.sort_by_key(|(length, _)| Reverse(*length));
     let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);

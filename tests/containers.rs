@@ -1,5 +1,6 @@
-//! Our images as containers, without a cluster: they start, answer probes, stop on SIGTERM within 5 s, and run as
-//! nobody with a read-only root. Where no Docker engine answers the tests are *ignored*, and the reason is printed.
+//! The project's images as containers, without a cluster. They start, answer probes, stop on SIGTERM within 5
+//! s, and run as an unprivileged user with a read-only root. Without a Docker engine the tests are *ignored*,
+//! and the reason is printed.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -13,12 +14,12 @@ use tokio::runtime::Runtime;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// What a user may expect of an image.
+/// Maximum time in which an image must stop.
 const STOPS: Duration = Duration::from_secs(5);
 const PLUGIN_HEALTH: u16 = 9446;
-/// A program in a container that has started heeds signals.
+/// Time after which a started program handles signals.
 const LISTENS_TO_SIGNALS: Duration = Duration::from_secs(1);
-/// A program in a container that has started listens.
+/// Maximum time in which a started program listens.
 const LISTENS: Duration = Duration::from_secs(10);
 
 async fn image(program: &str, user: Option<&str>) -> Result<Image, ClusterError> {
@@ -26,11 +27,10 @@ async fn image(program: &str, user: Option<&str>) -> Result<Image, ClusterError>
     images::of_program(program, &path, user).await
 }
 
-/// A container that is removed with all that is in it when the test ends, however it ends.
+/// A container that is removed with its contents when the test ends, regardless of the outcome.
 struct Container(String);
 
 impl Container {
-    /// Starts one, with these flags of `docker run` and these arguments of its program.
     async fn start(image: &Image, flags: &[&str], args: &[&str]) -> Result<Self, ClusterError> {
         let mut words = vec!["run", "--detach", "--read-only"];
         words.extend(flags);
@@ -39,14 +39,14 @@ impl Container {
         Ok(Self(docker::docker(words).await?.trim().to_owned()))
     }
 
-    /// The port of this machine that is the container's.
+    /// The port of this machine that is published for the container's port.
     async fn port(&self, inside: u16) -> Result<u16, Box<dyn std::error::Error>> {
         let said = docker::docker(["port", &self.0, &inside.to_string()]).await?;
         let port = said.lines().next().and_then(|line| line.rsplit(':').next()).unwrap_or_default();
         Ok(port.trim().parse()?)
     }
 
-    /// Tells it to end, which takes less than [`STOPS`], and with 0: it was asked, not killed.
+    /// Stops it within [`STOPS`]. The exit code 0 shows that it was not killed.
     async fn stops(self) -> Outcome {
         let begin = Instant::now();
         docker::docker(["stop", "--time", "30", &self.0]).await?;
@@ -63,7 +63,6 @@ impl Drop for Container {
     }
 }
 
-/// The status line of a GET, retried until the port is open.
 async fn get(port: u16, path: &str) -> std::io::Result<String> {
     let begin = Instant::now();
     loop {
@@ -83,7 +82,7 @@ async fn ask(port: u16, path: &str) -> std::io::Result<String> {
     Ok(answer.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The plugin lives without a kubelet, says that it is not registered, and ends when it is told to.
+/// The plugin runs without a kubelet, reports that it is not registered, and stops on request.
 async fn plugin() -> Outcome {
     let image = image(PLUGIN, None).await?;
     let published = format!("--publish=127.0.0.1::{PLUGIN_HEALTH}");
@@ -94,7 +93,7 @@ async fn plugin() -> Outcome {
     container.stops().await
 }
 
-/// The controller runs as nobody, and says what it lacks where there is no configuration.
+/// The controller runs as an unprivileged user, and reports a missing configuration.
 async fn controller() -> Outcome {
     let image = image(CONTROLLER, Some(NOBODY)).await?;
     let user = docker::docker(["image", "inspect", "--format", "{{.Config.User}}", &image.reference]).await?;
@@ -106,11 +105,11 @@ async fn controller() -> Outcome {
     Ok(())
 }
 
-/// The sandbox program ends at once when it is told to, as first process too.
+/// The sandbox program stops at once on request, even as the first process.
 async fn pause() -> Outcome {
     let image = image(PAUSE, Some(NOBODY)).await?;
     let container = Container::start(&image, &[], &[]).await?;
-    // It says nothing, not even that it listens to signals by now.
+    // It does not report when it handles signals.
     tokio::time::sleep(LISTENS_TO_SIGNALS).await;
     container.stops().await
 }

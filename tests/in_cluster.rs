@@ -1,12 +1,12 @@
-//! The suite as pods of a kind cluster: `run --in-cluster` on nodes of the cluster, its report merged from
-//! shares; a pod that is killed half-way; two runs at once; a user who may not make Jobs; Jobs made with kubectl, whose
-//! reports are on a volume; and, where `SONOBUOY_IMAGE` names an image of Sonobuoy that the Docker engine has, its plugin
-//! under a `sonobuoy` on PATH.
+//! The suite as pods of a kind cluster. The tests cover `run --in-cluster` with a report merged from shares,
+//! a pod that is killed halfway, and two concurrent runs. They also cover a user who may not create Jobs, and
+//! Jobs created with kubectl whose reports are on a volume. If `SONOBUOY_IMAGE` names a Sonobuoy image in the
+//! Docker engine, they cover its plugin, with the `sonobuoy` on PATH.
 //!
-//! They take minutes and a kind cluster of their own, so `cargo test` ignores them: `ci/in-cluster` runs them. On a machine that
-//! cannot run a kind cluster there are none, and the reason is printed.
+//! They take minutes and a kind cluster of their own, so `cargo test` ignores them and `ci/in-cluster` runs
+//! them. On a machine that cannot run a kind cluster there are no tests, and the reason is printed.
 
-// Only what prints progress is used of it here.
+// Only the part that prints progress is used here.
 #[allow(dead_code)]
 mod lane;
 
@@ -33,18 +33,14 @@ use tokio::runtime::Runtime;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_grove-conformance");
-/// The label of workers that are lent to runs. Those of its second value are for a second run; the others stay free for the
-/// suite's own pods.
+/// Labels of the workers that two runs may use. The other workers stay free for the suite's own pods.
 const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=second", &[5, 6])];
-/// Cases for which one node is enough, without GPUs.
+/// Cases that need one node without GPUs.
 const CASES: [&str; 4] = ["adm/immutable-shape", "del/everything-gone", "gang/scaling", "gang/shape"];
-/// The environment variable that names Sonobuoy's image.
 const SONOBUOY_IMAGE: &str = "SONOBUOY_IMAGE";
-/// The namespace in the manifests.
 const NAMESPACE: &str = "grove-conformance";
-/// A pod of the suite comes to run; what a run has made goes.
+/// Limit until a pod of the suite runs, or until the objects of a run are deleted.
 const SOON: Duration = Duration::from_secs(180);
-/// Between two looks.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A kind cluster with Grove and an image of the suite.
@@ -89,14 +85,13 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// What kubectl says, as the cluster's administrator.
     async fn kubectl(&self, words: &str) -> Result<String, ClusterError> {
         let node = self.node("control-plane");
         let own = ["exec", &node, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"];
         docker::docker(own.into_iter().chain(words.split(' '))).await
     }
 
-    /// Applies objects, as a user does who has them in a file.
+    /// Applies objects from a file, as a user does.
     async fn apply(&self, objects: &[Value]) -> Outcome {
         let file = tempfile::NamedTempFile::new()?;
         let texts: Vec<_> = objects.iter().map(Value::to_string).collect();
@@ -107,7 +102,6 @@ impl Fixture {
         Ok(())
     }
 
-    /// Waits until a Job of the manifests' namespace is complete.
     async fn until_complete(&self, job: &str) -> Outcome {
         let wait =
             format!("wait -n {NAMESPACE} --for=condition=complete --timeout={}s job/{job}", SOON.as_secs());
@@ -124,12 +118,10 @@ impl Fixture {
         Ok(())
     }
 
-    /// The container that is a node.
     fn node(&self, role: &str) -> String {
         format!("grove-conformance-{}-{role}", self.name)
     }
 
-    /// `run --in-cluster` of the cases.
     fn run(&self, kubeconfig: &Path, folder: &Path, words: &[&str]) -> std::io::Result<Child> {
         Command::new(PROGRAM)
             .args(["run", "--in-cluster", "--image", &self.image])
@@ -145,7 +137,6 @@ impl Fixture {
             .spawn()
     }
 
-    /// Waits until nothing of a run is in the cluster any more.
     async fn nothing_left(&self) -> Outcome {
         let begin = Instant::now();
         loop {
@@ -164,23 +155,22 @@ impl Fixture {
     }
 }
 
-/// What every run judges.
+/// Options that select what every run checks.
 fn judged() -> impl Iterator<Item = String> {
     let options = ["--scope=PodGang", "--timeout-scale=2", "--one-etcd"].map(str::to_owned);
     options.into_iter().chain(CASES.map(|case| format!("--case={case}")))
 }
 
-/// What a run wrote to standard error, and its exit code.
 async fn ended(run: Child) -> Result<(String, Option<i32>), std::io::Error> {
     let output = run.wait_with_output().await?;
     Ok((String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code()))
 }
 
-/// Each of the cases was run, once, and passed.
+/// Each case ran once and passed.
 fn all_passed(report: &Report) {
-    let profile = &report.profiles[0];
+    let target = &report.targets[0];
     for id in CASES {
-        let case = profile.cases.iter().find(|case| case.id == id).expect("the case is in the report");
+        let case = target.cases.iter().find(|case| case.id == id).expect("the case is in the report");
         let reason = case.outcome.reason();
         assert_eq!((case.outcome.verdict, case.attempts), (Verdict::Pass, 1), "{id}: {reason:?}");
         assert!(case.artifacts.as_ref().is_some_and(|folder| folder.starts_with("shards/")), "{id}");
@@ -191,7 +181,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-cluster").join(name)
 }
 
-/// Two pods hold a share each; the report is as of one run.
+/// Two pods run one share each, and the report is that of one run.
 async fn shares_are_merged(fixture: &Fixture) -> Outcome {
     let folder = folder("merged");
     let run =
@@ -207,13 +197,13 @@ async fn shares_are_merged(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// The pod of a share is killed while its cases run: another runs them again.
+/// The pod of a share is killed while its cases run, and another pod runs them again.
 async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
     let folder = folder("killed");
     let run =
         fixture.run(&fixture.cluster.kubeconfig(), &folder, &["--shards=2", "--nodes-where=lent=first"])?;
     let begin = Instant::now();
-    // A case of the second share has a namespace: the pod is half-way.
+    // A case of the second share has a namespace, so the pod is halfway.
     let half_way =
         |namespaces: &str| namespaces.lines().any(|name| name.contains("s2-") && !name.contains("blockers"));
     while !half_way(
@@ -240,7 +230,7 @@ async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// Each of two runs has nodes of its own; what they share outlives the one that ends first.
+/// Two runs have separate nodes. What they share outlives the run that ends first.
 async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     let kubeconfig = fixture.cluster.kubeconfig();
     let (first, second) = (folder("first"), folder("second"));
@@ -258,8 +248,8 @@ async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// Jobs that are made with kubectl, with a claim in the place of the volume: the report is fetched from ConfigMaps, and the merge
-/// Job makes the same one on the volume, with the artifacts of all cases.
+/// Jobs are created with kubectl, with a claim as their volume. The report is fetched from ConfigMaps. The
+/// merge Job writes the same report to the volume, with the artifacts of all cases.
 async fn reports_on_a_volume_are_merged(fixture: &Fixture) -> Outcome {
     let on_volume = |text: &str| {
         let mut objects = grove_yaml::documents(text)?;
@@ -272,7 +262,7 @@ async fn reports_on_a_volume_are_merged(fixture: &Fixture) -> Outcome {
         }
         Ok::<_, grove_yaml::YamlError>(objects)
     };
-    // The node that takes the suite's pods has the volume.
+    // The volume is on the node that runs the suite's pods.
     let (volume, folder) = (fixture.node("control-plane"), "/results");
     docker::docker(["exec", &volume, "mkdir", folder]).await?;
     let size = json!({"storage": "1Gi"});
@@ -322,7 +312,7 @@ async fn reports_on_a_volume_are_merged(fixture: &Fixture) -> Outcome {
     let merged = merged.join("results/merged");
     let report = read(&merged.join("report.yaml"))?;
     assert_eq!((report.exit(), report.incomplete), (Exit::Conformant, false));
-    let cases = &report.profiles[0].cases;
+    let cases = &report.targets[0].cases;
     for id in CASES {
         let case = cases.iter().find(|case| case.id == id).expect("the case is in the report");
         let artifacts = case.artifacts.as_ref().expect("they are on the volume");
@@ -334,7 +324,7 @@ async fn reports_on_a_volume_are_merged(fixture: &Fixture) -> Outcome {
     Ok(())
 }
 
-/// Sonobuoy runs the plugin, takes its archive and counts the tests in it.
+/// Sonobuoy runs the plugin, fetches its archive and counts the tests in it.
 async fn sonobuoy_counts_the_tests(fixture: &Fixture) -> Outcome {
     let image = std::env::var(SONOBUOY_IMAGE)?;
     fixture.cluster.load(&image).await?;
@@ -378,7 +368,7 @@ async fn sonobuoy_counts_the_tests(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// A user who may not make Jobs is told so, and nothing is made.
+/// A user who may not create Jobs gets an error, and nothing is created.
 async fn without_rights_nothing_is_made(fixture: &Fixture) -> Outcome {
     let path = folder("without-rights").join("kubeconfig");
     let text = std::fs::read_to_string(fixture.cluster.kubeconfig())?;

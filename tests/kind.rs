@@ -1,10 +1,10 @@
-//! A kind cluster with real kubelets, under `cargo test`: a smoke test with at least one case per clause group that is judged on
-//! kind, and per mechanism that only kind has (leases, device plugin, images, the operator's Deployment, real containers).
-//! The whole suite on kind is `run --provider kind`.
+//! A smoke test on a kind cluster with real kubelets, under `cargo test`. It has at least one case per clause
+//! group that is checked on kind. It also has one per mechanism that only kind has: leases, device plugin,
+//! images, the operator's Deployment, real containers. `run --provider kind` runs the whole suite on kind.
 //!
-//! On a machine that cannot run a kind cluster the tests are *ignored*, and the reason is printed; none of them is
-//! reported as passed. With `GROVE_CONFORMANCE_KIND=required`, as CI sets it where `ci/docker` succeeds, such a machine is a
-//! failure.
+//! On a machine that cannot run a kind cluster the tests are *ignored*, and the reason is printed; none is
+//! reported as passed. With `GROVE_CONFORMANCE_KIND=required`, which CI sets if `ci/docker` succeeds, such a
+//! machine fails.
 
 mod lane;
 
@@ -33,10 +33,9 @@ use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-/// Where it is set, a machine that cannot run kind clusters fails the tests.
+/// If it is set, the tests fail on a machine that cannot run kind clusters.
 const REQUIRED: &str = "GROVE_CONFORMANCE_KIND";
 
-/// The cases, by target.
 const HELD: [(Target, &[&str]); 2] = [
     (
         Target::KUBE_POD_GROUP,
@@ -66,7 +65,7 @@ const HELD: [(Target, &[&str]); 2] = [
     (Target::VOLCANO, &["aon/fits-whole", "aon/one-pod-short", "klt/containers-run"]),
 ];
 
-/// A node that is lent to a case and comes back changed in every field that a case can change.
+/// Changes every field of its nodes that a case can change, and leaves them so.
 static CHANGES_ITS_NODES: Case = Case::new(
     "A case that leaves its nodes cordoned, tainted, labelled and with other resources",
     |test| Box::pin(change_nodes(test)),
@@ -76,7 +75,7 @@ static CHANGES_ITS_NODES: Case = Case::new(
 .clauses(&["KLT-01"])
 .nodes(&[nodes(NODES).gpus(8)]);
 
-/// The workers of a kind cluster.
+/// Number of workers in the kind cluster.
 const NODES: u32 = 8;
 
 async fn change_nodes(test: &mut TestContext) -> Result<(), Stop> {
@@ -121,7 +120,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         origin: Origin::Kind(Box::new(kind)),
         implementation: None,
         programs: Programs::within(toolbox, program),
-        // Containers really start, on two cores.
+        // Real containers start, on two cores.
         scale: 2.0,
         concurrency: 4,
         grows: false,
@@ -165,7 +164,7 @@ fn main() -> std::process::ExitCode {
             trials.push(trial.with_ignored_flag(missing.is_some()));
         }
     }
-    // The next case gets the same nodes, and ends in an error if one of them is not as it was.
+    // The next case gets the same nodes, and ends in an error if one of them was not restored.
     let next = cases::all().find(|case| case.id == "klt/containers-run").expect("the case is registered");
     let (of_leases, lessor) = (shared.clone(), runtime.clone());
     let trial =

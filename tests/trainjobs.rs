@@ -1,8 +1,9 @@
-//! TrainJobs under `cargo test`: one that fits and one that is a pod short on kube-scheduler and Volcano, on the trainer's own
-//! control planes; of KAI's column, without KAI's programs, what the API server alone shows. The coscheduling of
-//! scheduler-plugins would show the same and takes three minutes to build. All of them is `run --trainjob`.
+//! TrainJobs under `cargo test`, on the trainer's own control planes. On kube-scheduler and Volcano, one fits
+//! and one is a pod short. Without KAI's programs, KAI's target covers only what the API server shows. The
+//! coscheduling of scheduler-plugins would show the same and takes three minutes to build. `run --trainjob`
+//! runs all of them.
 //!
-//! Plain pods, on a control plane without an operator, have the cases of `run --profile ai-conformance`.
+//! Plain pods, on a control plane without an operator, use the cases of `run --profile ai-conformance`.
 
 #[path = "lane/held.rs"]
 mod held;
@@ -23,7 +24,6 @@ const FITS: &str = "trn/fits-whole";
 const SHORT: &str = "trn/one-pod-short";
 const OF_PLAIN_PODS: [&str; 3] = ["aic/fits-whole", "aic/one-pod-short", "aic/room-for-one"];
 
-/// Cases of KAI's column.
 fn of_kai() -> Vec<&'static str> {
     let scheduled = kai::is_there().then_some([FITS, SHORT]);
     ["trn/queue-label"].into_iter().chain(scheduled.into_iter().flatten()).collect()

@@ -1,5 +1,5 @@
-//! Kubernetes 1.37 under `cargo test`: every case of `run --kubernetes 1.37`, in which a PodGang is a tree of CompositePodGroups on a
-//! real kube-scheduler.
+//! Kubernetes 1.37 under `cargo test`: every case of `run --kubernetes 1.37`, where a PodGang is a tree of
+//! CompositePodGroups on a real kube-scheduler.
 
 #[path = "lane/held.rs"]
 mod held;

@@ -1,9 +1,9 @@
-//! Our CustomResourceDefinitions against upstream's own, property by property, both ways.
+//! Compares our CustomResourceDefinitions with upstream's, property by property, in both directions.
 //!
-//! Upstream publishes its CRDs in the Go module `github.com/ai-dynamo/grove/operator/api`. The version pinned here is
-//! older than the API we implement; what has changed since is listed with its reason. An explanation that explains
-//! nothing fails the test as an unexplained difference does. PodGang is not in this module.
-//! Needs `go` on PATH, and the module in its cache or a module proxy.
+//! Upstream publishes its CRDs in the Go module `github.com/ai-dynamo/grove/operator/api`, without PodGang.
+//! The pinned version is older than the API that we implement; later changes are listed with their reasons.
+//! An unused explanation fails the test, just as an unexplained difference does. The test needs `go` on PATH,
+//! and the module in its cache or a module proxy.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,11 +15,10 @@ use serde_json::Value;
 
 const MODULE: &str = "github.com/ai-dynamo/grove/operator/api";
 const VERSION: &str = "v0.1.0-alpha.8";
-/// Checksums as in a `go.sum`, so that a proxy need not be trusted nor a checksum database be reached.
+/// Checksums as in a `go.sum`, so that the test needs neither a trusted proxy nor a checksum database.
 const MODULE_SUM: &str = "h1:hsAJ8YOsmxDBqB4bpFlnss5jVBJ8rSZ0W7mPLKIPo5A=";
 const GO_MOD_SUM: &str = "h1:Vm2I1VlLyNKJRmSsAoaT5KzkMQXuzYKgZ1s2GPaURHQ=";
 
-/// Upstream's file and our kind.
 const PAIRS: [(&str, &str); 4] = [
     ("grove.io_podcliquesets.yaml", "PodCliqueSet"),
     ("grove.io_podcliques.yaml", "PodClique"),
@@ -28,8 +27,8 @@ const PAIRS: [(&str, &str); 4] = [
     ("grove.io_clustertopologies.yaml", "ClusterTopologyBinding"),
 ];
 
-/// Why paths, with all that is below them, differ. A path begins at the root of any kind, or of the kind it names, or
-/// with `*` anywhere.
+/// Reasons for differences, each with paths that include everything below them. A path starts at the root of
+/// any kind, at the root of the kind that it names, or with `*` anywhere.
 type Explained = &'static [(&'static str, &'static [&'static str])];
 
 static ONLY_UPSTREAM: Explained = &[
@@ -108,7 +107,7 @@ fn patterns(explained: Explained) -> impl Iterator<Item = &'static str> {
     explained.iter().flat_map(|(_, patterns)| patterns.iter().copied())
 }
 
-/// The folder of the CRD files of upstream's module, downloaded by Go and verified against the checksums above.
+/// The folder of upstream's CRD files, which Go downloads and verifies against the checksums above.
 fn upstream_crds() -> PathBuf {
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join("go.mod"), "module upstream-crds\n\ngo 1.24\n").unwrap();
@@ -134,7 +133,7 @@ fn upstream_crds() -> PathBuf {
     Path::new(dir).join("core/v1alpha1/crds")
 }
 
-/// Every property path of a CRD's only version, with what the API server makes of it: type, default, limits, list keys.
+/// Every property of a CRD's only version, with the fields in `COMPARED` that the API server uses.
 fn properties(crd: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect("", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], &mut found);
@@ -160,7 +159,7 @@ fn collect(path: &str, schema: &Value, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Whether `path` of `kind` is what `pattern` names, or below it.
+/// Whether `pattern` names `path` of `kind`, or something above it.
 fn covers(pattern: &str, kind: &str, path: &str) -> bool {
     let rest = match pattern.strip_prefix('*') {
         Some(suffix) => path.split_once(suffix).map(|(_, rest)| rest),

@@ -5,10 +5,6 @@ use conformance_report::{AcceptedDeviations, Report};
 use super::args::RunArgs;
 use super::{Failure, output};
 
-/// The file that is given, if one is.
-///
-/// # Errors
-/// [`Failure::Usage`] if it cannot be read, or an entry lacks a field.
 pub(crate) fn read(args: &RunArgs) -> Result<Option<AcceptedDeviations>, Failure> {
     let Some(file) = &args.accept else { return Ok(None) };
     let usage = |reason: String| Failure::Usage(format!("--accept {}: {reason}", file.display()));
@@ -21,7 +17,7 @@ pub(crate) fn read(args: &RunArgs) -> Result<Option<AcceptedDeviations>, Failure
     Ok(Some(accepted))
 }
 
-/// The report with what is accepted; prints what did not occur.
+/// Marks accepted deviations in the report, and prints the entries that did not occur.
 pub(crate) fn applied(accepted: Option<&AcceptedDeviations>, report: Report) -> Report {
     let Some(accepted) = accepted else { return report };
     let (report, unused) = report.accepting(accepted);

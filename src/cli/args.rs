@@ -1,4 +1,4 @@
-//! The command line, as clap parses it. The verbs check what the values mean.
+//! The command line as clap parses it. The verbs check the meaning of the values.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -93,19 +93,17 @@ pub(crate) struct ClusterArgs {
     pub scheduler_sources: Vec<(String, PathBuf)>,
 }
 
-/// A version of Kubernetes, as users write it.
+/// Parses a Kubernetes version such as `1.36`.
 fn version() -> impl TypedValueParser<Value = Kubernetes> {
     let known = Kubernetes::ALL.map(|version| PossibleValue::new(version.minor()).help(version.about()));
     PossibleValuesParser::new(known).map(|word| {
-        // One of those that are possible.
+        // The parser above accepts only known versions.
         Kubernetes::named(&word).unwrap_or_default()
     })
 }
 
-/// One version of Kubernetes, or every one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Versions {
-    /// This one.
     One(Kubernetes),
     /// Every version, one after the other, in one report.
     All,
@@ -133,7 +131,6 @@ impl From<Kubernetes> for Versions {
 }
 
 impl Versions {
-    /// The versions selected.
     pub(crate) fn all(self) -> Vec<Kubernetes> {
         match self {
             Self::One(version) => vec![version],
@@ -154,7 +151,7 @@ pub(crate) enum ProviderName {
 }
 
 impl ProviderName {
-    /// As reports name it.
+    /// The name in reports.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -171,9 +168,9 @@ pub(crate) enum ProfileName {
     AiConformance,
 }
 
-/// The operator that somebody else runs, behind `--operator`.
+/// The value of `--operator` for an operator that someone else runs.
 pub(crate) const EXISTING: &str = "existing";
-/// The reference controller, which needs no description.
+/// The value of `--operator` for the reference controller, which needs no description.
 pub(crate) const REFERENCE: &str = "reference";
 
 /// Which controller is judged, as it was said before `--operator existing`.
@@ -212,18 +209,18 @@ pub(crate) struct OperatorArgs {
 }
 
 impl OperatorArgs {
-    /// Whether the operator is one that somebody else runs.
+    /// Whether someone else runs the operator.
     pub(crate) fn is_existing(&self) -> bool {
         self.operator.as_deref() == Some(EXISTING) || self.implementation == ImplementationOrigin::Existing
     }
 
-    /// What is given of an operator that is to be started.
+    /// The `--operator` value of an operator that the harness must start.
     pub(crate) fn started(&self) -> Option<&str> {
         self.operator.as_deref().filter(|word| ![EXISTING, REFERENCE].contains(word))
     }
 }
 
-/// A node label with its value.
+/// Parses a node label with its value.
 fn label(word: &str) -> Result<String, String> {
     let is_part = |part: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
@@ -442,12 +439,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// What draws the run's samples.
+    /// The seed for the run's samples.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(DEFAULT_SEED)
     }
 
-    /// What is judged.
     pub(crate) fn judged(&self) -> Workload {
         match (self.trainjob, self.profile) {
             (true, _) => Workload::TrainJobs,
@@ -599,7 +595,7 @@ pub(crate) struct ReportArgs {
 /// Verbs of `report`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ReportVerb {
-    /// Merge the reports of shards, or of runs of different backends, and exit with the code of the merged report.
+    /// Merge the reports of shards, or of runs on different backends and providers, and exit with the code of the merged report.
     Merge(MergeArgs),
     /// Fetch the reports that pods of the suite have stored in a cluster, and merge them; exits with the merged report's code.
     Fetch(FetchArgs),
@@ -741,9 +737,9 @@ pub(crate) struct MutantsArgs {
     /// List the mutants instead of running them.
     #[arg(long)]
     pub list: bool,
-    /// Write docs/kill-ratio.md, from the last run of each mutant that --report-dir has.
-    #[arg(long)]
-    pub write: bool,
+    /// Write a Markdown page of all mutants to FILE, from the last run of each in --report-dir.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
     /// Mutants of your own instead of the built-in ones: a table as in src/mutants.
     #[arg(long, value_name = "FILE", conflicts_with = "write")]
     pub table: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! `run --baseline REPORT`: whether the run is worse than an earlier one.
+//! `run --baseline REPORT`: compares the run with an earlier one.
 
 use std::path::Path;
 
@@ -10,10 +10,7 @@ use super::args::RunArgs;
 use super::report::opened;
 use super::{Failure, output};
 
-/// Refuses a baseline that was run in another way, before anything is started.
-///
-/// # Errors
-/// [`Failure::Usage`] with the difference, or if it cannot be read.
+/// Rejects a baseline whose run differs in seed, provider or declaration, before anything is started.
 pub(crate) fn check(args: &RunArgs, targets: &[Target]) -> Result<(), Failure> {
     let Some(file) = &args.baseline else { return Ok(()) };
     let (baseline, _) = opened(file)?;
@@ -26,7 +23,7 @@ pub(crate) fn check(args: &RunArgs, targets: &[Target]) -> Result<(), Failure> {
         ("provider".to_owned(), baseline.provider.name.clone(), provider),
     ];
     for target in targets {
-        let known = baseline.profiles.iter().find(|profile| profile.title() == target.to_string());
+        let known = baseline.targets.iter().find(|known| known.title() == target.to_string());
         if let Some(known) = known {
             let features = (names(&known.features.supported), names(target.features()));
             facts.push((format!("features declared on {target}"), features.0, features.1));
@@ -51,10 +48,7 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// Prints what got worse and what improved. A clause that was judged there and is not judged now got worse.
-///
-/// # Errors
-/// [`Failure::Usage`] if one of the reports does not agree with itself.
+/// Prints regressions and improvements. A clause that only the baseline decided counts as a regression.
 pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report)
@@ -73,7 +67,7 @@ pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
             clause.map_or("not there", |clause| clause.outcome.verdict.as_str())
         };
         let (id, old, new) = (changed.id, verdict(changed.old), verdict(changed.new));
-        output::data(&format!("{word}: {id} on {}: {old}, now {new}", changed.profile));
+        output::data(&format!("{word}: {id} on {}: {old}, now {new}", changed.target));
     }
     output::data(&format!("{worse} clauses are worse than in {}", file.display()));
     Ok(match (report.incomplete, worse) {
@@ -86,18 +80,17 @@ pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::{CLAUSES, Feature};
-    use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport, testing};
+    use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
     use rstest::rstest;
 
     use super::*;
 
-    /// A report of Volcano in which a case found that of AON-02.
     fn found(outcome: Outcome) -> Report {
         let judgement = Judgement { clause: "AON-02".into(), outcome, violations: Vec::new() };
         let case = CaseResult::new("aon/one-pod-short", "", vec![judgement]);
         let features = Features { supported: vec![Feature::GangScheduling], ..Features::default() };
-        let profile = ProfileReport::new("volcano", None, "v1.15.1", features);
-        testing::report(vec![profile.conclude(CLAUSES.iter(), vec![case])])
+        let target = TargetReport::new("volcano", None, "v1.15.1", features);
+        testing::report(vec![target.conclude(CLAUSES.iter(), vec![case])])
     }
 
     #[rstest]

@@ -1,5 +1,6 @@
-//! `clean`: removes what killed runs left behind, on this machine or in a cluster. On this machine nothing is touched that
-//! a live process holds. In a cluster nobody can tell a killed run from one that goes on elsewhere: `--run` does.
+//! `clean`: removes what killed runs left behind, on this machine or in a cluster. On this machine, it skips
+//! everything that a live process uses. In a cluster, it cannot tell a killed run from one in progress
+//! elsewhere; `--run` selects one.
 
 use std::path::Path;
 
@@ -11,15 +12,11 @@ use conformance_report::Exit;
 use super::args::CleanArgs;
 use super::{Failure, output, provider};
 
-/// Cleans.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] for what cannot be removed; [`Failure::Usage`] for a kubeconfig that is not there.
 pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     if let Some(kubeconfig) = &args.kubeconfig {
         return clean_cluster(kubeconfig, args.run.as_deref(), args.dry_run).await;
     }
-    // Before the folders, by which live clusters are known.
+    // Before the folders are removed, because they identify live clusters.
     for name in kind::remove_abandoned().await? {
         output::data(&format!("removed the containers and volumes of kind cluster {name}"));
     }
@@ -43,7 +40,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Removes what runs have left in a cluster. What cannot be removed is reported; the rest is removed all the same.
+/// Removes the leftovers of runs in a cluster. Failures are reported, and the rest is still removed.
 async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
     provider::readable(kubeconfig).await?;
     let client = local::client(kubeconfig).await?;

@@ -1,8 +1,8 @@
 //! `up`, `down`, `status`: a cluster that outlives the command, for a quick development loop.
 //!
-//! `up` hands the cluster to a supervisor process (`__supervise`), which starts it, writes `cluster.json` into the
-//! cluster's folder when it is ready, and owns it until `down` stops it. The cluster's processes die with their
-//! supervisor, as they die with any run.
+//! `up` passes the cluster to a supervisor process (`__supervise`). The supervisor starts it, writes
+//! `cluster.json` into the cluster's folder when it is ready, and owns it until `down` stops it. The
+//! cluster's processes die with their supervisor, as they die with any run.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use super::args::{EXISTING, UpArgs};
 use super::output::{self, Console};
 use super::{Failure, cluster_spec, given, operator, own, programs, select};
 
-/// What the supervisor writes down about its cluster.
+/// The supervisor's record of its cluster.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClusterState {
@@ -48,10 +48,7 @@ fn is_live(name: &str) -> Result<bool, Failure> {
     Ok(home::clusters()?.iter().any(|found| found.name == name && found.live))
 }
 
-/// The administrator's kubeconfig of a cluster that is up.
-///
-/// # Errors
-/// [`Failure::Usage`] if there is none of that name and version.
+/// The administrator's kubeconfig of a running cluster with this name and version.
 pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Failure> {
     let kubernetes = wanted.kubernetes;
     let there = if is_live(name)? { read_card(name) } else { None };
@@ -81,9 +78,6 @@ pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Fa
 }
 
 /// Starts a supervisor and waits until its cluster is ready.
-///
-/// # Errors
-/// [`Failure::Usage`] for a name that is taken; [`Failure::Infrastructure`] with the supervisor's message.
 pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     if is_live(&args.name)? {
         return Err(Failure::Usage(format!(
@@ -95,7 +89,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         select::nodes(word)?;
     }
     let talk = Console::default();
-    // Built here, where progress can be seen.
+    // Built here, where progress is visible.
     let spec = spec(args, &talk).await?;
     programs(&args.cluster_args, &spec, &talk).await?;
     talk.now("starting a control plane");
@@ -128,7 +122,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         .process_group(0)
         .spawn()
         .map_err(infrastructure)?;
-    // Ctrl-C before the cluster is ready ends its supervisor too, which is in a group of its own.
+    // Ctrl-C before the cluster is ready must also end its supervisor, which is in a separate process group.
     let mut guard = DropGuard { pid: Some(supervisor.id()) };
     let begin = Instant::now();
     let card = loop {
@@ -152,7 +146,6 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// The cluster that `up` was asked for.
 async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let opened = operator::opened(&args.operator).await?;
@@ -169,7 +162,6 @@ async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
     Ok(ClusterSpec { has_controller, operator, ..spec })
 }
 
-/// Terminates a process when it is dropped, unless it was disarmed.
 struct DropGuard {
     pid: Option<u32>,
 }
@@ -183,12 +175,10 @@ impl Drop for DropGuard {
     }
 }
 
-/// Owns a cluster until it is ended.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] if it does not come up, or a part of it ends.
+/// Owns a cluster until it receives a stop signal. It is an error if the cluster does not start, or if a
+/// component ends.
 pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
-    // The terminal that `up` was called from may go.
+    // The terminal of `up` may be closed.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
     let spec = spec(args, &Console::default()).await?;
     let programs = programs(&args.cluster_args, &spec, &Console::default()).await?;
@@ -221,7 +211,7 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// A node of `up`: 4 to a rack, 8 to a block.
+/// A node of `up`: 4 per rack, 8 per block.
 fn node(index: u32, gpus: u32) -> NodeSpec {
     let labels = [
         (names::RACK.to_owned(), format!("rack-{}", index / 4)),
@@ -230,10 +220,6 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
     NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 
-/// Ends a cluster that `up` left running.
-///
-/// # Errors
-/// [`Failure::Usage`] if there is none of that name; [`Failure::Infrastructure`] if it does not end.
 pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     let card = if is_live(name)? { read_card(name) } else { None };
     let Some(card) = card else {
@@ -259,10 +245,6 @@ pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Lists clusters.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] if the state folder cannot be read.
 pub(crate) fn status() -> Result<Exit, Failure> {
     let found = home::clusters()?;
     if found.is_empty() {

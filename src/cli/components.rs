@@ -1,4 +1,4 @@
-//! `components`: the programs that clusters are made of.
+//! `components`: lists, builds or verifies the programs of clusters.
 
 use conformance_cluster::catalogue::{self, catalogue};
 use conformance_cluster::components::{Overrides, Program, Source, Toolbox};
@@ -8,10 +8,6 @@ use super::args::{ComponentsArgs, ComponentsVerb};
 use super::output::{self, Console};
 use super::{Failure, given};
 
-/// Lists, builds or verifies them.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] for a build that fails or a program that is not what it should be.
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
     let talk = Console::default();
@@ -37,7 +33,7 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
             }
         }
         ComponentsVerb::Build | ComponentsVerb::Verify => {
-            // What the user works on first: it is what may not compile.
+            // The user's own source is built first, because it may not compile.
             for source in sources {
                 let scheduler = source.build(&talk).await?;
                 talk.end();

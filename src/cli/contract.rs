@@ -1,4 +1,4 @@
-//! `contract`: the clauses, as their pages have them, as a list, or as data.
+//! `contract`: prints the clauses as Markdown, as a list, or as data.
 
 mod cited_lines;
 
@@ -11,11 +11,6 @@ use super::args::{ContractArgs, ContractFormat, ContractVerb};
 use super::list::table;
 use super::{Failure, output};
 
-/// Prints what is asked for.
-///
-/// # Errors
-/// [`Failure::Usage`] for an id that is neither a clause's nor a group's, and what
-/// [`cited_lines::check`] fails with.
 pub(crate) fn contract(args: &ContractArgs) -> Result<Exit, Failure> {
     let text = match &args.verb {
         ContractVerb::List { ids } => listed(&named_or_all(ids)?),
@@ -32,7 +27,7 @@ pub(crate) fn contract(args: &ContractArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// A clause as programs read it. Fields are only ever added.
+/// The JSON form of a clause. Fields are only ever added.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Exported {
@@ -44,7 +39,6 @@ struct Exported {
     tier: Tier,
     depends_on: &'static [Party],
     environment: Environment,
-    /// Addresses.
     sources: Vec<String>,
     rationale: &'static str,
     since: &'static str,
@@ -110,7 +104,7 @@ fn named_or_all(ids: &[String]) -> Result<Vec<&'static Clause>, Failure> {
     Ok(found.concat())
 }
 
-/// The clause of an id, or those of a group; letters of either case.
+/// The clause with this id, or the clauses of this group; case-insensitive.
 fn named(id: &str) -> Result<Vec<&'static Clause>, Failure> {
     let is_named = |clause: &&Clause| {
         let group = clause.group().map(|group| group.id).unwrap_or_default();

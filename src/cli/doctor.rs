@@ -1,4 +1,4 @@
-//! `doctor`: whether this machine can run the suite, and what is missing.
+//! `doctor`: checks whether this machine can run the suite, and prints what is missing.
 
 use conformance_cluster::catalogue::catalogue;
 use conformance_cluster::components::{Component, Purpose, Toolbox};
@@ -9,10 +9,7 @@ use conformance_report::Exit;
 
 use super::{Failure, output};
 
-/// Checks the machine, and prints what to do about everything that is wrong.
-///
-/// # Errors
-/// None: what is wrong is printed, and the exit is 3.
+/// Prints a remedy for every problem; the exit code is 3 if there is any.
 pub(crate) async fn doctor() -> Result<Exit, Failure> {
     let mut sound = true;
     let mut check = |what: &str, found: Result<String, String>| match found {
@@ -44,7 +41,7 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
     }
     check("memory of a run, one scheduler", preflight::memory_of_run(1).found);
     check("memory of a run, three schedulers", preflight::memory_of_run(3).found);
-    // What only kind clusters need is no fault of a machine that has none.
+    // Requirements of kind clusters alone do not fail a machine without kind.
     match kind::host::check().await {
         Ok(engine) => {
             check("kind", Ok(format!("Docker {}, cgroup v{}", engine.version, engine.cgroup_version)))

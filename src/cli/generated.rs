@@ -1,4 +1,5 @@
-//! `run --generate N` and `run --generated FILE`: workloads drawn by chance, and the smallest that fails as one did.
+//! `run --generate N` and `run --generated FILE`: randomly generated workloads, and the smallest that fails
+//! in the same way.
 
 use std::path::Path;
 
@@ -16,13 +17,10 @@ use super::Failure;
 use super::args::RunArgs;
 use super::output;
 
-/// Room for a file's name in a case's id, which is a part of names of objects.
+/// Maximum length of a file's name in a case id, which becomes part of object names.
 const LONGEST_NAME: usize = 24;
 
-/// The cases that are asked for; `None` if none is.
-///
-/// # Errors
-/// [`Failure::Usage`] for a file that cannot be read.
+/// The requested cases; `None` without either option.
 pub(crate) fn cases(args: &RunArgs) -> Result<Option<Vec<&'static Case>>, Failure> {
     if let Some(file) = &args.generated {
         let usage = |reason: String| Failure::Usage(format!("--generated {}: {reason}", file.display()));
@@ -35,7 +33,6 @@ pub(crate) fn cases(args: &RunArgs) -> Result<Option<Vec<&'static Case>>, Failur
     Ok(Some(seeds.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP))).collect()))
 }
 
-/// A name for the case of a file.
 fn name(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let kept = stem.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
@@ -43,7 +40,6 @@ fn name(file: &Path) -> String {
     name.trim_matches('-').to_owned()
 }
 
-/// What is run of them, on these targets.
 pub(crate) fn plan(mut targets: Vec<Target>, chosen: Vec<&'static Case>) -> Plan {
     targets.retain(|target| chosen.iter().any(|case| case.is_for(*target)));
     let is_shown = |id: &str| chosen.iter().any(|case| case.clauses.contains(&id));
@@ -51,11 +47,11 @@ pub(crate) fn plan(mut targets: Vec<Target>, chosen: Vec<&'static Case>) -> Plan
     Plan { targets, chosen, left_out: Vec::new(), share: None, clauses }
 }
 
-/// Shrinks every generated workload that failed, and writes what is left of each into the report's folder.
+/// Shrinks every generated workload that failed, and writes the smallest into the report's folder.
 pub(crate) async fn shrunk(environment: &Environment, plan: &Plan, report: &Report) {
     for target in &plan.targets {
-        let profile = report.profiles.iter().find(|profile| profile.title() == runner::title(*target));
-        let failed = profile.iter().flat_map(|profile| &profile.cases);
+        let found = report.targets.iter().find(|found| found.title() == runner::title(*target));
+        let failed = found.iter().flat_map(|found| &found.cases);
         for result in failed.filter(|result| result.outcome.verdict == Verdict::Fail) {
             let case = plan.chosen.iter().find(|case| case.id == result.id);
             if let Some(workload) = case.and_then(|case| generated::Plan::read(case.manifest).ok()) {

@@ -1,4 +1,4 @@
-//! Schedulers that the user brings: `--kai-dir`, `--kai-source` and `--scheduler-source`.
+//! Schedulers given by the user: `--kai-dir`, `--kai-source` and `--scheduler-source`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,20 +11,15 @@ use conformance_contract::scheduler::Scheduler;
 use super::Failure;
 use super::args::ClusterArgs;
 
-/// The name of KAI's source.
 const KAI: &str = "kai-scheduler";
 
-/// The working trees that were named, by the name of the program.
 pub(crate) fn sources(args: &ClusterArgs) -> impl Iterator<Item = (&str, &Path)> {
     let kai = args.kai_source.iter().map(|dir| (KAI, dir));
     let others = args.scheduler_sources.iter().map(|(name, dir)| (name.as_str(), dir));
     kai.chain(others).map(|(name, dir)| (name, dir.as_path()))
 }
 
-/// Refuses working trees where nothing would be started of them.
-///
-/// # Errors
-/// [`Failure::Usage`] with the reason.
+/// Rejects working trees if this provider starts none of their programs.
 pub(crate) fn no_sources(args: &ClusterArgs, reason: &str) -> Result<(), Failure> {
     match sources(args).next() {
         None => Ok(()),
@@ -32,10 +27,8 @@ pub(crate) fn no_sources(args: &ClusterArgs, reason: &str) -> Result<(), Failure
     }
 }
 
-/// Refuses working trees where nothing would be started of them in a kind cluster. `by_chart`: Helm installs the schedulers.
-///
-/// # Errors
-/// [`Failure::Usage`] with the reason.
+/// Rejects working trees whose programs would not start in a kind cluster. `by_chart`: Helm installs the
+/// schedulers.
 pub(crate) fn sources_on_kind(args: &ClusterArgs, by_chart: bool) -> Result<(), Failure> {
     if by_chart {
         return no_sources(args, "with --install helm it is installed from its chart");
@@ -50,10 +43,7 @@ pub(crate) fn sources_on_kind(args: &ClusterArgs, by_chart: bool) -> Result<(), 
     }
 }
 
-/// The working trees, each looked at before any is built.
-///
-/// # Errors
-/// [`Failure::Usage`] for a folder that is no checkout, a scheduler that has no recipe, or one that is given twice.
+/// Opens all working trees before any is built.
 pub(crate) async fn opened(args: &ClusterArgs) -> Result<Vec<SchedulerSource>, Failure> {
     let twice = |name: &str, other: &str| {
         Failure::Usage(format!("{name} is given twice: give either a working tree or {other}"))
@@ -75,10 +65,7 @@ pub(crate) async fn opened(args: &ClusterArgs) -> Result<Vec<SchedulerSource>, F
     Ok(opened)
 }
 
-/// Those of the schedulers that are wanted, with their programs: found in a folder, or built.
-///
-/// # Errors
-/// As [`opened`], and for a folder that lacks something; [`Failure::Infrastructure`] for what does not compile.
+/// The required schedulers among the given ones, with their programs: found in a folder, or built.
 pub(crate) async fn schedulers(
     args: &ClusterArgs,
     wanted: &BTreeSet<Scheduler>,
@@ -95,7 +82,8 @@ pub(crate) async fn schedulers(
     Ok(given)
 }
 
-/// What the user brings, as another process of this program is given it: a flag, what is before the path, and the path.
+/// The user's programs as options for another process of this program: a flag, the text before the path, and
+/// the path.
 pub(crate) fn flags(args: &ClusterArgs) -> impl Iterator<Item = (&'static str, String, &Path)> {
     let bins = args.bins.iter().map(|(name, file)| ("--bin", format!("{name}="), file.as_path()));
     let kai = args.kai_dir.iter().map(|dir| ("--kai-dir", String::new(), dir.as_path()));

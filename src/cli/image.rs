@@ -1,4 +1,4 @@
-//! `image`: the suite as an image, one static program on `scratch`, for pods of a cluster.
+//! `image`: builds the suite's image, one static program on `scratch`, for pods of a cluster.
 
 use conformance_cluster::images::{self, NOBODY};
 use conformance_cluster::own_program::SUITE;
@@ -7,10 +7,8 @@ use conformance_report::Exit;
 use super::args::ImageArgs;
 use super::{Failure, output, own};
 
-/// Makes the image and prints its name.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] without an engine, or where the program cannot be linked statically.
+/// Builds the image and prints its name. It needs a container engine, and a program that can be linked
+/// statically.
 pub(crate) async fn image(args: &ImageArgs) -> Result<Exit, Failure> {
     let program = images::statically(SUITE, Some(&own()?)).await?;
     let image = match &args.tag {

@@ -1,7 +1,7 @@
-//! The command line: one file per verb; arguments are in `args`, everything that is printed is in `output`.
+//! The command line: one file per verb. `args` has the arguments; `output` does all printing.
 //!
-//! Verbs turn arguments into plans, hand them to `cluster` and `run`, and turn the results into text and an exit
-//! code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
+//! Verbs turn arguments into plans, pass them to `cluster` and `run`, and turn the results into text and an
+//! exit code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
 
 mod accept;
 mod args;
@@ -55,9 +55,9 @@ use conformance_run::interruption::Interruption;
 
 use self::args::{Cli, ClusterArgs, Verb};
 
-/// The client reports every refused connection as an error; while a control plane starts they are no news.
+/// The client logs every refused connection as an error, which is normal while a control plane starts.
 const QUIET: &str = "warn,kube_client=off";
-/// The same, and everything that the suite's crates say.
+/// Adds everything that the suite's crates log.
 const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
 
 /// Why a verb ended without a result.
@@ -71,11 +71,11 @@ pub enum Failure {
     Infrastructure(String),
 }
 
-/// Which exit code a cluster's failure has: the one place that decides it.
+/// Maps a cluster's failure to an exit code; the only place that decides it.
 impl From<&ClusterError> for Failure {
     fn from(error: &ClusterError) -> Self {
         match error {
-            // What was said on the command line, or a file that it names.
+            // Errors in the command line, or in a file that it names.
             ClusterError::Override { .. }
             | ClusterError::ProgramFolder { .. }
             | ClusterError::NoProgramFolder { .. }
@@ -140,7 +140,7 @@ pub fn main() -> Exit {
         .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
-    // It would panic where a line cannot be written (a full disk).
+    // Reporting internal errors would panic if a line cannot be written (a full disk).
     log.log_internal_errors(false).with_writer(std::io::stderr).init();
     let ended = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -176,8 +176,8 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
     }
 }
 
-/// The first Ctrl-C or SIGTERM lets a run that has clusters end in order. A second one, and the first of any other verb,
-/// drops the verb: every cluster that it owns is killed by being dropped.
+/// After the first Ctrl-C or SIGTERM, a run with clusters ends in order. A second signal, or the first for
+/// any other verb, drops the verb, and dropping a cluster kills it.
 async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let listen =
@@ -198,7 +198,7 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     };
     drop(verb);
     let gone = conformance_cluster::process::all_ended(Duration::from_secs(10)).await;
-    // The folders of the clusters that were dropped are nobody's now.
+    // The dropped clusters no longer own their folders.
     let _ = conformance_cluster::home::remove_abandoned();
     let left = if gone { "nothing is left running" } else { "its processes end with this one" };
     Err(Failure::Infrastructure(match interruption.is_requested() {
@@ -210,7 +210,7 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     }))
 }
 
-/// What a run does after the first signal.
+/// The message after the first signal.
 fn finishing(ended: &str, running: usize) -> String {
     let finishing = match running {
         0 => "cleaning up".to_owned(),
@@ -220,11 +220,8 @@ fn finishing(ended: &str, running: usize) -> String {
     format!("{ended}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// A cluster of that version with these schedulers, as the command line wants it; those that are given as working trees are
-/// built.
-///
-/// # Errors
-/// As [`given::schedulers`].
+/// A cluster of this version with these schedulers, as the command line requests it. Schedulers given as
+/// working trees are built.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     args: &ClusterArgs,
@@ -236,8 +233,8 @@ async fn cluster_spec(
     Ok(ClusterSpec { given, ..spec })
 }
 
-/// Prepares the programs of such a cluster, building what is missing. One that was given and that no cluster of local
-/// processes has is refused; one that only this cluster does not have is not.
+/// Prepares the programs of such a cluster, building missing ones. A given program that no local cluster uses
+/// is rejected; one that only this cluster does not use is not.
 async fn programs(
     args: &ClusterArgs,
     spec: &ClusterSpec,
@@ -245,7 +242,7 @@ async fn programs(
 ) -> Result<Programs, Failure> {
     let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
-    // Before minutes are spent on builds.
+    // Fail before spending minutes on builds.
     preflight::require(vec![preflight::memory_of_run(spec.schedulers.len())])?;
     let given = |name: &str| {
         spec.given.values().any(|scheduler| scheduler.program(name).is_some())
@@ -270,19 +267,17 @@ fn overrides(args: &ClusterArgs) -> Result<(Overrides, GivenParts), Failure> {
     Ok((overrides, parts))
 }
 
-/// Programs that stand for parts of this one.
 struct GivenParts {
     controller: Option<OwnProgram>,
     trainer_plugin: Option<OwnProgram>,
 }
 
 impl GivenParts {
-    /// The controller that was given, else the one that is a part of this program.
     fn controller(&self) -> Result<OwnProgram, Failure> {
         self.controller.clone().map_or_else(|| own().map(OwnProgram::controller_within), Ok)
     }
 
-    /// The programs of a cluster with these.
+    /// All programs of a cluster, with these replacements.
     fn beside(self, toolbox: Toolbox) -> Result<Programs, Failure> {
         let within = Programs::within(toolbox, &own()?);
         Ok(Programs {
@@ -293,20 +288,19 @@ impl GivenParts {
     }
 }
 
-/// This program.
 fn own() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|e| Failure::Infrastructure(format!("cannot find this program: {e}")))
 }
 
-/// A short id for a run: time of day and process, so that two runs side by side differ.
+/// A short id for a run, from the time and the process, so that concurrent runs differ.
 fn run_id() -> String {
     static BEFORE: AtomicU64 = AtomicU64::new(0);
-    // One process may begin several runs in a second.
+    // One process may start several runs within a second.
     let moment = jiff::Timestamp::now().as_second() as u64 + BEFORE.fetch_add(1, Ordering::Relaxed);
     format!("{:x}", (u64::from(std::process::id()) << 20 | moment & 0xf_ffff) & 0xfff_ffff)
 }
 
-/// Writes why the launcher could not execute the program; standard error is that program's log.
+/// Logs why the launcher could not start the program; standard error is that program's log.
 pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
     output::say(reason);
     Exit::Inconclusive.into()

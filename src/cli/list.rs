@@ -1,4 +1,4 @@
-//! `list`: cases and the clauses they judge; for people, or for programs.
+//! `list`: lists the cases and the clauses they decide, as a table or as JSON.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use conformance_cases as cases;
@@ -11,10 +11,6 @@ use serde::Serialize;
 use super::args::{ListArgs, ListFormat};
 use super::{Failure, output};
 
-/// Prints the list.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] if it cannot be written as JSON.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let written = match args.format {
         ListFormat::Table => Ok(by_case()),
@@ -26,7 +22,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// A case as programs read it. Fields are only ever added.
+/// The JSON form of a case. Fields are only ever added.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedCase {
@@ -34,13 +30,13 @@ struct ListedCase {
     group: &'static str,
     title: &'static str,
     clauses: &'static [&'static str],
-    /// `scheduling` if a clause of it is judged on what a scheduler did, else `contract`.
+    /// `scheduling` if a scheduler's actions decide one of its clauses, else `contract`.
     tier: Tier,
-    /// The columns of a report that it is in, as folders of artifacts are called.
+    /// The targets that run the case, by the names of their artifact folders.
     targets: Vec<String>,
     isolation: &'static str,
     needs: Vec<&'static str>,
-    /// On two cores, beside other cases; null if it was not measured.
+    /// On two cores, with other cases running; null if it was not measured.
     usual_seconds: Option<f64>,
 }
 
@@ -88,7 +84,6 @@ fn named(need: Need) -> &'static str {
     }
 }
 
-/// A table for the terminal.
 pub(crate) fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     let mut table = Table::new();
     table
@@ -98,7 +93,6 @@ pub(crate) fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     table
 }
 
-/// One row a case.
 fn by_case() -> String {
     let mut table = table(["CASE", "CLAUSES", "WHAT IT SHOWS"]);
     for case in cases::all() {

@@ -1,6 +1,6 @@
-//! `mutants`: runs the suite on broken clusters and controllers, and reports whether it detected the defect. The
-//! mutants of kubelets run with `--provider kind`, each in its own cluster, the others on local processes, several side by
-//! side.
+//! `mutants`: runs the suite on broken clusters and controllers, and reports whether it detected the defect.
+//! Mutants of kubelets run with `--provider kind`, each in its own cluster; the others run on local
+//! processes, several at a time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,10 +27,8 @@ use super::output::{self, Console};
 use super::provider::{self, KindWords};
 use super::{Failure, given, programs, run, run_id, select};
 
-/// What is kept of a mutant's run, beside its report.
+/// The saved result of a mutant's run, next to its report.
 const KEPT: &str = "outcome.json";
-/// Where `--write` puts the page.
-const PAGE: &str = "docs/kill-ratio.md";
 
 impl From<TableError> for Failure {
     fn from(error: TableError) -> Self {
@@ -38,11 +36,6 @@ impl From<TableError> for Failure {
     }
 }
 
-/// Runs the chosen mutants.
-///
-/// # Errors
-/// [`Failure::Usage`] for an unknown name, and for one that is run elsewhere; [`Failure::Infrastructure`] if a cluster
-/// does not come up.
 pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
     let place = place(args.provider)?;
     let all = match &args.table {
@@ -52,8 +45,8 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
     let chosen = chosen(&all, place, args)?;
     if args.list {
         chosen.iter().for_each(|mutant| output::data(&format!("{:<40}{}", mutant.id, mutant.breaks)));
-        if args.write {
-            write_page(&all, &args.report_dir)?;
+        if let Some(page) = &args.write {
+            write_page(page, &all, &args.report_dir)?;
         }
         return Ok(Exit::Conformant);
     }
@@ -78,8 +71,8 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
     for one in kept.iter().filter(|one| !one.outcome.verdict.is_as_expected()) {
         output::data(&format!("{}: {}", one.outcome.verdict.name(), one.id));
     }
-    if args.write {
-        write_page(&all, &args.report_dir)?;
+    if let Some(page) = &args.write {
+        write_page(page, &all, &args.report_dir)?;
     }
     Ok(if killed + equivalent == kept.len() { Exit::Conformant } else { Exit::NotConformant })
 }
@@ -102,7 +95,6 @@ fn place(provider: ProviderName) -> Result<Place, Failure> {
     }
 }
 
-/// Those that are named, of the clause and of the shard that are asked for.
 fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant>, Failure> {
     if let Some(name) = args.names.iter().find(|name| all.iter().all(|mutant| mutant.id != **name)) {
         return Err(not_here(all, place, name)?);
@@ -115,7 +107,7 @@ fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant
         (args.names.is_empty() || args.names.contains(&mutant.id))
             && (args.clause.is_empty() || args.clause.iter().any(|id| mutant.musts().any(|must| must == id)))
     };
-    // What needs KAI itself is not run where nobody gives it.
+    // Mutants that need KAI itself are skipped unless --kai-dir is given.
     let is_possible =
         |mutant: &&Mutant| args.list || args.cluster_args.kai_dir.is_some() || !mutant.needs(kai::SCHEDULER);
     let meant = sampled(all.iter().filter(is_meant).filter(is_possible).collect(), args);
@@ -131,8 +123,8 @@ fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant
     }
 }
 
-/// As many as the sample is to have, chosen by its seed, in the order of the tables: one of each group of clauses, then a
-/// second of each, and so on. Those that break nothing are not among them.
+/// A sample of the requested size, chosen by its seed, in the order of the tables: one of each group of
+/// clauses, then a second of each, and so on. Equivalent mutants are left out.
 fn sampled<'a>(mut meant: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Mutant> {
     let Some(size) = args.sample else { return meant };
     meant.retain(|mutant| mutant.equivalent.is_none());
@@ -170,7 +162,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
     let talk = Arc::new(Console::brief());
     let wanted = mutant.spec(Given::default()).schedulers;
     let spec = mutant.spec(given::schedulers(&args.cluster_args, &wanted, talk.as_ref()).await?);
-    // On kind containers really start, on two cores.
+    // On kind, containers really start, on two cores.
     let ((origin, programs), usual_scale, concurrency) = match place {
         Place::Local => ((Origin::Local, programs(&args.cluster_args, &spec, &talk).await?), 1.0, 16),
         Place::Kind => {
@@ -215,7 +207,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
     let idle = rules.into_iter().filter(|rule| rule.applied.times() == 0).map(|rule| rule.name);
     let all_found = Found { idle_rules: idle.collect(), ..found(&report) };
     let mut judged = all_found.clone();
-    // Among all cases there are some that what is broken concerns from afar.
+    // With every case, some clauses fail that are only indirectly related to the defect.
     judged.red.retain(|id| !args.every_case || mutant.equivalent.is_some() || mutant.allows(id));
     let outcome = Outcome { red: all_found.red, ..mutant.judge(&judged) };
     let kept = Kept { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };
@@ -227,7 +219,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
 
 fn found(report: &Report) -> Found {
     let mut found = Found::default();
-    for clause in report.profiles.iter().flat_map(|profile| &profile.clauses) {
+    for clause in report.targets.iter().flat_map(|target| &target.clauses) {
         let id = clause.id.clone();
         match clause.outcome.verdict {
             Judged::Fail => found.red.push(id),
@@ -248,15 +240,14 @@ fn say(mutant: &Mutant, kept: &Kept) {
     }
 }
 
-/// Writes the page from the last run of every mutant that has one in this folder.
-fn write_page(all: &[Mutant], folder: &Path) -> Result<(), Failure> {
+fn write_page(page: &Path, all: &[Mutant], folder: &Path) -> Result<(), Failure> {
     let last = |mutant: &Mutant| {
         let text = std::fs::read_to_string(folder.join(&mutant.id).join(KEPT)).ok()?;
         serde_json::from_str::<Kept>(&text).ok()
     };
     let kept: Vec<_> = all.iter().filter_map(last).collect();
-    std::fs::write(PAGE, conformance_mutants::report(all, &kept))
-        .map_err(|error| Failure::Usage(format!("{PAGE}: {error}: run this in the root of a checkout")))
+    std::fs::write(page, conformance_mutants::report(all, &kept))
+        .map_err(|error| Failure::Usage(format!("--write {}: {error}", page.display())))
 }
 
 #[cfg(test)]

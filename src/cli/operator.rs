@@ -1,4 +1,4 @@
-//! `--operator`: an operator in the reference controller's place.
+//! `--operator`: tests another operator instead of the reference controller.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::operator::{Declaration, Opened, Operator, open};
@@ -8,10 +8,7 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::args::{OperatorArgs, REFERENCE, RunArgs};
 use super::{Failure, output};
 
-/// The operator that is to be started in the reference controller's place, if any is; nothing is built yet.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The operator to start instead of the reference controller, if any. It is not built yet.
 pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
     match args.started() {
         Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
@@ -25,10 +22,8 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
     }
 }
 
-/// The operator of `--upgrade-from`; `None` for the reference controller. Whatever it declares, it is not judged.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The operator of `--upgrade-from`; `None` for the reference controller. It is not tested, so its
+/// declaration does not matter.
 pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
     let args = OperatorArgs { operator: Some(word.to_owned()), ..OperatorArgs::default() };
     opened(&args).await.map_err(|failure| match failure {
@@ -37,11 +32,8 @@ pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
     })
 }
 
-/// The targets whose backends it has, as it declares them. One that was asked for by name and that it does not have is refused; of `all`
-/// those that it does not have are left out, which is said.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The targets whose backends the operator has, with its declaration. A missing backend is an error if it was
+/// requested by name. With `all`, it is left out and reported.
 pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> Result<Vec<Target>, Failure> {
     let (there, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| opened.has(target.backend()));
@@ -54,10 +46,8 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> R
     Ok(there.into_iter().map(|target| opened.declared(target)).collect())
 }
 
-/// The targets in the gang scopes that its description names; of others, which are left out, is said that it does not.
-///
-/// # Errors
-/// [`Failure::Usage`] if none is left.
+/// The targets in the gang scopes that the operator's description names. The others are left out and
+/// reported; it is an error if none is left.
 pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec<Target>, Failure> {
     let (there, others) = opened.by_scope(targets);
     for scope in others.iter().filter_map(|target| target.scope()) {
@@ -74,10 +64,7 @@ pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec
     Ok(there)
 }
 
-/// The targets as the operator declares them that runs in somebody's cluster, and the declaration.
-///
-/// # Errors
-/// [`Failure::Usage`] for a file that is wrong, and for a backend that it does not declare.
+/// The targets with the declaration of an operator that runs in the user's cluster, and the declaration.
 pub(crate) fn existing(
     args: &RunArgs,
     targets: Vec<Target>,
@@ -100,12 +87,10 @@ pub(crate) fn existing(
     Ok((there.collect(), Some(file(&declaration.release, &declaration.sha256))))
 }
 
-/// A file about an implementation.
 fn file(release: &str, sha256: &str) -> ImplementationFile {
     ImplementationFile { release: Some(release.to_owned()), digest: format!("sha256:{sha256}") }
 }
 
-/// It in reports.
 pub(crate) fn implementation(operator: &Operator) -> Implementation {
     let description = ImplementationFile {
         release: operator.variant.clone(),
@@ -121,6 +106,6 @@ pub(crate) fn implementation(operator: &Operator) -> Implementation {
         description: Some(description),
         declaration: declaration.map(|declared| file(&declared.release, &declared.sha256)),
         cluster_admin: operator.is_cluster_admin(),
-        ours: false,
+        reference: false,
     }
 }

@@ -1,6 +1,6 @@
-//! The only place that prints: data to standard output, talk to standard error. On a terminal the talk is one line that
-//! moves; elsewhere (CI) it is plain lines. A reader that has gone (`| head`, a terminal that was closed) wants no more:
-//! that is no reason to end.
+//! The only place that prints: data to standard output, progress to standard error. On a terminal, progress
+//! is one line that is updated; elsewhere (CI) it is plain lines. A closed output (`| head`, a closed
+//! terminal) is not an error.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -15,19 +15,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::remaining;
 
-/// Prints data.
 pub(crate) fn data(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
 }
 
-/// Prints talk.
+/// Prints a message to standard error.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Builds and cases as they go.
+/// Shows the progress of builds and cases.
 pub(crate) struct Console {
-    /// How many lines of a failure's reason are shown.
+    /// Number of lines shown of a failure's reason.
     reason_lines: usize,
     bar: ProgressBar,
     terminal: bool,
@@ -35,7 +34,6 @@ pub(crate) struct Console {
     building: Mutex<Building>,
 }
 
-/// How far the cases are.
 struct Cases {
     total: usize,
     done: usize,
@@ -43,16 +41,15 @@ struct Cases {
     left: remaining::Cases,
 }
 
-/// How far the builds are.
 #[derive(Default)]
 struct Building {
     left: remaining::Builds,
-    /// Since when the one that is being built is, and at how many packages a line was last printed.
+    /// The start of the current build, and its number of packages when a line was last printed.
     now: Option<(Instant, usize)>,
 }
 
 impl Building {
-    /// Which of them one is, how far it is, and how long the rest takes.
+    /// The position of a build, its progress, and the remaining time.
     fn line(&self, name: &str, version: &str, packages: Option<usize>) -> String {
         let elapsed = self.now.map_or(Duration::ZERO, |(begin, _)| begin.elapsed());
         let far = packages.map(|packages| format!(": {packages} packages, {} s", elapsed.as_secs()));
@@ -91,29 +88,28 @@ impl Default for Console {
 }
 
 impl Console {
-    /// For runs in which failures are expected: one line each.
+    /// For runs with expected failures: one line each.
     pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
     }
 
-    /// Prints a line that stays.
+    /// Prints a permanent line.
     pub(crate) fn line(&self, text: &str) {
         if self.terminal { self.bar.println(text) } else { say(text) }
     }
 
-    /// Prints what is going on; on a terminal the next message overwrites it.
+    /// Prints the current activity; on a terminal, the next message overwrites it.
     pub(crate) fn now(&self, text: &str) {
         if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
     }
 
-    /// Which cases there will be, each as often as it is run.
+    /// Sets the ids of all cases, each once per execution.
     pub(crate) fn expect<'a>(&self, ids: impl Iterator<Item = &'a str> + Clone) {
         let (total, left) = (ids.clone().count(), remaining::Cases::of(ids));
         *self.cases.lock().unwrap_or_else(PoisonError::into_inner) =
             Cases { total, done: 0, begin: Instant::now(), left };
     }
 
-    /// Ends the moving line.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -139,7 +135,7 @@ impl Progress for Console {
     fn compiled(&self, name: &str, version: &str, packages: usize) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((_, last)) = building.now.as_mut() else { return };
-        // In a log every hundredth package is enough.
+        // In a log, every hundredth package is enough.
         if self.terminal || packages >= *last + 100 {
             *last = packages;
             self.now(&building.line(name, version, Some(packages)));
@@ -178,7 +174,7 @@ impl Observer for Console {
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
                 let reason = result.outcome.reason().unwrap_or_default();
-                // One broken cluster breaks many cases; the report has the whole reason of each.
+                // One broken cluster breaks many cases; the report has the full reason of each.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(&reason, shown));
             }

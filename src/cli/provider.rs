@@ -1,4 +1,4 @@
-//! From the options of `run` to the cluster that cases run on: local processes, kind, or an existing cluster.
+//! Turns the options of `run` into the cluster for the cases: local processes, kind, or an existing cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,11 +19,8 @@ use conformance_run::environment::Origin;
 use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
 use super::{Failure, clusters, in_cluster, output, overrides, own, select};
 
-/// Where the shared cluster comes from, and the programs that the run needs for it. `init` is the program of init
-/// containers of an operator that is installed from its chart.
-///
-/// # Errors
-/// [`Failure::Usage`] for options that conflict; [`Failure::Infrastructure`] for what the machine lacks.
+/// The origin of the shared cluster, and the programs that the run needs for it. `init` is the program of the
+/// init containers of an operator that is installed from its chart.
 pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
@@ -66,7 +63,7 @@ pub(crate) async fn origin(
         }
     };
     let programs = match &origin {
-        // Nothing is started.
+        // No programs are started.
         Origin::Existing { .. } => {
             let nothing = std::iter::empty();
             let toolbox = Toolbox::prepare_only(nothing, &Default::default(), talk).await?;
@@ -77,7 +74,8 @@ pub(crate) async fn origin(
     Ok((origin, programs))
 }
 
-/// How the cluster of the user's own is used: by a kubeconfig, or, in a pod of that cluster, by its service account.
+/// How to connect to the user's cluster: by a kubeconfig, or, in a pod of that cluster, by its service
+/// account.
 async fn connection(args: &RunArgs) -> Result<Connection, Failure> {
     let access = match &args.provider.kubeconfig {
         Some(kubeconfig) => {
@@ -97,15 +95,12 @@ async fn connection(args: &RunArgs) -> Result<Connection, Failure> {
         access,
         beside_others: args.provider.beside_foreign_workloads,
         lent,
-        // A pod that is killed is started again, under the same id.
+        // A killed pod is restarted with the same id.
         again: args.run_id.is_some(),
     })
 }
 
-/// The implementation that is judged, where it is not the reference controller.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The implementation under test, if it is not the reference controller.
 pub(crate) fn implementation(
     args: &RunArgs,
     declared: Option<ImplementationFile>,
@@ -121,7 +116,7 @@ pub(crate) fn implementation(
             description: None,
             declaration: declared,
             cluster_admin: false,
-            ours: false,
+            reference: false,
         })),
         (true, _) => Err(Failure::Usage(
             "--operator existing judges what runs in your own cluster: pass --provider existing".into(),
@@ -129,7 +124,7 @@ pub(crate) fn implementation(
     }
 }
 
-/// What stands in a report for the implementation where no operator is judged.
+/// The implementation named in a report without an operator.
 pub(crate) fn no_operator() -> Implementation {
     Implementation {
         name: "plain pods".into(),
@@ -140,14 +135,11 @@ pub(crate) fn no_operator() -> Implementation {
         description: None,
         declaration: None,
         cluster_admin: false,
-        ours: false,
+        reference: false,
     }
 }
 
-/// The charts of these schedulers that helm is to install; none where they come otherwise.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The charts that Helm must install for these schedulers; empty without Helm.
 fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Release>, Failure> {
     let usage = |text: String| Err(Failure::Usage(text));
     let charts = &args.provider.charts;
@@ -191,10 +183,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
     Ok(releases)
 }
 
-/// Whether a kubeconfig can be read, and names a server.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// Checks that a kubeconfig can be read and names a server.
 pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
     if !kubeconfig.is_file() {
         return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
@@ -208,26 +197,20 @@ pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
 /// Options of a kind cluster; none by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KindWords<'a> {
-    /// kind's configuration, instead of the one of the cluster's version.
+    /// kind's configuration, instead of the one for the cluster's version.
     pub config: Option<&'a Path>,
-    /// The nodes' image, if it is not to be found or built.
+    /// The nodes' image, instead of a published or built one.
     pub node_image: Option<&'a str>,
-    /// The charts that helm is to install.
     pub releases: &'a [Release],
-    /// An operator in the reference controller's place.
     pub operator: Option<OperatorByChart<'a>>,
 }
 
-/// The operator that is given, with its chart.
 fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Option<OperatorByChart<'a>> {
     let operator = spec.operator.as_ref()?;
     Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
-/// A kind cluster of that spec, built as far as it is not there, and the programs beside it.
-///
-/// # Errors
-/// [`Failure::Usage`] for files that cannot be read; [`Failure::Infrastructure`] for what the machine lacks.
+/// A kind cluster for that specification, with missing images built, and the programs that run outside of it.
 pub(crate) async fn kind(
     args: &ClusterArgs,
     words: KindWords<'_>,

@@ -1,5 +1,6 @@
-//! `run --results PLACE`: where a pod leaves its report, for it ends and its folder with it. The pod succeeds when the report is
-//! there, whatever it says: what is run again is a pod that was killed, not a case that failed.
+//! `run --results PLACE`: where a pod leaves its report, because its folder is lost when it ends. The pod
+//! succeeds once the report is there, regardless of the verdicts: Kubernetes must retry a killed pod, not a
+//! failed case.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +13,15 @@ use conformance_report::{Exit, Report, StoreError};
 use super::args::{ResultsPlace, RunArgs};
 use super::{Failure, in_cluster, output};
 
-/// Where Sonobuoy says that results go.
+/// The environment variable with Sonobuoy's results folder.
 const SONOBUOY_VARIABLE: &str = "SONOBUOY_RESULTS_DIR";
-/// Where it looks for them by default.
+/// Sonobuoy's default results folder.
 pub(crate) const SONOBUOY_FOLDER: &str = "/tmp/sonobuoy/results";
-/// The file that tells Sonobuoy which file to take.
+/// The file that names the results file for Sonobuoy.
 const DONE: &str = "done";
-/// The files of a whole report.
 const WHOLE: [&str; 5] = ["report.yaml", "report.json", "report.md", "junit.xml", PAGE];
 
-/// Leaves a run's report where it was asked for.
-///
-/// # Errors
-/// What kept the run from making one; [`Failure::Infrastructure`] if it cannot be left there. Sonobuoy is told of both.
+/// Leaves a run's report, or the error that prevented it, at the requested place.
 pub(crate) async fn publish(
     place: ResultsPlace,
     args: &RunArgs,
@@ -61,7 +58,7 @@ async fn to_config_maps(args: &RunArgs, report: &Report) -> Result<Exit, Failure
         "stored {:.1} MB of results in namespace {namespace}",
         packed.archive.len() as f64 / 1e6
     ));
-    // One that was interrupted leaves what it knows, and may be started again.
+    // An interrupted run leaves its partial results, and may be started again.
     Ok(if report.incomplete { Exit::Inconclusive } else { Exit::Conformant })
 }
 
@@ -78,7 +75,7 @@ fn to_sonobuoy(report_dir: &Path, report: &Report, folder: &Path) -> Result<(), 
     done(folder, &file)
 }
 
-/// A run that made no report is a test of its own that ended in an error.
+/// A run without a report becomes one test that ended in an error.
 fn failed(folder: &Path, failure: &Failure) -> Result<(), StoreError> {
     let file = folder.join("junit.xml");
     std::fs::create_dir_all(folder).map_err(|source| StoreError::Io { path: folder.into(), source })?;
@@ -86,7 +83,7 @@ fn failed(folder: &Path, failure: &Failure) -> Result<(), StoreError> {
     done(folder, &file)
 }
 
-/// Written last, and whole: Sonobuoy takes the results as soon as it is there.
+/// Written last, and in one piece: Sonobuoy takes the results as soon as the file exists.
 fn done(folder: &Path, file: &Path) -> Result<(), StoreError> {
     report::write_text(&folder.join(DONE), &file.display().to_string())
 }

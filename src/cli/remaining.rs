@@ -1,18 +1,19 @@
-//! How long the rest of a run takes: usual times from measured tables, scaled by what the part that is done took.
+//! Estimates the remaining time of a run from measured durations, scaled by the speed so far.
 
 use std::time::Duration;
 
 use conformance_cases as cases;
 use conformance_cluster::components::PlannedBuild;
 
-/// CPU seconds of a build that nobody has measured.
+/// CPU seconds assumed for a build that was not measured.
 const UNMEASURED_BUILD: f64 = 80.0;
-/// Seconds of builds that count as if they had gone as usual: a first small one says little about the rest.
+/// Weight of the assumption that builds take their usual time, in seconds: a small first build says little
+/// about the rest.
 const PRIOR: f64 = 30.0;
-/// Of cases nothing is estimated before this share of the work is done.
+/// The share of the work after which the remaining time of cases is estimated.
 const ENOUGH: f64 = 0.1;
 
-/// Rounded up, for people: `about 40 s left`, `about 4 min left`.
+/// A rounded duration: `about 40 s left`, `about 4 min left`.
 pub(crate) fn words(left: Duration) -> String {
     match left.as_secs() {
         seconds @ 0..=89 => format!("about {} s left", (seconds / 10 + 1) * 10),
@@ -20,12 +21,11 @@ pub(crate) fn words(left: Duration) -> String {
     }
 }
 
-/// The builds of a run, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
     /// Names, and usual seconds on this machine's processors.
     planned: Vec<(String, f64)>,
-    /// Usual seconds of those that are built, and what they took.
+    /// Usual seconds of the finished builds, and the time they took.
     usual: f64,
     took: f64,
 }
@@ -46,7 +46,7 @@ impl Builds {
         }
     }
 
-    /// `2 of 5 (kube-apiserver v1.36.4)`, or the name alone for what was not planned.
+    /// `2 of 5 (kube-apiserver v1.36.4)`, or only the name if the build was not planned.
     pub(crate) fn title(&self, name: &str, version: &str) -> String {
         match self.place(name) {
             Some(place) => format!("{} of {} ({name} {version})", place + 1, self.planned.len()),
@@ -54,7 +54,7 @@ impl Builds {
         }
     }
 
-    /// Until all are built, if the build of that name has gone on for so long.
+    /// The time until all are built, if this build has already run for `elapsed`.
     pub(crate) fn left(&self, name: &str, elapsed: Duration) -> Option<Duration> {
         let place = self.place(name)?;
         let pace = (self.took + PRIOR) / (self.usual + PRIOR);
@@ -68,10 +68,9 @@ impl Builds {
     }
 }
 
-/// The cases of a run, several at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
-    /// Their usual seconds, and those of the ones that ended.
+    /// Usual seconds of all cases, and of the finished ones.
     all: f64,
     ended: f64,
 }
@@ -85,7 +84,7 @@ impl Cases {
         self.ended += usual(id);
     }
 
-    /// Until the last one ends, if they have gone on for so long.
+    /// The time until the last case ends, if the cases have already run for `elapsed`.
     pub(crate) fn left(&self, elapsed: Duration) -> Option<Duration> {
         let (share, rest) = (self.ended / self.all, self.all - self.ended);
         let is_known = share >= ENOUGH && rest > 0.01;

@@ -1,4 +1,4 @@
-//! `replay`: judges a saved history again, without any cluster.
+//! `replay`: decides a saved history again, without a cluster.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,10 +14,6 @@ use conformance_run::{verdict, workload};
 use super::args::ReplayArgs;
 use super::{Failure, output, select};
 
-/// Judges.
-///
-/// # Errors
-/// [`Failure::Usage`] for a history, case or manifest that cannot be used.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
     let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
@@ -55,7 +51,6 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     Ok(exit_code(result.clauses.iter().map(|judgement| &judgement.outcome)))
 }
 
-/// The header of a user's own recording.
 fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
     let (Some(case), Some(manifest), Some(namespace)) = (&args.case, &args.manifest, &args.namespace) else {
         return Ok(None);

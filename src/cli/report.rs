@@ -1,12 +1,11 @@
-//! `report`: what is done with reports that were written before. `report merge` makes one of several, `report fetch` one of
-//! those that pods have stored in a cluster, `report recover` one
-//! of the results of a run that was killed before it wrote its own, `report evidence` the file that is published beside a
-//! release; `report html` makes the page of one, `report compare` says what changed between two, `report table` what became
-//! of features in many, `report side-by-side` shows several runs in one text.
+//! `report`: works with existing reports. `merge`, `fetch` and `recover` produce a report: from several, from
+//! those that pods have stored in a cluster, or from the results of a killed run. `evidence` writes the file
+//! published with a release. `html` writes a page, `compare` lists changes between two reports, `table` the
+//! features across many, and `side-by-side` several runs in one text.
 //!
-//! [`conformance_report::merge`] decides what may be merged, and how. This file handles the files: it reads the
-//! reports, finds the path from the merged report to each of them (their artifacts stay there), and writes and
-//! prints the result as `run` does.
+//! [`conformance_report::merge`] decides what may be merged, and how. This file reads the reports, finds the
+//! path from the merged report to each of them (their artifacts stay there), and writes and prints the result
+//! like `run`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -21,11 +20,6 @@ use super::args::{
 use super::run::{command, write};
 use super::{Failure, in_cluster, output};
 
-/// Does what the verb says.
-///
-/// # Errors
-/// [`Failure::Usage`] for files that are no reports or do not merge; [`Failure::Infrastructure`] if the merged report
-/// cannot be written.
 pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Fetch(args) => in_cluster::fetch(args).await,
@@ -49,7 +43,6 @@ fn side_by_side(args: &SideBySideArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Writes the evidence file of a report, prints it, or checks one.
 fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
     let usage = |error: EvidenceError| Failure::Usage(error.to_string());
     let of = report::read(&args.report).map_err(|error| usage(error.into()))?;
@@ -87,7 +80,7 @@ pub(crate) fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
     Ok((report, file.parent().map(Path::to_owned).unwrap_or_default()))
 }
 
-/// Writes the page of a report. What the report found is not this verb's exit code: a page was wanted, and is there.
+/// Writes the page of a report. The exit code does not depend on the report's verdicts.
 fn html(args: &HtmlArgs) -> Result<Exit, Failure> {
     let (report, folder) = opened(&args.report)?;
     let file = args.out.clone().unwrap_or_else(|| folder.join(page::PAGE));
@@ -120,7 +113,7 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Makes the table once for each file: its links lead from there.
+/// Writes the table once per file, because its links are relative to the file.
 fn table(args: &TableArgs) -> Result<Exit, Failure> {
     let reports = args.reports.iter().map(|path| opened(path)).collect::<Result<Vec<_>, _>>()?;
     let made = |file: &Path| {
@@ -146,7 +139,6 @@ fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "html" || ending == "htm")
 }
 
-/// The way from a file that is going to be written to the page of the report in a folder.
 fn page_in(folder: &Path, file: &Path) -> Result<String, Failure> {
     let current =
         |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
@@ -172,10 +164,10 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// Writes the report that the folder's run did not come to write.
+/// Writes the report that the folder's run did not write.
 fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     let recovered = report::recover(&args.folder).map_err(|error| Failure::Usage(error.to_string()))?;
-    // A report of an earlier run may be there; one of this run says more than its results.
+    // A report of an earlier run may exist; a complete one of this run has more than its results.
     let file = args.folder.join("report.yaml");
     if let Some(written) = report::read(&file).ok().filter(|report| !report.incomplete)
         && written.date >= recovered.date
@@ -186,7 +178,7 @@ fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     Ok(recovered.exit())
 }
 
-/// A report that was read, and where it lies as seen from the folder that the merged one goes to.
+/// A report, with its path relative to the folder of the merged one.
 fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failure> {
     let found = file.canonicalize().map_err(wrong(file))?;
     let (from, to) = (into.canonicalize().map_err(wrong(into))?, found.parent().unwrap_or(&found));
@@ -200,7 +192,7 @@ fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failur
     Ok(MergeInput { file: file.to_owned(), folder: way(&from, to), report })
 }
 
-/// The way from one folder to another, of two paths that begin at the root and have no links.
+/// The relative path between two folders, both absolute and without symbolic links.
 fn way(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);

@@ -1,4 +1,4 @@
-//! `run`: the suite, or your own workload, on a cluster; the report; the exit code.
+//! `run`: runs the suite, or your own workload, on a cluster, writes the report, and returns the exit code.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,11 +28,7 @@ use super::{
     run_id, scale, select, trainer,
 };
 
-/// Runs.
-///
-/// # Errors
-/// [`Failure::Usage`] for invalid options and files; [`Failure::Infrastructure`] before the first test. What
-/// fails later is in the report.
+/// Errors only occur before the first test; later failures are in the report.
 pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let args = &*in_cluster::as_share(args)?;
     let judged = judged(args, interruption).await;
@@ -45,7 +41,6 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     }
 }
 
-/// Runs, and writes all that was asked for.
 async fn judged(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     let evidence_folder = args.evidence.as_ref().and_then(|file| file.parent());
     if let Some(folder) = evidence_folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
@@ -86,15 +81,15 @@ async fn judged(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Repo
         match report::write_evidence(file, &report) {
             Ok(()) => output::say(&format!("wrote {}", file.display())),
             Err(EvidenceError::File(error)) => return Err(Failure::Infrastructure(error.to_string())),
-            // The run is inconclusive, and says why.
+            // The run is inconclusive, and prints why.
             Err(error) => output::say(&format!("--evidence {}: {error}", file.display())),
         }
     }
     Ok(report)
 }
 
-/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Every column is in it
-/// once: it is judged on the oldest version that it is about.
+/// Runs on one version after the other, each in its own folder, and merges the reports. Every target is
+/// tested once, on the oldest version it supports.
 async fn run_on_all(
     versions: &[Kubernetes],
     args: &RunArgs,
@@ -108,7 +103,7 @@ async fn run_on_all(
     if args.scope.is_some() {
         return Err(Failure::Usage("--kubernetes all runs every gang scope: omit --scope".into()));
     }
-    // All of them before the first cluster: what does not serve is said at once.
+    // Plan all versions before the first cluster starts, so that invalid options fail at once.
     let mut plans = Vec::new();
     for version in versions {
         let mut plan = plan(*version, args)?;
@@ -126,7 +121,6 @@ async fn run_on_all(
     run_rounds(rounds.collect(), "versions of Kubernetes", args, interruption).await
 }
 
-/// TrainJobs, on one control plane or on two.
 async fn run_train_jobs(
     kubernetes: Kubernetes,
     args: &RunArgs,
@@ -151,7 +145,7 @@ async fn run_train_jobs(
     }
 }
 
-/// A part of a run that has a control plane and a folder of its own.
+/// A part of a run with its own control plane and folder.
 struct Round {
     title: String,
     folder: String,
@@ -159,7 +153,6 @@ struct Round {
     plan: Plan,
 }
 
-/// Runs one round after the other and makes one report of all.
 async fn run_rounds(
     rounds: Vec<Round>,
     of: &str,
@@ -255,7 +248,7 @@ async fn run_on(
         spec = spec.without_controller();
     }
     if by_chart {
-        // A folder may be named by the environment.
+        // An environment variable may name a folder.
         spec.given.clear();
     }
     let given_trainer = spec.given_trainer().map(trainer::implementation);
@@ -328,7 +321,8 @@ async fn run_on(
     let uses_shared = || plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
     let is_others = matches!(environment.settings.origin, Origin::Existing { .. }) && uses_shared();
     if environment.settings.spec.operator.is_some() || is_others {
-        // What does not start or does not answer would be an error of every clause; why is said once, instead of a report.
+        // If the cluster does not start or respond, every clause would end in an error. Print the reason once
+        // instead.
         talk.now(if is_others { "connecting" } else { "starting a control plane and the operator" });
         if let Err(error) = environment.test_cluster(Isolation::Shared, plan.targets[0]).await {
             let failure = Failure::Infrastructure(error.to_string());
@@ -343,16 +337,16 @@ async fn run_on(
     if let Ok(report) = &report {
         generated::shrunk(&environment, &plan, report).await;
     }
-    // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost. Ended
-    // whatever went wrong before: a disk that is full is no reason to leave nodes in somebody's cluster.
-    // In a pod nobody looks at it: it is printed where it is fetched.
+    // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
+    // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
+    // print its report, because the process that fetches it does.
     let writing = if args.results.is_some() { store } else { write };
     let written = report.and_then(|report| writing(report_dir, &report).map(|()| report));
     close(environment).await;
     written
 }
 
-/// An operator that is given is started in a cluster of the harness's own: as a process, or in containers from its chart.
+/// A given operator is started in a cluster of the harness: as a process, or in containers from its chart.
 fn operator_can_be_started(opened: &Opened, args: &ProviderArgs) -> Result<(), Failure> {
     let reason = match args.provider {
         ProviderName::Local => return Ok(()),
@@ -379,12 +373,9 @@ fn upgrade_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
     ))
 }
 
-/// Writes a report with its page, prints it, and annotates the workflow that it is a step of.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] if it cannot be written.
+/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it.
 pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
-    // What cannot be written can still be read here.
+    // Print it even if it cannot be written.
     output::data(&report::terminal(report));
     scale::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
@@ -393,7 +384,6 @@ pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     store(folder, report)
 }
 
-/// Writes a report with its page.
 fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
     let mut files = report::write_all(folder, report).map_err(unwritten)?;
     let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
@@ -405,12 +395,11 @@ fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The failure of a run whose report, or a part of it, cannot be written.
 fn unwritten(error: StoreError) -> Failure {
     Failure::Infrastructure(format!("the report cannot be written: {error}"))
 }
 
-/// The gang scope that is meant: a workload that names its own is judged by that one.
+/// The gang scope of the run; a workload that names its own uses that one.
 fn scope(args: &RunArgs) -> Option<String> {
     let own = || {
         let text = std::fs::read_to_string(args.workload.as_ref()?).ok()?;
@@ -420,13 +409,14 @@ fn scope(args: &RunArgs) -> Option<String> {
     own().or_else(|| args.scope.clone())
 }
 
-/// Default number of cases at a time: as many as two cores can run.
+/// Default number of concurrent cases: as many as two cores can run.
 fn concurrency(args: &RunArgs) -> usize {
     let usual = if args.provider.provider == ProviderName::Kind { 4 } else { 10 };
     args.concurrency.unwrap_or(usual).max(1)
 }
 
-/// Whether more run while processors are idle: not where somebody says how many, and not in others' clusters.
+/// Whether concurrency grows while processors are idle: not with an explicit number, and not in other
+/// people's clusters.
 fn grows(args: &RunArgs) -> bool {
     let is_ours = args.provider.provider != ProviderName::Existing && args.cluster.is_none();
     is_ours && args.concurrency.is_none()
@@ -465,7 +455,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     let nodes = select::nodes(args.nodes.as_deref().unwrap_or_default())?;
     let case = workload::case(&text, nodes)
         .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))?;
-    // A workload that names its gang scope is judged by that one.
+    // A workload that names its gang scope uses that one.
     let scope = workload::scope(case).or_else(|| args.scope.clone());
     let targets = select::targets_declaring(&args.backend, scope.as_deref(), &args.features)?;
     let targets = select::on(kubernetes, targets, scope.as_deref())?;
@@ -473,10 +463,6 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), share: None, clauses })
 }
 
-/// Starts clusters and runs the plan's cases.
-///
-/// # Errors
-/// [`Failure::Infrastructure`] if the report cannot be made.
 pub(crate) async fn execute(
     environment: &Arc<Environment>,
     plan: &Plan,
@@ -501,7 +487,6 @@ pub(crate) async fn close(environment: Arc<Environment>) {
     }
 }
 
-/// The command line as it was given.
 pub(crate) fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(first) = words.first_mut() {
@@ -510,7 +495,6 @@ pub(crate) fn command() -> String {
     words.join(" ")
 }
 
-/// Options that select the same cluster and implementation.
 fn provider_words(args: &ProviderArgs) -> Vec<String> {
     let mut words = Vec::new();
     match args.provider {
@@ -536,7 +520,7 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     words
 }
 
-/// A command line that runs one case again as this run does.
+/// A command line that runs one case again in the same way.
 fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     let quoted = |path: &std::path::Path| format!("'{}'", path.display());
     let mut words = vec!["grove-conformance run".to_owned()];

@@ -1,4 +1,4 @@
-//! `run --scale NODESxGPUS --pods N`: what is run, and the figures as people read them.
+//! `run --scale NODESxGPUS --pods N`: the options of the scale test, and its figures as text.
 
 use conformance_contract::target::Target;
 use conformance_generated::scale::Size;
@@ -8,22 +8,19 @@ use serde_json::{Map, Value};
 use super::args::{ProviderName, RunArgs, Versions};
 use super::{Failure, select};
 
-/// More nodes than a machine simulates.
+/// Maximum number of simulated nodes.
 const MOST_NODES: u32 = 10_000;
-/// The gang scope that is measured unless another is asked for.
+/// The default gang scope of the measurement.
 const USUAL_SCOPE: &str = "PodGang";
 
-/// At most so often the scheduler's own time.
+/// Maximum ratio to the time of the scheduler alone.
 const RATIO: f64 = 1.2;
-/// Megabytes of the operator and of the suite, and seconds of the deletion, at most.
+/// Limits: megabytes of the operator and of the suite, and seconds of the deletion.
 const OPERATOR_MEGABYTES: f64 = 150.0;
 const SUITE_MEGABYTES: f64 = 1000.0;
 const DELETION_SECONDS: f64 = 60.0;
 
-/// The size that is asked for; `None` if none is.
-///
-/// # Errors
-/// [`Failure::Usage`] for a size that cannot be read or does not fit, and for options that do not go with it.
+/// The requested size; `None` without the option.
 pub(crate) fn size(args: &RunArgs) -> Result<Option<Size>, Failure> {
     let (Some(word), Some(pods)) = (&args.scale, args.pods) else { return Ok(None) };
     let wrong = |reason: String| Failure::Usage(format!("--scale {word} --pods {pods}: {reason}"));
@@ -41,10 +38,7 @@ pub(crate) fn size(args: &RunArgs) -> Result<Option<Size>, Failure> {
     Ok(Some(size.updating(args.update)))
 }
 
-/// The one column that is measured.
-///
-/// # Errors
-/// [`Failure::Usage`] if there are several, or if its gang resources are not the operator's to make.
+/// The single target to measure. A target whose gang resources the operator does not create is rejected.
 pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
     let made_by_the_scheduler = |target: &Target| *target == Target::KAI || target.external().is_some();
     match targets.as_slice() {
@@ -65,12 +59,12 @@ pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Fail
     }
 }
 
-/// The figures of a report, a line each; those that miss what is asked of the reference controller and the suite say so.
+/// The figures of a report, one line each, with a note on those that miss the limits for the reference
+/// controller and the suite.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
-    let cases =
-        report.profiles.iter().flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
+    let cases = report.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
     let measured = cases.filter(|(_, case)| !case.figures.is_empty());
-    measured.flat_map(|(profile, case)| of_case(&profile.title(), case)).collect()
+    measured.flat_map(|(target, case)| of_case(&target.title(), case)).collect()
 }
 
 fn of_case(column: &str, case: &CaseResult) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! From arguments to cases and targets. An unknown name is a usage error that suggests the closest match.
+//! Turns arguments into cases and targets. An unknown name is a usage error that suggests the closest match.
 
 use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, Workload, clause};
@@ -14,36 +14,24 @@ use conformance_run::runner::Plan;
 use super::Failure;
 use super::args::RunArgs;
 
-/// The word for every backend at once.
+/// The value that selects every backend.
 const ALL: &str = "all";
 
-/// What `run` was asked for.
+/// The options of `run` that select cases and targets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selection<'a> {
-    /// Backend.
     pub backend: &'a str,
-    /// What is judged.
     pub workload: Workload,
-    /// Gang scope.
     pub scope: Option<&'a str>,
-    /// The version of Kubernetes.
     pub kubernetes: Kubernetes,
-    /// What an external scheduler declares.
+    /// The features that an external scheduler declares.
     pub features: &'a [String],
-    /// Case ids or groups.
     pub cases: &'a [String],
-    /// Clause ids.
     pub clauses: &'a [String],
-    /// Tiers of clauses.
     pub tiers: &'a [Class],
-    /// The share of the chosen cases.
     pub shard: Option<Shard>,
 }
 
-/// The plan for these options.
-///
-/// # Errors
-/// [`Failure::Usage`].
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     let targets = match words.workload {
         Workload::PodCliqueSets => targets_declaring(words.backend, words.scope, words.features)?,
@@ -91,7 +79,8 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     })
 }
 
-/// The gang scope on which the later life alone is judged, unless something was selected.
+/// The only gang scope that runs lifecycle cases; `None` if the user selected cases, clauses, tiers, a scope
+/// or a shard.
 pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target]) -> Option<Target> {
     let is_selected =
         args.scope.is_some() || args.shard.is_some() || !args.cases.is_empty() || !args.clauses.is_empty();
@@ -101,24 +90,17 @@ pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target]) -> Option<Target
     scope_of_later_life(targets, args.seed())
 }
 
-/// The columns of TrainJobs of a backend.
-///
-/// # Errors
-/// [`Failure::Usage`] for a backend that there is not.
 pub(crate) fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
     targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", backend)
 }
 
-/// Columns of TrainJobs by the control plane that they share. Where the Job controller makes gangs it makes them of all Jobs,
-/// whoever schedules their pods: the columns that it is to do that for, the first, have one of their own.
+/// TrainJob targets grouped by control plane. The Job controller creates gangs for all Jobs, regardless of
+/// their scheduler, so the targets that need this (the first group) have their own control plane.
 pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
     targets.into_iter().partition(|target| target.declares(Feature::JobWorkload))
 }
 
-/// Those of these columns that are a backend's, by its `schedulerName` or by their own name.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The targets of a backend, by `schedulerName` or by target name.
 fn targets_among(columns: &[Target], what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
     let is_meant = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
     let found: Vec<_> = columns.iter().copied().filter(is_meant).collect();
@@ -129,10 +111,7 @@ fn targets_among(columns: &[Target], what: &str, backend: &str) -> Result<Vec<Ta
     Ok(found)
 }
 
-/// The targets of a backend, or the one of a scope.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// The targets of a backend, or the one in this gang scope.
 pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
     let is_meant = |target: &Target| backend == ALL || target.name() == backend;
     let of_backend: Vec<_> = TARGETS.into_iter().filter(is_meant).collect();
@@ -150,14 +129,11 @@ pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>,
     if !all.contains(&scope) {
         return Err(unknown("gang scope", scope, &all, ""));
     }
-    // The other backends have no scope to choose.
+    // The other backends have only one scope.
     Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
 }
 
-/// The same on clusters of that version.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// Like [`targets`], on clusters of that version.
 pub(crate) fn targets_on(
     kubernetes: Kubernetes,
     backend: &str,
@@ -166,10 +142,7 @@ pub(crate) fn targets_on(
     on(kubernetes, targets(backend, scope)?, scope)
 }
 
-/// Those that are judged on clusters of that version.
-///
-/// # Errors
-/// [`Failure::Usage`] for a gang scope of another version.
+/// The targets for clusters of that version. A gang scope of another version is an error.
 pub(crate) fn on(
     kubernetes: Kubernetes,
     targets: Vec<Target>,
@@ -184,16 +157,14 @@ pub(crate) fn on(
     Ok(targets.into_iter().filter(|target| target.is_on(kubernetes)).collect())
 }
 
-/// The version that a gang scope needs, or the usual one.
+/// The version that a gang scope needs, or the default.
 pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
     of_scope.map(|target| target.kubernetes()).unwrap_or_default()
 }
 
-/// The same, or the external scheduler that `external:NAME` names, with the features that it declares.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// Like [`targets`], but also accepts `external:NAME`, with the features that this external scheduler
+/// declares.
 pub(crate) fn targets_declaring(
     backend: &str,
     scope: Option<&str>,
@@ -224,11 +195,8 @@ pub(crate) fn targets_declaring(
     Ok(vec![target])
 }
 
-/// Whether the targets can be judged on the clusters that the run would have: an external scheduler is on a cluster of
-/// the user's own, with an operator that has a profile for it, and the harness starts neither.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// An external scheduler needs the user's own cluster, with an operator that has a profile for it: the
+/// harness starts neither.
 pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(), Failure> {
     let external = targets.iter().find(|target| target.is_named_by_its_user());
     match external {
@@ -239,7 +207,6 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     }
 }
 
-/// A usage error about a word, with the nearest one that exists.
 pub(crate) fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failure {
     let nearest =
         all.iter().max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)));
@@ -253,18 +220,12 @@ pub(crate) fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failu
     Failure::Usage(text)
 }
 
-/// `NODESxGPUS`.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// Parses `NODESxGPUS`.
 pub(crate) fn nodes(word: &str) -> Result<(u32, u32), Failure> {
     nodes_of("--nodes", word, 1000)
 }
 
-/// The same of another option, with at most so many nodes.
-///
-/// # Errors
-/// [`Failure::Usage`].
+/// Like [`nodes`], for another option and maximum.
 pub(crate) fn nodes_of(option: &str, word: &str, most: u32) -> Result<(u32, u32), Failure> {
     let wrong =
         || Failure::Usage(format!("{option} {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));

@@ -10,7 +10,6 @@ use conformance_report::Exit;
 use super::args::Cli;
 use super::{Failure, output};
 
-/// Prints the completion script of a shell.
 pub(crate) fn completions(shell: Shell) -> Exit {
     let mut command = Cli::command();
     let name = command.get_name().to_owned();
@@ -21,9 +20,6 @@ pub(crate) fn completions(shell: Shell) -> Exit {
 }
 
 /// Prints the program's manual page, or writes it and one page per verb into a folder.
-///
-/// # Errors
-/// [`Failure::Usage`] if the folder cannot be written.
 pub(crate) fn man(folder: Option<&Path>) -> Result<Exit, Failure> {
     match folder {
         Some(folder) => std::fs::create_dir_all(folder)

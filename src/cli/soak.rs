@@ -1,5 +1,5 @@
-//! `soak --runs N`: the same run again and again, to find out what is flaky. What has been run stays in a folder, and a later
-//! start goes on there: so many runs are reached over several starts, whatever interrupted one of them.
+//! `soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and a later
+//! start continues there, so that interruptions do not lose progress.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,39 +9,34 @@ use std::time::Instant;
 
 use conformance_contract::verdict::Verdict;
 use conformance_report as report;
-use conformance_report::{CaseResult, Exit, ProfileReport, Report};
+use conformance_report::{CaseResult, Exit, Report, TargetReport};
 use conformance_run::interruption::Interruption;
 
 use super::args::{RunArgs, SoakArgs};
 use super::output;
 use super::{Failure, run};
 
-/// The folder of all runs, in that of the reports.
 const FOLDER: &str = "soak";
-/// What is known of them, for people.
+/// The summary as Markdown.
 const TABLE: &str = "flakes.md";
 
-/// A run that came to its end.
 struct Done {
     folder: PathBuf,
     exit: Exit,
-    profiles: Vec<ProfileReport>,
+    targets: Vec<TargetReport>,
 }
 
 impl Done {
     fn of(folder: PathBuf, report: Report) -> Self {
-        Self { folder, exit: report.exit(), profiles: report.profiles }
+        Self { folder, exit: report.exit(), targets: report.targets }
     }
 
     fn results(&self) -> impl Iterator<Item = (String, &CaseResult)> {
-        self.profiles.iter().flat_map(|profile| profile.cases.iter().map(|result| (profile.title(), result)))
+        self.targets.iter().flat_map(|target| target.cases.iter().map(|result| (target.title(), result)))
     }
 }
 
-/// Runs until there are so many runs, and says what did not pass in each of them.
-///
-/// # Errors
-/// [`Failure::Usage`] as `run`; [`Failure::Infrastructure`] if the folder cannot be used, or no cluster comes up.
+/// Repeats the run until the folder has the requested number, and prints what did not pass in each.
 pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let folder = args.run.report_dir.join(FOLDER);
     std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
@@ -51,14 +46,14 @@ pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> R
         output::say(&format!("{} runs are in {} already", done.len(), folder.display()));
     }
     let first_seed = args.run.seed.unwrap_or_else(|| {
-        // Any is as good as another; it only has to be printed.
+        // Any seed will do; it must only be printed.
         u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
     });
     while done.len() < wanted && !interruption.is_requested() {
         let number = next(&done);
         let own = folder.join(format!("run-{number:04}"));
         let seed = first_seed.wrapping_add(number as u64);
-        // What a run left that was interrupted there.
+        // Files of an interrupted run.
         let _ = std::fs::remove_dir_all(&own);
         output::say(&format!("run {} of {wanted}, --seed {seed}", done.len() + 1));
         let begin = Instant::now();
@@ -93,7 +88,7 @@ fn unusable(folder: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     move |error| Failure::Infrastructure(format!("{}: {error}", folder.display()))
 }
 
-/// The runs of earlier starts; what has no whole report is none.
+/// The runs of earlier starts. A folder without a complete report does not count.
 fn done(folder: &Path) -> Vec<Done> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -105,7 +100,6 @@ fn done(folder: &Path) -> Vec<Done> {
     folders.into_iter().filter_map(read).collect()
 }
 
-/// The first number that no run has.
 fn next(done: &[Done]) -> usize {
     let is_taken = |number: usize| {
         let name = format!("run-{number:04}");
@@ -114,13 +108,13 @@ fn next(done: &[Done]) -> usize {
     (1..).find(|number| !is_taken(*number)).unwrap_or(1)
 }
 
-/// How many processes wanted a processor in the last minute: what a figure of time is worth depends on it.
+/// The load average of the last minute, which affects every measured time.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-/// Whether a verdict is no news.
+/// Whether a verdict is uninteresting.
 fn is_calm(result: &CaseResult) -> bool {
     match result.outcome.verdict {
         Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => true,
@@ -129,7 +123,7 @@ fn is_calm(result: &CaseResult) -> bool {
     }
 }
 
-/// Deletes the histories of cases in which nothing was wrong: those of many runs are more than a disk holds.
+/// Deletes the histories of cases without problems: many runs would not fit on the disk.
 fn forget_what_passed(one: &Done) {
     let calm = one.results().filter(|(_, result)| is_calm(result));
     for artifacts in calm.filter_map(|(_, result)| result.artifacts.as_ref()) {
@@ -137,7 +131,6 @@ fn forget_what_passed(one: &Done) {
     }
 }
 
-/// What was wrong with a case in how many runs.
 #[derive(Default)]
 struct Flake {
     tries: usize,
@@ -146,12 +139,12 @@ struct Flake {
     histories: Vec<String>,
 }
 
-/// Each case that was not as it should be in every run.
+/// Every case that did not pass in every run.
 fn table(done: &[Done]) -> String {
     let mut flakes: BTreeMap<(String, &str), Flake> = BTreeMap::new();
     for one in done {
-        for (profile, result) in one.results() {
-            let flake = flakes.entry((profile, &result.id)).or_default();
+        for (target, result) in one.results() {
+            let flake = flakes.entry((target, &result.id)).or_default();
             flake.tries += 1;
             if is_calm(result) {
                 continue;
@@ -170,12 +163,14 @@ fn table(done: &[Done]) -> String {
         text.push_str("\nNo case was flaky.\n");
         return text;
     }
-    text.push_str("\n| backend | case | not kept | first line of the last reason | histories |\n|---|---|---|---|---|\n");
-    for ((profile, case), flake) in flakes {
+    text.push_str(
+        "\n| target | case | not kept | first line of the last reason | histories |\n|---|---|---|---|---|\n",
+    );
+    for ((target, case), flake) in flakes {
         let verdicts = flake.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
         let verdicts = verdicts.collect::<Vec<_>>().join(", ");
         let (tries, reason, histories) = (flake.tries, flake.reason, flake.histories.join("<br>"));
-        let _ = writeln!(text, "| {profile} | {case} | {verdicts} of {tries} | {reason} | {histories} |");
+        let _ = writeln!(text, "| {target} | {case} | {verdicts} of {tries} | {reason} | {histories} |");
     }
     text
 }
@@ -190,9 +185,9 @@ mod tests {
         let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
         let mut result = CaseResult::new("aon/fits-whole", "", vec![judgement]);
         result.artifacts = Some("artifacts/volcano/aon-fits-whole".into());
-        let profile = ProfileReport::new("volcano", None, "v1", Features::default());
-        let profiles = vec![profile.conclude([].iter(), vec![result])];
-        Done { folder: format!("soak/run-{number:04}").into(), exit: Exit::NotConformant, profiles }
+        let target = TargetReport::new("volcano", None, "v1", Features::default());
+        let targets = vec![target.conclude([].iter(), vec![result])];
+        Done { folder: format!("soak/run-{number:04}").into(), exit: Exit::NotConformant, targets }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A Kubeflow Trainer that the user brings: `--trainer-dir` and `--trainer-source`.
+//! A Kubeflow Trainer given by the user: `--trainer-dir` and `--trainer-source`.
 
 use std::sync::Arc;
 
@@ -9,11 +9,7 @@ use conformance_report::Implementation;
 use super::Failure;
 use super::args::RunArgs;
 
-/// The trainer that the user brings, if any, with its program: found in a folder, or built.
-///
-/// # Errors
-/// [`Failure::Usage`] for a folder that is no checkout, or lacks something, and for a trainer that is given twice;
-/// [`Failure::Infrastructure`] for what does not compile.
+/// The given trainer, if any, with its program: found in a folder, or built.
 pub(crate) async fn given(
     args: &RunArgs,
     progress: &dyn Progress,
@@ -32,7 +28,6 @@ pub(crate) async fn given(
     Ok(Some(Arc::new(given)))
 }
 
-/// The trainer that the user brings, as the implementation under test.
 pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
     Implementation {
         name: "kubeflow-trainer".into(),
@@ -43,11 +38,11 @@ pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
         description: None,
         declaration: None,
         cluster_admin: false,
-        ours: false,
+        reference: false,
     }
 }
 
-/// Which trainer is judged, and who serves its runtimes' policy for KAI.
+/// A line that names the tested trainer, and what serves its runtimes' policy for KAI.
 pub(crate) fn judged(given: &GivenTrainer) -> String {
     let plugin =
         if given.has_kai_plugin { "it has the KAI plugin inside" } else { "with our KAI plugin beside it" };

@@ -1,36 +1,36 @@
 //! Verdicts, and how several of them are combined.
 //!
-//! A judge gives an [`Outcome`] per clause and attempt. Attempts of a case, cases of a clause and clauses of a case
-//! are all folded by the same order of precedence ([`Outcome::fold`]), which follows the exit code: what makes a
-//! run fail is never hidden by something milder.
+//! A check gives an [`Outcome`] per clause and attempt. [`Outcome::fold`] combines the attempts of a case,
+//! the cases of a clause and the clauses of a case. Its order of precedence follows the exit code: a verdict
+//! that fails the run is never hidden by a milder one.
 
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-/// What was found about a clause or a case.
+/// The verdict on a clause or a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The promise was kept.
+    /// The clause was satisfied.
     Pass,
-    /// The promise was broken, or a known deviation passed unexpectedly.
+    /// The clause was violated, or a known deviation passed unexpectedly.
     Fail,
-    /// The promise was broken as documented: a finding about the backend, not a regression.
+    /// The clause was violated as documented: a finding about the backend, not a regression.
     KnownDeviation,
     /// The backend does not make this promise.
     Unsupported,
-    /// Nobody looked.
+    /// The clause was not checked.
     NotRun,
-    /// The harness could not tell: infrastructure failed, or the watch history has a gap.
+    /// The harness could not decide: infrastructure failed, or the watch history has a gap.
     Error,
-    /// Broken first, kept on a retry.
+    /// Violated at first, satisfied on a retry.
     Flaky,
 }
 
 impl Verdict {
-    /// Every verdict, in the order in which summaries print them.
+    /// Every verdict, in the order of summaries.
     pub const ALL: [Verdict; 7] = [
         Verdict::Pass,
         Verdict::Fail,
@@ -41,7 +41,7 @@ impl Verdict {
         Verdict::Unsupported,
     ];
 
-    /// The word reports use.
+    /// The name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -61,54 +61,48 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A verdict with what belongs to it.
+/// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// What was found.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Only with `not-run`: it was asked for (a filter, a shard) or announced beforehand (a scheduler whose
+    /// Only with `not-run`: it was deselected (a filter, a shard) or announced beforehand (a scheduler whose
     /// binaries were not given), so it does not change the exit code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announced: bool,
-    /// Why, for every verdict but `pass`: each reason once.
-    // Before there could be several they were one text, `reason`; documents that have it are still read.
-    #[serde(
-        default,
-        alias = "reason",
-        deserialize_with = "one_or_several",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    /// The distinct reasons, for every verdict but `pass`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
 
 impl Outcome {
-    /// The promise was kept.
+    /// The outcome of a satisfied clause.
     pub fn pass() -> Self {
         Self { verdict: Verdict::Pass, announced: false, reasons: Vec::new() }
     }
 
-    /// The promise was broken.
+    /// The outcome of a violated clause.
     pub fn fail(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Fail, reason)
     }
 
-    /// The backend does not make the promise.
+    /// The outcome if the backend does not make the promise.
     pub fn unsupported(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Unsupported, reason)
     }
 
-    /// Not run, for a reason nobody asked for.
+    /// The outcome of a clause that was unexpectedly not run.
     pub fn not_run(reason: impl Into<String>) -> Self {
         Self::with(Verdict::NotRun, reason)
     }
 
-    /// Not run, as asked for or announced.
+    /// The outcome of a clause that was deselected or announced as not run.
     pub fn not_run_announced(reason: impl Into<String>) -> Self {
         Self { announced: true, ..Self::not_run(reason) }
     }
 
-    /// The harness could not tell.
+    /// The outcome if the harness could not decide.
     pub fn error(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Error, reason)
     }
@@ -117,7 +111,7 @@ impl Outcome {
         Self::of(verdict, vec![reason.into()])
     }
 
-    /// A verdict for these reasons, of which those that are alike are one.
+    /// The outcome with this verdict and these reasons, without duplicates.
     pub fn of(verdict: Verdict, reasons: Vec<String>) -> Self {
         let mut distinct: Vec<String> = Vec::with_capacity(reasons.len());
         for reason in reasons {
@@ -128,7 +122,7 @@ impl Outcome {
         Self { verdict, announced: false, reasons: distinct }
     }
 
-    /// The reasons as one text, as people read it; none where there is no reason.
+    /// The reasons as one text for people; `None` if there are none.
     pub fn reason(&self) -> Option<String> {
         (!self.reasons.is_empty()).then(|| self.reasons.join("; "))
     }
@@ -139,8 +133,8 @@ impl Outcome {
         format!("{}{announced}", self.verdict)
     }
 
-    /// The same judgement on a probe that is expected to fail: a failure is the known deviation, and a pass
-    /// is a failure, because the documentation of the deviation no longer holds.
+    /// This outcome for a known deviation: a failure becomes the known deviation. If the deviation always
+    /// occurs, a pass becomes a failure, because its documentation is out of date.
     pub fn of_known_deviation(self, deviation: &str, always: bool) -> Self {
         match self.verdict {
             Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),
@@ -151,8 +145,8 @@ impl Outcome {
         }
     }
 
-    /// One outcome from the attempts at one judgement, oldest first; `None` without attempts. A pass after
-    /// anything else is flaky; otherwise the worst attempt applies.
+    /// The outcome of several attempts, oldest first; `None` without attempts. A pass after anything else is
+    /// flaky; otherwise the worst attempt applies.
     pub fn of_attempts(attempts: &[Outcome]) -> Option<Outcome> {
         let worst = Self::fold(attempts)?;
         let last = attempts.last()?;
@@ -163,8 +157,8 @@ impl Outcome {
         Some(Self::with(Verdict::Flaky, format!("attempt {} passed; before: {first}", attempts.len())))
     }
 
-    /// One outcome from several: the one with the highest precedence, with the distinct reasons of all that
-    /// share it; `None` of nothing.
+    /// The outcome with the highest precedence, with the distinct reasons of all that share it; `None` of an
+    /// empty list.
     pub fn fold<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
         outcomes.into_iter().fold(None, |decisive: Option<Outcome>, outcome| match decisive {
             Some(decisive) if decisive.precedence() > outcome.precedence() => Some(decisive),
@@ -173,9 +167,9 @@ impl Outcome {
         })
     }
 
-    /// The table behind [`Outcome::fold`]. What sets exit code 1 comes before what sets 3. Below them, a part
-    /// that was not looked at or deviates is not covered by a part that passed; a part that is not promised
-    /// is.
+    /// The order of [`Outcome::fold`]. Verdicts that set exit code 1 come before those that set 3. Below
+    /// them, a pass does not hide a part that was not run or deviates, but it hides a part that is not
+    /// promised.
     fn precedence(&self) -> u8 {
         match self.verdict {
             Verdict::Fail => 7,
@@ -197,20 +191,6 @@ impl Outcome {
         }
         self
     }
-}
-
-/// Reasons as a list, or the one text of a document from before they were one.
-fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Reasons {
-        One(String),
-        Several(Vec<String>),
-    }
-    Ok(match Reasons::deserialize(from)? {
-        Reasons::One(reason) => vec![reason],
-        Reasons::Several(reasons) => reasons,
-    })
 }
 
 #[cfg(test)]
@@ -281,14 +261,6 @@ mod tests {
     #[case("announced", "not-run")]
     fn a_known_deviation_that_passes_is_a_failure(#[case] judged: &str, #[case] verdict: &str) {
         assert_eq!(outcome(judged).of_known_deviation("documented", true).verdict.as_str(), verdict);
-    }
-
-    #[test]
-    fn a_reason_of_before_there_were_several_is_read() {
-        let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
-        assert_eq!(read(r#"{"verdict": "fail", "reason": "a; b"}"#), Outcome::fail("a; b"));
-        assert_eq!(read(r#"{"verdict": "fail", "reasons": ["a"]}"#), Outcome::fail("a"));
-        assert_eq!(read(r#"{"verdict": "pass"}"#), Outcome::pass());
     }
 
     #[test]

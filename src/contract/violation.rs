@@ -1,4 +1,4 @@
-//! What violates a clause, and the observations that prove it.
+//! A violation of a clause, and the observations that prove it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,30 +7,37 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which finding of a judge it is: a stable word in kebab case, such as `bound-in-part`. A message may be put better; what
-/// knows a violation again (a known deviation, a reader of reports) goes by its code.
+/// The stable kebab-case code of a finding, such as `bound-in-part`; in a report with its clause, such as
+/// `AON-02/bound-in-part`. Messages may be reworded; known deviations and programs identify a violation by
+/// its code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Code(#[schemars(extend("pattern" = "^[a-z0-9]+(-[a-z0-9]+)*$"))] Cow<'static, str>);
+pub struct Code(
+    #[schemars(extend("pattern" = "^([A-Z]+-[0-9]+/)?[a-z0-9]+(-[a-z0-9]+)*$"))] Cow<'static, str>,
+);
 
 impl Code {
-    /// A code, declared beside the sentence that finds it.
-    ///
-    /// # Panics
-    /// If it is not in kebab case, which for a constant is at compile time.
+    /// A code, declared next to the check that reports it. Invalid codes fail at compile time in constants,
+    /// and panic otherwise.
     pub const fn new(code: &'static str) -> Self {
         assert!(is_kebab_case(code.as_bytes()), "a code is lower-case words with a hyphen between them");
         Self(Cow::Borrowed(code))
     }
 
-    /// As reports have it.
+    /// The code as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What a report of before there were codes says.
-    fn unknown() -> Self {
-        Self::new("unknown")
+    /// The code without the clause.
+    pub fn word(&self) -> &str {
+        self.as_str().rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The same code, prefixed with this clause.
+    #[must_use]
+    pub fn of_clause(&self, clause: &str) -> Self {
+        Self(Cow::Owned(format!("{clause}/{}", self.word())))
     }
 }
 
@@ -54,14 +61,13 @@ impl fmt::Display for Code {
     }
 }
 
-/// One way in which a clause was broken.
+/// One violation of a clause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
-    /// Id of the case that saw it.
+    /// The case that found it: its id, and its provider if the report has several, such as `aon/fits on kind`.
     pub case: String,
-    /// Which finding it is; `unknown` in a report that was written before findings had codes.
-    #[serde(default = "Code::unknown")]
+    /// The code of the finding.
     pub code: Code,
     /// What is wrong, in the contract's words.
     pub message: String,
@@ -70,7 +76,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A violation as a judge states it; [`ProfileReport::conclude`] adds the case.
+    /// A violation without its case; [`TargetReport::conclude`] adds it.
     pub fn new(code: Code, message: impl Into<String>, proof: impl IntoIterator<Item = Proof>) -> Self {
         Self { case: String::new(), code, message: message.into(), proof: proof.into_iter().collect() }
     }
@@ -89,9 +95,9 @@ pub struct Proof {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-    /// The resourceVersion at which it was so.
+    /// The resourceVersion of the observed object.
     pub resource_version: String,
-    /// When the watch delivered it, if a watch did: the last state of an object has no such moment.
+    /// When the watch delivered it; empty for the last state of an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub at: Option<Timestamp>,
@@ -130,9 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_of_before_there_were_codes_is_read() {
-        let read: Violation =
-            serde_json::from_str(r#"{"case": "a/b", "message": "gone", "proof": []}"#).unwrap();
-        assert_eq!(read.code.as_str(), "unknown");
+    fn a_code_has_one_clause() {
+        let code = Code::new("bound-in-part").of_clause("AON-02");
+        assert_eq!((code.as_str(), code.word()), ("AON-02/bound-in-part", "bound-in-part"));
+        assert_eq!(code.of_clause("AON-02"), code);
+        assert_eq!(code.of_clause("AON-03").as_str(), "AON-03/bound-in-part");
     }
 }

@@ -115,8 +115,8 @@ pub(crate) struct Share {
 /// The time of the cases that ran, by a name that each has; the longest first.
 pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
-    for (number, profile) in report.profiles.iter().enumerate() {
-        for case in profile.cases.iter().filter(|case| case.attempts > 0) {
+    for (number, target) in report.targets.iter().enumerate() {
+        for case in target.cases.iter().filter(|case| case.attempts > 0) {
             let name = name(number, &case.id);
             let known = shares.iter().position(|share| share.name == name).unwrap_or_else(|| {
                 shares.push(Share {

@@ -22,7 +22,7 @@ struct Page<'a> {
 
 struct Row<'a> {
     id: &'a str,
-    profile: &'a str,
+    target: &'a str,
     old: Cell,
     new: Cell,
     why: String,
@@ -36,7 +36,7 @@ struct Cell {
 
 struct Feature<'a> {
     name: String,
-    profile: &'a str,
+    target: &'a str,
     old: String,
     new: String,
     is_red: bool,
@@ -62,18 +62,18 @@ pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unren
     let turns = comparison.turns().into_iter().map(|(turn, changed)| {
         let rows = changed.into_iter().map(|changed| Row {
             id: changed.id,
-            profile: &changed.profile,
+            target: &changed.target,
             old: Cell::of(changed.old),
             new: Cell::of(changed.new),
             why: changed.reason(),
-            text: changed.new.or(changed.old).map(|clause| clause.text.as_str()).unwrap_or_default(),
+            text: changed.new.or(changed.old).map(|clause| clause.requirement.as_str()).unwrap_or_default(),
         });
         (turn, rows.collect())
     });
     let word = |standing: Option<Standing>| standing.map_or("not declared".to_owned(), |of| of.to_string());
     let features = comparison.features.iter().map(|feature| Feature {
         name: feature.name.to_string(),
-        profile: &feature.profile,
+        target: &feature.target,
         old: word(feature.old),
         new: word(feature.new),
         is_red: feature.is_regression(),

@@ -23,7 +23,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use conformance_history::History;
-use conformance_report::{CaseResult, ProfileReport, Report};
+use conformance_report::{CaseResult, Report, TargetReport};
 
 pub use compared::compared;
 pub use tabled::tabled;
@@ -56,13 +56,13 @@ impl std::error::Error for Unrendered {}
 /// # Errors
 /// [`Unrendered`].
 pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
-    let cases: Vec<(usize, &ProfileReport, &CaseResult)> = report
-        .profiles
+    let cases: Vec<(usize, &TargetReport, &CaseResult)> = report
+        .targets
         .iter()
         .enumerate()
-        .flat_map(|(number, profile)| profile.cases.iter().map(move |case| (number, profile, case)))
+        .flat_map(|(number, target)| target.cases.iter().map(move |case| (number, target, case)))
         .collect();
-    let packed = in_parallel(&cases, |(_, profile, case)| packed(profile, case, folder));
+    let packed = in_parallel(&cases, |(_, target, case)| packed(target, case, folder));
     let whole = view::render(report, &cases, packed.clone()).map_err(Unrendered)?;
     if whole.len() <= LONGEST_PAGE {
         return Ok(whole);
@@ -73,8 +73,8 @@ pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
 }
 
 /// A case's sheet, with its timeline where there is a history.
-fn packed(profile: &ProfileReport, case: &CaseResult, folder: &Path) -> pack::Packed {
-    let broken = sheet::broken(profile, case);
+fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Packed {
+    let broken = sheet::broken(target, case);
     let (history, missing) = match read(case, folder) {
         Ok(history) => (Some(Readable::from(history)), None),
         Err(missing) => (None, Some(missing)),
@@ -83,7 +83,7 @@ fn packed(profile: &ProfileReport, case: &CaseResult, folder: &Path) -> pack::Pa
     let begin =
         timeline.as_ref().filter(|timeline| !timeline.events.is_empty()).map(|timeline| timeline.begin);
     let is_red = conformance_report::matrix::is_red(&case.outcome);
-    pack::Packed::of(&Sheet::of(profile, case, &broken, timeline, missing), begin, is_red)
+    pack::Packed::of(&Sheet::of(target, case, &broken, timeline, missing), begin, is_red)
 }
 
 /// The case's history, or why there is none.

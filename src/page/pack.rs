@@ -68,7 +68,7 @@ pub(crate) fn limited<'a>(
 mod tests {
     use std::io::Read;
 
-    use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport};
+    use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport};
     use flate2::read::GzDecoder;
     use serde_json::Value;
 
@@ -86,12 +86,12 @@ mod tests {
         let judgement =
             Judgement { clause: "AON-01".into(), outcome: Outcome::pass(), violations: Vec::new() };
         let case = CaseResult::new("aon/fits", "fits", vec![judgement]);
-        let profile = ProfileReport::new("volcano", None, "v1", Features::default());
-        let own = packed(&without_timeline(&profile, &case)).len();
+        let target = TargetReport::new("volcano", None, "v1", Features::default());
+        let own = packed(&without_timeline(&target, &case)).len();
         let sheet = |length: usize, is_red| Packed { text: "x".repeat(length), begin: None, is_red };
         let sheets = vec![sheet(3_000, false), sheet(9_000, true), sheet(5_000, false)];
         let kept = |limit: usize| {
-            let limited = limited(sheets.clone(), limit, |_| without_timeline(&profile, &case));
+            let limited = limited(sheets.clone(), limit, |_| without_timeline(&target, &case));
             assert!(length(&limited) <= limit.max(3 * own));
             limited.iter().map(|sheet| sheet.text.starts_with("xx")).collect::<Vec<_>>()
         };
@@ -99,8 +99,8 @@ mod tests {
         assert_eq!(kept(16_999), [true, true, false]);
         assert_eq!(kept(12_000), [false, true, false]);
         assert_eq!(kept(0), [false, false, false]);
-        let sheet = read(&limited(sheets, 0, |_| without_timeline(&profile, &case))[0].text);
-        assert_eq!((&sheet["case"], &sheet["profile"]), (&"aon/fits".into(), &"volcano".into()));
+        let sheet = read(&limited(sheets, 0, |_| without_timeline(&target, &case))[0].text);
+        assert_eq!((&sheet["case"], &sheet["target"]), (&"aon/fits".into(), &"volcano".into()));
         assert!(sheet["missing"].as_str().unwrap().starts_with("left out"), "{sheet}");
     }
 }

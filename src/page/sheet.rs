@@ -2,18 +2,18 @@
 //! is, and its timeline.
 
 use conformance_contract::clauses::clause;
-use conformance_report::{CaseResult, ProfileReport, Proof, Violation, matrix};
+use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};
 use serde::Serialize;
 
 use super::timeline::{Broken, Timeline};
 
-/// A case on a profile.
+/// A case on a target.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Sheet<'a> {
-    case: &'a str,
+    case: String,
     title: &'a str,
-    profile: String,
+    target: String,
     verdict: &'static str,
     word: String,
     reasons: &'a [String],
@@ -70,24 +70,24 @@ impl Observation {
 }
 
 /// The violations that a case found, each with its clause.
-pub(crate) fn broken<'a>(profile: &'a ProfileReport, case: &CaseResult) -> Vec<Broken<'a>> {
+pub(crate) fn broken<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec<Broken<'a>> {
     let all =
-        profile.clauses.iter().flat_map(|of| of.violations.iter().map(move |found| (of.id.as_str(), found)));
-    all.filter(|(_, violation): &(&str, &Violation)| violation.case == case.id).collect()
+        target.clauses.iter().flat_map(|of| of.violations.iter().map(move |found| (of.id.as_str(), found)));
+    all.filter(|(_, violation): &(&str, &Violation)| violation.case == case.label()).collect()
 }
 
 impl<'a> Sheet<'a> {
     /// Of what is known about a case.
     pub(crate) fn of(
-        profile: &'a ProfileReport,
+        target: &'a TargetReport,
         case: &'a CaseResult,
         broken: &[Broken<'a>],
         timeline: Option<Timeline<'a>>,
         missing: Option<String>,
     ) -> Self {
         let text = |id: &str| {
-            let own =
-                profile.clauses.iter().find(|clause| clause.id == id).map(|clause| clause.text.as_str());
+            let own = target.clauses.iter().find(|clause| clause.id == id);
+            let own = own.map(|clause| clause.requirement.as_str());
             own.or(clause(id).map(|clause| clause.requirement)).unwrap_or_default()
         };
         let judgements = case.clauses.iter().map(|judgement| JudgedClause {
@@ -104,9 +104,9 @@ impl<'a> Sheet<'a> {
             proof: violation.proof.iter().map(|proof| Observation::of(proof, timeline.as_ref())).collect(),
         });
         Self {
-            case: &case.id,
+            case: case.label(),
             title: &case.title,
-            profile: profile.title(),
+            target: target.title(),
             verdict: case.outcome.verdict.as_str(),
             word: matrix::cell(&case.outcome),
             reasons: &case.outcome.reasons,
@@ -125,10 +125,10 @@ impl<'a> Sheet<'a> {
 }
 
 /// The sheet of a case whose timeline would make the page too large.
-pub(crate) fn without_timeline<'a>(profile: &'a ProfileReport, case: &'a CaseResult) -> Sheet<'a> {
+pub(crate) fn without_timeline<'a>(target: &'a TargetReport, case: &'a CaseResult) -> Sheet<'a> {
     let missing = format!(
         "left out to keep the page small; it is in {}/history.jsonl",
         case.artifacts.as_deref().unwrap_or("the artifacts")
     );
-    Sheet::of(profile, case, &broken(profile, case), None, Some(missing))
+    Sheet::of(target, case, &broken(target, case), None, Some(missing))
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use askama::Template;
-use conformance_contract::clauses::{Class, Tier, group};
+use conformance_contract::clauses::{Class, Feature, Tier, group};
 use conformance_report::matrix::{self, Row};
 use conformance_report::overview::{self, ListedViolation};
 use conformance_report::reasons::reasons;
 use conformance_report::{
-    CaseResult, ClauseResult, Exit, Outcome, ProfileReport, Report, Seconds, Standing, Verdict, verify,
+    CaseResult, ClauseResult, Exit, Outcome, Report, Seconds, Standing, TargetReport, Verdict, verify,
 };
 
 use super::chart::{Chart, Share, Span, shares};
@@ -31,7 +31,7 @@ struct Page<'a> {
     result_class: &'static str,
     exit_code: u8,
     warnings: Vec<String>,
-    profiles: Vec<Profile<'a>>,
+    targets: Vec<Target<'a>>,
     counts: Vec<(&'static str, Vec<String>)>,
     features: Vec<(String, Vec<Option<Shown>>)>,
     filters: Filters,
@@ -39,7 +39,7 @@ struct Page<'a> {
     groups: Vec<Group<'a>>,
     reasons: Vec<ReasonGroup>,
     cases: Vec<Case<'a>>,
-    slowest: Vec<Slow<'a>>,
+    slowest: Vec<Slow>,
     chart: Chart,
     chart_height: usize,
     chart_rows: usize,
@@ -47,8 +47,8 @@ struct Page<'a> {
     negatives: Option<Negatives>,
 }
 
-/// A column of the matrix.
-struct Profile<'a> {
+/// A target: a column of the matrix.
+struct Target<'a> {
     title: String,
     head: String,
     version: &'a str,
@@ -58,7 +58,7 @@ struct Profile<'a> {
     segments: Vec<Segment>,
 }
 
-/// A verdict's share of a profile's clauses.
+/// A verdict's share of a target's clauses.
 struct Segment {
     verdict: &'static str,
     count: usize,
@@ -79,12 +79,13 @@ struct Filters {
     tiers: Vec<&'static str>,
     classes: Vec<&'static str>,
     levels: Vec<String>,
+    features: Vec<Feature>,
 }
 
-/// A broken clause on a profile.
+/// A broken clause on a target.
 struct Finding<'a> {
     number: usize,
-    profile: String,
+    target: String,
     facts: Facts,
     clause: &'a ClauseResult,
     promise: String,
@@ -132,9 +133,9 @@ struct Cell {
     verdict: &'static str,
 }
 
-/// A clause on one profile.
+/// A clause on one target.
 struct Judged<'a> {
-    profile: String,
+    target: String,
     cell: Cell,
     reason: Option<String>,
     cases: Vec<(&'a str, String, Cell)>,
@@ -153,9 +154,10 @@ struct ReasonGroup {
 struct Case<'a> {
     number: usize,
     address: String,
-    profile: String,
+    label: String,
+    target: String,
     head: String,
-    profile_number: usize,
+    target_number: usize,
     result: &'a CaseResult,
     facts: Facts,
     word: String,
@@ -164,9 +166,9 @@ struct Case<'a> {
 }
 
 /// One of the slowest cases.
-struct Slow<'a> {
+struct Slow {
     address: String,
-    case: &'a str,
+    case: String,
     head: String,
     seconds: Seconds,
     overhead: Option<Seconds>,
@@ -184,7 +186,7 @@ struct Negatives {
 /// The page.
 pub(super) fn render(
     report: &Report,
-    cases: &[(usize, &ProfileReport, &CaseResult)],
+    cases: &[(usize, &TargetReport, &CaseResult)],
     packed: Vec<Packed>,
 ) -> Result<String, askama::Error> {
     let spans = cases.iter().zip(&packed).enumerate().filter_map(|(place, ((_, _, case), packed))| {
@@ -194,14 +196,15 @@ pub(super) fn render(
     });
     let chart = Chart::of(report, spans.collect());
     let addresses = Addresses::of(report);
-    let rows = cases.iter().zip(packed).enumerate().map(|(number, ((of, profile, case), packed))| Case {
+    let rows = cases.iter().zip(packed).enumerate().map(|(number, ((of, target, case), packed))| Case {
         number,
-        address: addresses.of_case(*of, &case.id),
-        profile: profile.title(),
-        head: profile.head().join(" "),
-        profile_number: *of,
+        address: addresses.of_case(*of, &case.label()),
+        label: case.label(),
+        target: target.title(),
+        head: target.head().join(" "),
+        target_number: *of,
         result: case,
-        facts: facts_of_case(profile, case),
+        facts: facts_of_case(target, case),
         word: matrix::cell(&case.outcome),
         reason: case.outcome.reason(),
         sheet: packed.text,
@@ -212,7 +215,7 @@ pub(super) fn render(
         Exit::NotConformant => ("Not conformant", "fail"),
         Exit::Inconclusive | Exit::Usage => ("Inconclusive", "error"),
     };
-    let titles: Vec<String> = report.profiles.iter().map(ProfileReport::title).collect();
+    let titles: Vec<String> = report.targets.iter().map(TargetReport::title).collect();
     let page = Page {
         policy: policy(SCRIPT),
         style: STYLE,
@@ -222,7 +225,7 @@ pub(super) fn render(
         result_class,
         exit_code: exit.code(),
         warnings: warnings(report),
-        profiles: report.profiles.iter().map(|profile| Profile::of(profile, report)).collect(),
+        targets: report.targets.iter().map(|target| Target::of(target, report)).collect(),
         counts: overview::counts(report).collect(),
         features: features(report),
         filters: Filters::of(report),
@@ -236,7 +239,7 @@ pub(super) fn render(
         chart,
         shares: [
             ("By group", shares(report, |_, id| group_of(id))),
-            ("By profile", shares(report, |number, _| titles[number].clone())),
+            ("By target", shares(report, |number, _| titles[number].clone())),
         ],
         negatives: negatives(cases),
     };
@@ -250,17 +253,17 @@ fn group_of(case: &str) -> String {
     format!("{id}{title}")
 }
 
-/// Where cases are in the page. Titles of profiles differ; a report that was edited may have two alike, and then the first
+/// Where cases are in the page. Titles of targets differ; a report that was edited may have two alike, and then the first
 /// is found.
 struct Addresses(Vec<String>);
 
 impl Addresses {
     fn of(report: &Report) -> Self {
-        Self(report.profiles.iter().map(|profile| slug(&profile.title())).collect())
+        Self(report.targets.iter().map(|target| slug(&target.title())).collect())
     }
 
-    fn of_case(&self, profile: usize, case: &str) -> String {
-        format!("case:{}/{case}", self.0[profile])
+    fn of_case(&self, target: usize, label: &str) -> String {
+        format!("case:{}/{}", self.0[target], label.replace(' ', "-"))
     }
 }
 
@@ -275,23 +278,23 @@ fn warnings(report: &Report) -> Vec<String> {
     if let Err(edited) = verify(report) {
         warnings.push(format!("This report was edited, or is cut: {edited}"));
     }
-    if report.implementation.cluster_admin {
+    if report.operator.cluster_admin {
         warnings
             .push("The operator ran as cluster-admin: what its own roles lack was not found out.".to_owned());
     }
-    if report.implementation.ours {
-        let own = "The implementation is this project's reference controller: its results are not Grove's.";
+    if report.operator.reference {
+        let own = "The operator is this project's reference operator: its results are not Grove's.";
         warnings.push(own.to_owned());
     }
-    if report.profiles.is_empty() {
-        warnings.push("The report has no profile: nothing was judged.".to_owned());
+    if report.targets.is_empty() {
+        warnings.push("The report has no target: nothing was judged.".to_owned());
     }
     warnings
 }
 
-impl<'a> Profile<'a> {
-    fn of(profile: &'a ProfileReport, report: &Report) -> Self {
-        let all = profile.summary.all();
+impl<'a> Target<'a> {
+    fn of(target: &'a TargetReport, report: &Report) -> Self {
+        let all = target.summary.all();
         let total = all.total().max(1) as f64;
         let (mut segments, mut x) = (Vec::new(), 0.0);
         for verdict in Verdict::ALL {
@@ -303,10 +306,10 @@ impl<'a> Profile<'a> {
             x += width;
         }
         Self {
-            title: profile.title(),
-            head: profile.head().join(" "),
-            version: &profile.version,
-            headline: profile.headline(&report.providers()).to_string(),
+            title: target.title(),
+            head: target.head().join(" "),
+            version: &target.version,
+            headline: target.headline(&report.providers()).to_string(),
             kept: all.pass,
             owed: all.total() - all.unsupported,
             segments,
@@ -315,7 +318,7 @@ impl<'a> Profile<'a> {
 }
 
 fn features(report: &Report) -> Vec<(String, Vec<Option<Shown>>)> {
-    let evidence: Vec<_> = report.profiles.iter().map(ProfileReport::evidence).collect();
+    let evidence: Vec<_> = report.targets.iter().map(TargetReport::evidence).collect();
     let rows = overview::features(report).into_iter().map(|(feature, _)| {
         let cells = evidence.iter().map(|of| {
             of.iter().find(|of| of.name == feature).map(|of| Shown {
@@ -347,10 +350,11 @@ fn tier_name(tier: Tier) -> &'static str {
 
 impl Filters {
     fn of(report: &Report) -> Self {
-        let clauses = || report.profiles.iter().flat_map(|profile| &profile.clauses);
+        let clauses = || report.targets.iter().flat_map(|target| &target.clauses);
         let count = |verdict: Verdict| clauses().filter(|clause| clause.outcome.verdict == verdict).count();
         let classes = [Class::Agnostic, Class::Sensitive, Class::CapabilityBound, Class::BackendSpecific];
-        let levels: BTreeSet<String> = clauses().map(|clause| clause.level.to_string()).collect();
+        let levels: BTreeSet<_> = clauses().map(|clause| clause.level).collect();
+        let features: BTreeSet<_> = clauses().filter_map(|clause| clause.feature).collect();
         Self {
             verdicts: Verdict::ALL
                 .into_iter()
@@ -359,21 +363,25 @@ impl Filters {
                 .collect(),
             tiers: vec![tier_name(Tier::Contract), tier_name(Tier::Scheduling)],
             classes: classes.into_iter().map(class_name).collect(),
-            levels: levels.into_iter().collect(),
+            levels: levels.iter().map(ToString::to_string).collect(),
+            features: features.into_iter().collect(),
         }
     }
 }
 
 fn facts(clause: &ClauseResult) -> Facts {
     Facts {
-        tiers: format!("{} {}", tier_name(clause.tier), class_name(clause.class)),
-        levels: clause.level.to_string(),
+        tiers: format!("{} {}", tier_name(clause.judged_on), class_name(clause.class)),
+        levels: match clause.feature {
+            Some(feature) => format!("{} {feature}", clause.level),
+            None => clause.level.to_string(),
+        },
         verdict: clause.outcome.verdict.as_str(),
     }
 }
 
-fn facts_of_case(profile: &ProfileReport, case: &CaseResult) -> Facts {
-    let judged = |id: &str| profile.clauses.iter().find(|clause| clause.id == id);
+fn facts_of_case(target: &TargetReport, case: &CaseResult) -> Facts {
+    let judged = |id: &str| target.clauses.iter().find(|clause| clause.id == id);
     let all: Vec<Facts> = case.clauses.iter().filter_map(|of| judged(&of.clause)).map(facts).collect();
     let words = |of: fn(&Facts) -> &str| {
         let words: BTreeSet<&str> = all.iter().flat_map(|facts| of(facts).split(' ')).collect();
@@ -394,16 +402,16 @@ impl Cell {
 
 fn violations<'a>(
     number: usize,
-    profile: &ProfileReport,
+    target: &TargetReport,
     clause: &'a ClauseResult,
     addresses: &Addresses,
 ) -> Vec<FoundIn<'a>> {
     let found = clause.violations.iter().map(|violation| FoundIn {
         case: &violation.case,
-        address: profile
+        address: target
             .cases
             .iter()
-            .any(|case| case.id == violation.case)
+            .any(|case| case.label() == violation.case)
             .then(|| addresses.of_case(number, &violation.case)),
         code: violation.code.as_str(),
         message: &violation.message,
@@ -413,19 +421,19 @@ fn violations<'a>(
 }
 
 fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Finding<'a>> {
-    let number = |profile: &ProfileReport| report.profiles.iter().position(|one| std::ptr::eq(one, profile));
+    let number = |target: &TargetReport| report.targets.iter().position(|one| std::ptr::eq(one, target));
     let found = overview::findings(report, &[Verdict::Fail, Verdict::Flaky]).into_iter();
-    let found = found.map(|ListedViolation { profile, clause }| {
-        let number = number(profile).unwrap_or_default();
+    let found = found.map(|ListedViolation { target, clause }| {
+        let number = number(target).unwrap_or_default();
         Finding {
             number,
-            profile: profile.title(),
+            target: target.title(),
             facts: facts(clause),
             clause,
-            promise: prose(&clause.text),
+            promise: prose(&clause.requirement),
             word: matrix::cell(&clause.outcome),
             reason: clause.reason_beyond_violations(),
-            violations: violations(number, profile, clause, addresses),
+            violations: violations(number, target, clause, addresses),
             artifacts: clause.artifacts.as_deref().filter(|path| is_beside(path)),
         }
     });
@@ -458,27 +466,27 @@ fn groups<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Group<'a>> {
 
 fn clause<'a>(report: &'a Report, row: &Row<'a>, addresses: &Addresses) -> Clause<'a> {
     let id = &row.clause.id;
-    let judged = report.profiles.iter().enumerate().filter_map(|(number, profile)| {
-        let clause = profile.clauses.iter().find(|clause| clause.id == *id)?;
+    let judged = report.targets.iter().enumerate().filter_map(|(number, target)| {
+        let clause = target.clauses.iter().find(|clause| clause.id == *id)?;
         let cases = clause.cases.iter().filter_map(|case| {
-            let result = profile.cases.iter().find(|result| result.id == *case)?;
+            let result = target.cases.iter().find(|result| result.label() == *case)?;
             let judgement = result.clauses.iter().find(|judgement| judgement.clause == *id);
             let outcome = judgement.map_or(&result.outcome, |judgement| &judgement.outcome);
             Some((case.as_str(), addresses.of_case(number, case), Cell::of(outcome)))
         });
         Some(Judged {
-            profile: profile.title(),
+            target: target.title(),
             cell: Cell::of(&clause.outcome),
             reason: clause.reason_beyond_violations(),
             cases: cases.collect(),
             seconds: clause.duration_seconds,
-            violations: violations(number, profile, clause, addresses),
+            violations: violations(number, target, clause, addresses),
             reproduce: clause.reproduce.as_deref(),
         })
     });
     Clause {
         result: row.clause,
-        promise: prose(&row.clause.text),
+        promise: prose(&row.clause.requirement),
         facts: facts(row.clause),
         class: class_name(row.clause.class),
         cells: row.results.iter().map(|result| result.map(|clause| Cell::of(&clause.outcome))).collect(),
@@ -505,14 +513,14 @@ fn reason_groups(report: &Report) -> Vec<ReasonGroup> {
     groups.filter(|group| !group.rows.is_empty()).collect()
 }
 
-fn slowest<'a>(cases: &[(usize, &ProfileReport, &'a CaseResult)], addresses: &Addresses) -> Vec<Slow<'a>> {
+fn slowest(cases: &[(usize, &TargetReport, &CaseResult)], addresses: &Addresses) -> Vec<Slow> {
     let mut ran: Vec<_> = cases.iter().filter(|(_, _, case)| case.attempts > 0).collect();
     ran.sort_by_key(|(_, _, case)| std::cmp::Reverse(case.duration_seconds));
     let most = ran.first().map_or(1.0, |(_, _, case)| f64::from(case.duration_seconds)).max(0.001);
-    let slow = ran.into_iter().take(SLOWEST).map(|(number, profile, case)| Slow {
-        address: addresses.of_case(*number, &case.id),
-        case: &case.id,
-        head: profile.head().join(" "),
+    let slow = ran.into_iter().take(SLOWEST).map(|(number, target, case)| Slow {
+        address: addresses.of_case(*number, &case.label()),
+        case: case.label(),
+        head: target.head().join(" "),
         seconds: case.duration_seconds,
         overhead: case.overhead_seconds,
         negative: case.negative_verdict_seconds,
@@ -521,7 +529,7 @@ fn slowest<'a>(cases: &[(usize, &ProfileReport, &'a CaseResult)], addresses: &Ad
     slow.collect()
 }
 
-fn negatives(cases: &[(usize, &ProfileReport, &CaseResult)]) -> Option<Negatives> {
+fn negatives(cases: &[(usize, &TargetReport, &CaseResult)]) -> Option<Negatives> {
     let mut times: Vec<Seconds> =
         cases.iter().filter_map(|(_, _, case)| case.negative_verdict_seconds).collect();
     times.sort();

@@ -3,7 +3,7 @@ use rstest::rstest;
 
 use super::*;
 
-/// A report with a profile of that verdict for AON-02, written by somebody who means harm.
+/// A report with a target of that verdict for AON-02, written by somebody who means harm.
 fn hostile() -> Report {
     let evil = "<script>alert(1)</script>\"'";
     let proof = serde_json::json!({"what": evil, "kind": "Pod", "name": evil, "resourceVersion": "7"});
@@ -16,12 +16,12 @@ fn hostile() -> Report {
         reproduce: Some(evil.into()),
         ..CaseResult::new("aon/x", evil, vec![judgement])
     };
-    let profile = ProfileReport::new("volcano", Some(evil.into()), evil, Features::default())
+    let target = TargetReport::new("volcano", Some(evil.into()), evil, Features::default())
         .conclude(conformance_contract::clauses::CLAUSES.iter(), vec![case]);
-    let mut report = testing::report(vec![profile]);
-    let Report { suite, command, implementation, provider, components, .. } = &mut report;
-    let names = [&mut implementation.name, &mut provider.name];
-    let versions = [&mut implementation.version, &mut provider.kubernetes_version, &mut suite.version];
+    let mut report = testing::report(vec![target]);
+    let Report { suite, command, operator, provider, components, .. } = &mut report;
+    let names = [&mut operator.name, &mut provider.name];
+    let versions = [&mut operator.version, &mut provider.kubernetes_version, &mut suite.version];
     for text in names.into_iter().chain(versions).chain([command]) {
         evil.clone_into(text);
     }
@@ -69,19 +69,19 @@ fn a_case_without_a_history_says_so_and_the_page_is_made() {
 fn an_edited_report_is_shown_with_a_warning() {
     let mut report = hostile();
     assert!(!rendered(&report).contains("was edited"));
-    report.profiles[0].clauses[0].outcome = Outcome::fail("by hand");
+    report.targets[0].clauses[0].outcome = Outcome::fail("by hand");
     let page = rendered(&report);
     assert!(page.contains("This report was edited, or is cut"), "by its verdict");
-    report.profiles[0].summary = summarize(&[]);
+    report.targets[0].summary = summarize(&[]);
     assert!(rendered(&report).contains("This report was edited"));
-    report.profiles.clear();
-    assert!(rendered(&report).contains("The report has no profile"));
+    report.targets.clear();
+    assert!(rendered(&report).contains("The report has no target"));
 }
 
 #[rstest]
 #[case("default-scheduler (PodGang scope)", "default-scheduler-podgang-scope")]
 #[case("external:my-scheduler", "external-my-scheduler")]
-fn profiles_in_addresses(#[case] title: &str, #[case] word: &str) {
+fn targets_in_addresses(#[case] title: &str, #[case] word: &str) {
     assert_eq!(slug(title), word);
 }
 

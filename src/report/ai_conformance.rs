@@ -11,7 +11,7 @@ use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
 use conformance_contract::verdict::Verdict;
 use serde::Serialize;
 
-use super::{ProfileReport, Report, StoreError, store};
+use super::{Report, StoreError, TargetReport, store};
 
 /// The part of the contract that is the requirement.
 const GROUP: &str = "AIC-";
@@ -81,29 +81,29 @@ const HEAD: &str = "\
 # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
 ";
 
-/// Writes a checklist per column into the folder of a report, and gives their paths.
+/// Writes a checklist per target into the folder of a report, and gives their paths.
 ///
 /// # Errors
 /// [`StoreError`].
 pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
-    let is_meant = |profile: &&ProfileReport| column(profile).is_some();
-    let write = |profile: &ProfileReport| {
+    let is_meant = |target: &&TargetReport| known(target).is_some();
+    let write = |target: &TargetReport| {
         let file = "the checklist";
-        let yaml = serde_yaml::to_string(&checklist(report, profile))
+        let yaml = serde_yaml::to_string(&checklist(report, target))
             .map_err(|error| StoreError::Render { file, message: error.to_string() })?;
-        let path = folder.join(format!("{}.yaml", profile.backend));
+        let path = folder.join(format!("{}.yaml", target.backend));
         store::write_text(&path, &format!("{HEAD}{yaml}"))?;
         Ok(path)
     };
-    report.profiles.iter().filter(is_meant).map(write).collect()
+    report.targets.iter().filter(is_meant).map(write).collect()
 }
 
-/// The column that a profile is of, where it is one of plain pods.
-fn column(profile: &ProfileReport) -> Option<Target> {
-    AI_CONFORMANCE_TARGETS.into_iter().find(|target| target.name() == profile.backend)
+/// The target as the contract knows it, where it is one of plain pods.
+fn known(target: &TargetReport) -> Option<Target> {
+    AI_CONFORMANCE_TARGETS.into_iter().find(|known| known.name() == target.backend)
 }
 
-fn checklist(report: &Report, profile: &ProfileReport) -> Checklist {
+fn checklist(report: &Report, target: &TargetReport) -> Checklist {
     let minor = report.provider.kubernetes_version.rsplit_once('.').map_or("", |(minor, _)| minor);
     Checklist {
         metadata: Metadata {
@@ -123,25 +123,25 @@ fn checklist(report: &Report, profile: &ProfileReport) -> Checklist {
                 id: "gang_scheduling",
                 description: DESCRIPTION,
                 level: "MUST",
-                status: status(report, profile),
+                status: status(report, target),
                 // A path is relative to the checklist.
                 evidence: ["report.yaml"],
-                notes: notes(report, profile),
+                notes: notes(report, target),
             }],
         },
     }
 }
 
-fn verdicts(profile: &ProfileReport) -> impl Iterator<Item = (&str, Verdict)> {
-    let of_it = profile.clauses.iter().filter(|clause| clause.id.starts_with(GROUP));
+fn verdicts(target: &TargetReport) -> impl Iterator<Item = (&str, Verdict)> {
+    let of_it = target.clauses.iter().filter(|clause| clause.id.starts_with(GROUP));
     of_it.map(|clause| (clause.id.as_str(), clause.outcome.verdict))
 }
 
 /// Implemented if every clause was judged and passed. What was broken once, known or in one attempt, is not; of what was
 /// not judged nothing is claimed.
-fn status(report: &Report, profile: &ProfileReport) -> &'static str {
+fn status(report: &Report, target: &TargetReport) -> &'static str {
     let is_broken = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
-    let all: Vec<_> = verdicts(profile).map(|(_, verdict)| verdict).collect();
+    let all: Vec<_> = verdicts(target).map(|(_, verdict)| verdict).collect();
     if all.iter().any(|verdict| is_broken(*verdict)) {
         NOT_IMPLEMENTED
     } else if !all.is_empty() && !report.incomplete && all.iter().all(|verdict| *verdict == Verdict::Pass) {
@@ -151,16 +151,16 @@ fn status(report: &Report, profile: &ProfileReport) -> &'static str {
     }
 }
 
-fn notes(report: &Report, profile: &ProfileReport) -> String {
-    let found: Vec<_> = verdicts(profile).map(|(clause, verdict)| format!("{clause} {verdict}")).collect();
-    let scheduler = column(profile).map_or("", Target::backend);
-    let mut why: Vec<_> = profile.clauses.iter().flat_map(|clause| clause.outcome.reasons.clone()).collect();
+fn notes(report: &Report, target: &TargetReport) -> String {
+    let found: Vec<_> = verdicts(target).map(|(clause, verdict)| format!("{clause} {verdict}")).collect();
+    let scheduler = known(target).map_or("", Target::backend);
+    let mut why: Vec<_> = target.clauses.iter().flat_map(|clause| clause.outcome.reasons.clone()).collect();
     why.dedup();
     let mut notes = format!(
         "As one run of grove-conformance {} saw it on {} ({scheduler} {}, Kubernetes {}, provider {}): {}.",
         report.suite.version,
         report.date.strftime("%Y-%m-%d"),
-        profile.version,
+        target.version,
         report.provider.kubernetes_version,
         report.provider.name,
         found.join(", "),
@@ -168,7 +168,7 @@ fn notes(report: &Report, profile: &ProfileReport) -> String {
     if !why.is_empty() {
         notes.push_str(&format!(" Reasons: {}.", why.join("; ")));
     }
-    if verdicts(profile).any(|(_, verdict)| verdict != Verdict::NotRun) {
+    if verdicts(target).any(|(_, verdict)| verdict != Verdict::NotRun) {
         notes.push_str(HOW);
     }
     if report.provider.name == "local" {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::{CaseResult, Features, Judgement, fixture, testing};
 
-    fn profile(outcomes: &[Outcome]) -> ProfileReport {
+    fn target(outcomes: &[Outcome]) -> TargetReport {
         let target = Target::AI_CONFORMANCE_VOLCANO;
         let clauses = CLAUSES.iter().filter(|clause| target.concerns(clause));
         let case = |(outcome, number): (&Outcome, u32)| {
@@ -194,7 +194,7 @@ mod tests {
             let judgement = Judgement { clause, outcome: outcome.clone(), violations: Vec::new() };
             CaseResult::new(format!("aic/{number}"), "a gang", vec![judgement])
         };
-        ProfileReport::new(target.name(), None, "v1.14.1", Features::default())
+        TargetReport::new(target.name(), None, "v1.14.1", Features::default())
             .conclude(clauses, outcomes.iter().zip(1..).map(case).collect())
     }
 
@@ -218,11 +218,11 @@ mod tests {
     #[case::not_there(&[Outcome::not_run_announced("no programs")], NOTHING_CLAIMED)]
     #[case::nothing(&[], NOTHING_CLAIMED)]
     fn only_what_is_green_is_implemented(#[case] outcomes: &[Outcome], #[case] wanted: &str) {
-        let profile = profile(outcomes);
-        assert_eq!(status(&testing::report(Vec::new()), &profile), wanted);
+        let target = target(outcomes);
+        assert_eq!(status(&testing::report(Vec::new()), &target), wanted);
         if wanted == IMPLEMENTED {
             let incomplete = testing::report(Vec::new()).incomplete("interrupted");
-            assert_eq!(status(&incomplete, &profile), NOTHING_CLAIMED);
+            assert_eq!(status(&incomplete, &target), NOTHING_CLAIMED);
         }
     }
 
@@ -231,9 +231,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();
         let outcomes = [Outcome::pass(), Outcome::fail("half bound"), Outcome::pass(), Outcome::pass()];
-        report.profiles.push(profile(&outcomes));
+        report.targets.push(target(&outcomes));
         let files = write_ai_conformance(folder.path(), &report).unwrap();
-        assert_eq!(files, [folder.path().join("ai-conformance-volcano.yaml")], "of no other profile");
+        assert_eq!(files, [folder.path().join("ai-conformance-volcano.yaml")], "of no other target");
         let text = std::fs::read_to_string(&files[0]).unwrap();
         let version = format!("grove-conformance {}", report.suite.version);
         let text = text

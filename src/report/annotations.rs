@@ -3,13 +3,13 @@
 
 use conformance_contract::verdict::Verdict;
 
-use super::{ClauseResult, Exit, ProfileReport, Report};
+use super::{ClauseResult, Exit, Report, TargetReport};
 
 /// The lines, one per broken clause (errors), then one per clause that could not be decided (warnings).
 pub fn annotations(report: &Report) -> Vec<String> {
     let clauses = || {
-        let profiles = report.profiles.iter();
-        profiles.flat_map(|profile| profile.clauses.iter().map(move |clause| (profile, clause)))
+        let targets = report.targets.iter();
+        targets.flat_map(|target| target.clauses.iter().map(move |clause| (target, clause)))
     };
     let is_broken = |clause: &ClauseResult| matches!(clause.outcome.verdict, Verdict::Fail | Verdict::Flaky);
     let red = || clauses().filter(|(_, clause)| clause.exit(report.settings.strict) != Exit::Conformant);
@@ -18,9 +18,9 @@ pub fn annotations(report: &Report) -> Vec<String> {
     broken.chain(undecided).collect()
 }
 
-fn line(command: &str, (profile, clause): (&ProfileReport, &ClauseResult)) -> String {
-    let title = format!("{} {} on {}", clause.id, clause.outcome.verdict, profile.title());
-    let mut message = clause.outcome.reason().unwrap_or_else(|| clause.text.clone());
+fn line(command: &str, (target, clause): (&TargetReport, &ClauseResult)) -> String {
+    let title = format!("{} {} on {}", clause.id, clause.outcome.verdict, target.title());
+    let mut message = clause.outcome.reason().unwrap_or_else(|| clause.requirement.clone());
     if let Some(reproduce) = &clause.reproduce {
         message.push_str(&format!("\nreproduce: {reproduce}"));
     }
@@ -55,12 +55,12 @@ mod tests {
     #[test]
     fn a_command_is_one_line() {
         let mut report = fixture::report();
-        let clause = &mut report.profiles[0].clauses[0];
+        let clause = &mut report.targets[0].clauses[0];
         clause.outcome = Outcome::fail("100 %\nof: it, at last");
         clause.reproduce = None;
-        report.profiles[0].variant = Some("a: b, c".to_owned());
+        report.targets[0].variant = Some("a: b, c".to_owned());
         let line = &annotations(&report)[0];
-        let title = format!("{} fail on default-scheduler (a%3A b%2C c)", report.profiles[0].clauses[0].id);
+        let title = format!("{} fail on default-scheduler (a%3A b%2C c)", report.targets[0].clauses[0].id);
         assert_eq!(*line, format!("::error title={title}::100 %25%0Aof: it, at last"));
     }
 }

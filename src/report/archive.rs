@@ -72,7 +72,7 @@ pub fn pack(folder: &Path, report: &Report, files: &[&str], limit: usize) -> Res
     }
     let mut left_out = LeftOut::default();
     let mut parts = Vec::new();
-    for case in report.profiles.iter().flat_map(|profile| &profile.cases) {
+    for case in report.targets.iter().flat_map(|target| &target.cases) {
         let Some(artifacts) = case.artifacts.as_deref().filter(|name| folder.join(name).is_dir()) else {
             continue;
         };
@@ -141,7 +141,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();
         let (mut number, mut state) = (0, 1_u64);
-        for case in report.profiles.iter_mut().flat_map(|profile| &mut profile.cases) {
+        for case in report.targets.iter_mut().flat_map(|target| &mut target.cases) {
             let artifacts = format!("artifacts/{number}");
             let noise = std::iter::repeat_with(|| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -166,7 +166,7 @@ mod tests {
         unpack(&packed.archive, &to.path().join("shards/1")).unwrap();
         assert_eq!(read(&to.path().join("shards/1/report.yaml")).unwrap(), report);
         assert!(!to.path().join("shards/1/report.json").exists(), "it was not named");
-        for case in report.profiles.iter().flat_map(|profile| &profile.cases) {
+        for case in report.targets.iter().flat_map(|target| &target.cases) {
             let history = Path::new(case.artifacts.as_ref().unwrap()).join("history.jsonl");
             let read = |folder: &Path| std::fs::read(folder.join(&history)).unwrap();
             assert_eq!(read(&to.path().join("shards/1")), read(from.path()));
@@ -177,7 +177,7 @@ mod tests {
     fn artifacts_of_cases_that_passed_are_left_out_first() {
         const BYTES: usize = 20_000;
         let (from, report) = folder(BYTES);
-        let cases = || report.profiles.iter().flat_map(|profile| &profile.cases);
+        let cases = || report.targets.iter().flat_map(|target| &target.cases);
         let bad = cases().filter(|case| !is_as_expected(case)).count();
         assert!(bad > 0 && bad < cases().count(), "the fixture has both");
         let alone = pack(from.path(), &report, &["report.yaml"], usize::MAX).unwrap().archive.len()

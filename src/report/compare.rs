@@ -1,19 +1,20 @@
 //! What changed from one report to another: verdicts, features, deviations, durations.
 //!
-//! A regression is a clause that a profile kept or deviated from as documented, and that it breaks now, or a feature that
+//! A regression is a clause that a target kept or deviated from as documented, and that it breaks now, or a feature that
 //! was shown and is no longer declared. What is merely not looked at any more is no regression; where the newer run meant
-//! to look and could not say, nothing is known, and the comparison is inconclusive. Profiles are matched by backend and
-//! variant, clauses and cases by their ids: the reports may be of different versions of anything.
+//! to look and could not say, nothing is known, and the comparison is inconclusive. Targets are matched by backend and
+//! variant, clauses and cases by their ids: the reports may be of different versions of anything. A clause that an older
+//! contract has as a part of another is compared with that one, if it passed: then its parts did.
 
 use std::time::Duration;
 
-use conformance_contract::clauses::Feature;
+use conformance_contract::clauses::{Feature, clause};
 use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::reasons::ranges;
-use super::{ClauseResult, Exit, HandEdited, ProfileReport, Report, Seconds, Standing, verify};
+use super::{ClauseResult, Exit, HandEdited, Report, Seconds, Standing, TargetReport, verify};
 
-/// What changed about a clause on a profile.
+/// What changed about a clause on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turn {
     /// It was kept, or deviated from as documented, and is broken.
@@ -74,7 +75,7 @@ impl Turn {
         matches!(self, Turn::LeftOut | Turn::New)
     }
 
-    /// Between two outcomes, `None` where a profile does not have the clause; nothing of what stayed as it was.
+    /// Between two outcomes, `None` where a target does not have the clause; nothing of what stayed as it was.
     fn of(old: Option<&ClauseResult>, new: Option<&ClauseResult>) -> Option<Self> {
         let broken = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Flaky);
         let judged = |outcome: &Outcome| {
@@ -113,8 +114,8 @@ impl Turn {
 pub struct ChangedClause<'a> {
     /// In which way.
     pub turn: Turn,
-    /// The profile's title.
-    pub profile: String,
+    /// The target's title.
+    pub target: String,
     /// The clause's id.
     pub id: &'a str,
     /// The older report's result.
@@ -134,8 +135,8 @@ impl ChangedClause<'_> {
 /// A feature of which something else became.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFeature {
-    /// The profile's title.
-    pub profile: String,
+    /// The target's title.
+    pub target: String,
     /// The feature.
     pub name: Feature,
     /// What had become of it; `None` of one that was neither declared nor shown.
@@ -156,11 +157,11 @@ impl ChangedFeature {
 
 /// A case that takes another time than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedDuration<'a> {
-    /// The profile's title.
-    pub profile: String,
-    /// The case's id.
-    pub case: &'a str,
+pub struct ChangedDuration {
+    /// The target's title.
+    pub target: String,
+    /// The case: its id, and its provider if it has one.
+    pub case: String,
     /// How long it took.
     pub old: Seconds,
     /// How long it takes.
@@ -192,8 +193,8 @@ pub struct Comparison<'a> {
     /// Features of which something else became.
     pub features: Vec<ChangedFeature>,
     /// Cases that became slower or faster by more than chance, the greatest change first.
-    pub durations: Vec<ChangedDuration<'a>>,
-    /// Clauses that both reports judge, over all profiles.
+    pub durations: Vec<ChangedDuration>,
+    /// Clauses that both reports judge, over all targets.
     pub judged_by_both: usize,
     /// Of those, how many are broken in both.
     pub still_broken: usize,
@@ -221,14 +222,16 @@ pub enum Which {
 pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Result<Comparison<'a>, (Which, HandEdited)> {
     verify(old).map_err(|error| (Which::Old, error))?;
     verify(new).map_err(|error| (Which::New, error))?;
-    let profiles = pairs(&old.profiles, &new.profiles, ProfileReport::title);
+    let targets = pairs(&old.targets, &new.targets, TargetReport::title);
     let (mut clauses, mut features, mut durations) = (Vec::new(), Vec::new(), Vec::new());
     let (mut judged_by_both, mut still_broken) = (0, 0);
-    for (title, old, new) in profiles {
-        let of = |profile: Option<&'a ProfileReport>| {
-            profile.map(|profile| profile.clauses.as_slice()).unwrap_or_default()
+    let is_other_contract = old.suite.contract != new.suite.contract;
+    for (title, old, new) in targets {
+        let of = |target: Option<&'a TargetReport>| {
+            target.map(|target| target.clauses.as_slice()).unwrap_or_default()
         };
-        for (_, old, new) in pairs(of(old), of(new), |clause| clause.id.clone()) {
+        for (_, own, new) in pairs(of(old), of(new), |clause| clause.id.clone()) {
+            let old = own.or_else(|| whole(of(old), new?).filter(|_| is_other_contract));
             let verdicts = [old, new].map(|clause| clause.map(|clause| clause.outcome.verdict));
             let is = |verdict: Option<Verdict>, any: &[Verdict]| {
                 verdict.is_some_and(|verdict| any.contains(&verdict))
@@ -240,7 +243,7 @@ pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Result<Comparison<'a>, (
             still_broken += usize::from(verdicts.iter().all(|verdict| is(*verdict, &BROKEN)));
             let id = new.or(old).map(|clause| clause.id.as_str()).unwrap_or_default();
             if let Some(turn) = Turn::of(old, new) {
-                clauses.push(ChangedClause { turn, profile: title.clone(), id, old, new });
+                clauses.push(ChangedClause { turn, target: title.clone(), id, old, new });
             }
         }
         if let (Some(old), Some(new)) = (old, new) {
@@ -309,11 +312,11 @@ impl Comparison<'_> {
         told.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 
-    /// Clauses that one of the reports does not judge, by profile, neighbours joined: a backend that is new has many.
+    /// Clauses that one of the reports does not judge, by target, neighbours joined: a backend that is new has many.
     pub fn counted(&self) -> Vec<(Turn, Vec<(String, String)>)> {
         let counted = Turn::ALL.into_iter().filter(|turn| turn.is_counted());
-        let counted = counted.map(|turn| (turn, by_profile(&self.of(turn))));
-        counted.filter(|(_, profiles)| !profiles.is_empty()).collect()
+        let counted = counted.map(|turn| (turn, by_target(&self.of(turn))));
+        counted.filter(|(_, targets)| !targets.is_empty()).collect()
     }
 
     fn of(&self, turn: Turn) -> Vec<&ChangedClause<'_>> {
@@ -321,15 +324,15 @@ impl Comparison<'_> {
     }
 }
 
-fn by_profile(changed: &[&ChangedClause<'_>]) -> Vec<(String, String)> {
-    let mut profiles: Vec<(String, Vec<&str>)> = Vec::new();
+fn by_target(changed: &[&ChangedClause<'_>]) -> Vec<(String, String)> {
+    let mut targets: Vec<(String, Vec<&str>)> = Vec::new();
     for clause in changed {
-        match profiles.iter_mut().find(|(profile, _)| *profile == clause.profile) {
+        match targets.iter_mut().find(|(target, _)| *target == clause.target) {
             Some((_, ids)) => ids.push(clause.id),
-            None => profiles.push((clause.profile.clone(), vec![clause.id])),
+            None => targets.push((clause.target.clone(), vec![clause.id])),
         }
     }
-    profiles.into_iter().map(|(profile, ids)| (profile, ranges(&ids).join(", "))).collect()
+    targets.into_iter().map(|(target, ids)| (target, ranges(&ids).join(", "))).collect()
 }
 
 fn counted(count: usize, one: &str, several: &str) -> String {
@@ -348,14 +351,22 @@ fn pairs<'a, T>(
     both.chain(gone).collect()
 }
 
-fn changed_features(title: &str, old: &ProfileReport, new: &ProfileReport) -> Vec<ChangedFeature> {
+/// The clause of which an older contract has this one as a part, if it passed: one that failed tells nothing about its parts.
+fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
+    let parent = |id: &str| clause(id).and_then(|known| known.split_from);
+    let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));
+    let whole = parents.find_map(|id| old.iter().find(|known| known.id == id))?;
+    (whole.outcome.verdict == Verdict::Pass).then_some(whole)
+}
+
+fn changed_features(title: &str, old: &TargetReport, new: &TargetReport) -> Vec<ChangedFeature> {
     let (before, now) = (old.evidence(), new.evidence());
     let changed = Feature::ALL.into_iter().filter_map(|name| {
         let old = before.iter().find(|of| of.name == name);
         let new = now.iter().find(|of| of.name == name);
         let standing = |of: Option<&super::FeatureEvidence>| of.map(|of| of.standing);
         (standing(old) != standing(new)).then(|| ChangedFeature {
-            profile: title.to_owned(),
+            target: title.to_owned(),
             name,
             old: standing(old),
             new: standing(new),
@@ -365,16 +376,12 @@ fn changed_features(title: &str, old: &ProfileReport, new: &ProfileReport) -> Ve
     changed.collect()
 }
 
-fn changed_durations<'a>(
-    title: &str,
-    old: &'a ProfileReport,
-    new: &'a ProfileReport,
-) -> Vec<ChangedDuration<'a>> {
+fn changed_durations(title: &str, old: &TargetReport, new: &TargetReport) -> Vec<ChangedDuration> {
     let changed = new.cases.iter().filter_map(|case| {
-        let before = old.cases.iter().find(|before| before.id == case.id)?;
+        let before = old.cases.iter().find(|before| before.label() == case.label())?;
         let changed = ChangedDuration {
-            profile: title.to_owned(),
-            case: &case.id,
+            target: title.to_owned(),
+            case: case.label(),
             old: before.duration_seconds,
             new: case.duration_seconds,
         };
@@ -386,7 +393,7 @@ fn changed_durations<'a>(
 }
 
 /// How many times as long the longer of the two is.
-fn factor(changed: &ChangedDuration<'_>) -> f64 {
+fn factor(changed: &ChangedDuration) -> f64 {
     let (old, new) = (f64::from(changed.old).max(0.001), f64::from(changed.new).max(0.001));
     (old / new).max(new / old)
 }
@@ -400,22 +407,23 @@ fn facts(old: &Report, new: &Report) -> Vec<ChangedFact> {
             facts.push(ChangedFact { what: what.to_owned(), old: said(old), new: said(new) });
         }
     };
-    let implementation = |report: &Report| {
-        let of = &report.implementation;
+    let operator = |report: &Report| {
+        let of = &report.operator;
         let commit = of.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
         Some(format!("{} {}{commit}", of.name, of.version))
     };
-    add("implementation", implementation(old), implementation(new));
+    add("operator", operator(old), operator(new));
     add("suite", Some(old.suite.version.clone()), Some(new.suite.version.clone()));
     let provider = |report: &Report| {
-        let all = std::iter::once(&report.provider).chain(&report.other_providers);
-        let words =
-            all.map(|provider| format!("{}, Kubernetes {}", provider.name, provider.kubernetes_version));
+        let words = report
+            .providers()
+            .into_iter()
+            .map(|of| format!("{}, Kubernetes {}", of.name, of.kubernetes_version));
         Some(words.collect::<Vec<_>>().join("; "))
     };
     add("provider", provider(old), provider(new));
-    for (title, old, new) in pairs(&old.profiles, &new.profiles, ProfileReport::title) {
-        let version = |profile: Option<&ProfileReport>| profile.map(|profile| profile.version.clone());
+    for (title, old, new) in pairs(&old.targets, &new.targets, TargetReport::title) {
+        let version = |target: Option<&TargetReport>| target.map(|target| target.version.clone());
         add(&format!("scheduler of {title}"), version(old), version(new));
     }
     for (name, old, new) in pairs(&old.components, &new.components, |component| component.name.clone()) {

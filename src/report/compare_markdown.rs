@@ -20,7 +20,7 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
     let (old, new) = (comparison.old, comparison.new);
     writeln!(out, "# {}\n", comparison.result())?;
     let name = |report: &super::Report| {
-        format!("{} {} of {}", report.implementation.name, report.implementation.version, report.date)
+        format!("{} {} of {}", report.operator.name, report.operator.version, report.date)
     };
     writeln!(
         out,
@@ -34,12 +34,12 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
     for (turn, changed) in comparison.turns() {
         write_turn(out, turn, &changed)?;
     }
-    for (turn, profiles) in comparison.counted() {
+    for (turn, targets) in comparison.counted() {
         writeln!(out, "\n## {}\n", turn.title())?;
-        write_row(out, ["profile", "clauses"])?;
+        write_row(out, ["target", "clauses"])?;
         write_rule(out, 2)?;
-        for (profile, clauses) in profiles {
-            write_row(out, [profile, clauses])?;
+        for (target, clauses) in targets {
+            write_row(out, [target, clauses])?;
         }
     }
     write_durations(out, comparison)?;
@@ -57,12 +57,12 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
 
 fn write_turn(out: &mut String, turn: Turn, changed: &[&ChangedClause<'_>]) -> fmt::Result {
     writeln!(out, "\n## {}\n", turn.title())?;
-    write_row(out, ["clause", "profile", "old", "new", "why"])?;
+    write_row(out, ["clause", "target", "old", "new", "why"])?;
     write_rule(out, 5)?;
     for changed in changed {
         let (old, new) = (word(changed.old), word(changed.new));
         let reason = changed.reason();
-        write_row(out, [changed.id, changed.profile.as_str(), old.as_str(), new.as_str(), reason.as_str()])?;
+        write_row(out, [changed.id, changed.target.as_str(), old.as_str(), new.as_str(), reason.as_str()])?;
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ fn write_features(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result 
         return Ok(());
     }
     writeln!(out, "\n## Features\n")?;
-    write_row(out, ["feature", "profile", "old", "new", "decided by"])?;
+    write_row(out, ["feature", "target", "old", "new", "decided by"])?;
     write_rule(out, 5)?;
     let word = |standing: Option<Standing>| standing.map_or("not declared".to_owned(), |of| of.to_string());
     for feature in &comparison.features {
@@ -87,7 +87,7 @@ fn write_features(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result 
         }
         write_row(
             out,
-            [feature.name.to_string(), feature.profile.clone(), old, new, feature.clauses.join(", ")],
+            [feature.name.to_string(), feature.target.clone(), old, new, feature.clauses.join(", ")],
         )?;
     }
     Ok(())
@@ -104,11 +104,11 @@ fn write_durations(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result
         return Ok(());
     }
     writeln!(out)?;
-    write_row(out, ["case", "profile", "old", "new"])?;
+    write_row(out, ["case", "target", "old", "new"])?;
     write_rule(out, 4)?;
     for changed in &comparison.durations {
-        let (case, profile) = (format!("`{}`", changed.case), changed.profile.clone());
-        write_row(out, [case, profile, changed.old.to_string(), changed.new.to_string()])?;
+        let (case, target) = (format!("`{}`", changed.case), changed.target.clone());
+        write_row(out, [case, target, changed.old.to_string(), changed.new.to_string()])?;
     }
     Ok(())
 }
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn the_text_of_a_comparison() {
         let (old, mut new) = (fixture::report(), fixture::report());
-        let profile = new.profiles.remove(1);
-        let cases = profile.cases.iter().map(|case| {
-            let mut case = profile.observed(case);
+        let target = new.targets.remove(1);
+        let cases = target.cases.iter().map(|case| {
+            let mut case = target.observed(case);
             let outcomes = [Outcome::fail("2 of 4 pods are bound"), Outcome::error("a gap")];
             for (judgement, outcome) in case.clauses.iter_mut().skip(1).zip(outcomes) {
                 judgement.outcome = outcome;
@@ -134,20 +134,20 @@ mod tests {
             case
         });
         let cases = cases.collect();
-        let mut without = profile.clone();
+        let mut without = target.clone();
         without.features.supported.retain(|feature| feature.name() == "GangScheduling");
-        new.profiles.push(without.concluded_of(cases));
-        new.implementation.version = "0.2.0".to_owned();
+        new.targets.push(without.concluded_of(cases));
+        new.operator.version = "0.2.0".to_owned();
         let text = compare(&old, &new).unwrap().markdown();
         for wanted in [
             "# Regressed: 1 clause, 2 features\n",
-            "## Regressions\n\n| clause | profile | old | new | why |\n",
+            "## Regressions\n\n| clause | target | old | new | why |\n",
             "| AON-01 | default-scheduler (PodGang scope) | pass | fail | 2 of 4 pods are bound |",
             "## No longer decided\n",
             "| AON-02 | default-scheduler (PodGang scope) | pass | error | a gap |",
             "| AON-08 | default-scheduler (PodGang scope) | pass | unsupported | not declared |",
             "| AtomicPodGang | default-scheduler (PodGang scope) | declared and shown | **not declared** | AON-08 |",
-            "| implementation | grove-backend-controller 0.1.0 | grove-backend-controller 0.2.0 |",
+            "| operator | grove-backend-controller 0.1.0 | grove-backend-controller 0.2.0 |",
         ] {
             assert!(text.contains(wanted), "{wanted}\n{text}");
         }

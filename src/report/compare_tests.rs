@@ -12,17 +12,17 @@ fn with(clause: &str, outcome: Outcome) -> Report {
     })
 }
 
-/// The fixture with judgements of its second profile changed.
+/// The fixture with judgements of its second target changed.
 fn changed(change: impl Fn(&mut Judgement)) -> Report {
     let mut report = fixture::report();
-    let profile = report.profiles.remove(1);
-    let mut cases: Vec<CaseResult> = profile.cases.iter().map(|case| profile.observed(case)).collect();
+    let target = report.targets.remove(1);
+    let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.observed(case)).collect();
     for case in &mut cases {
         case.clauses.iter_mut().for_each(&change);
         let judged: Vec<Outcome> = case.clauses.iter().map(|judgement| judgement.outcome.clone()).collect();
         case.outcome = Outcome::fold(&judged).unwrap();
     }
-    report.profiles.push(profile.concluded_of(cases));
+    report.targets.push(target.concluded_of(cases));
     report
 }
 
@@ -88,17 +88,17 @@ fn deviation() -> Outcome {
 fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
     let old = fixture::report();
     let mut new = old.clone();
-    let profile = new.profiles.remove(1);
-    let mut without = profile.clone();
+    let target = new.targets.remove(1);
+    let mut without = target.clone();
     without.features.supported.retain(|feature| *feature == Feature::GangScheduling);
     let withdrawn = Outcome::unsupported("AtomicPodGang is not declared");
-    let cases = profile.cases.iter().map(|case| {
-        let mut case = profile.observed(case);
+    let cases = target.cases.iter().map(|case| {
+        let mut case = target.observed(case);
         let of_feature = case.clauses.iter_mut().filter(|judgement| judgement.clause == "AON-08");
         of_feature.for_each(|judgement| judgement.outcome = withdrawn.clone());
         case
     });
-    new.profiles.push(without.concluded_of(cases.collect()));
+    new.targets.push(without.concluded_of(cases.collect()));
     let comparison = compare(&old, &new).unwrap();
     let feature = &comparison.features[0];
     assert_eq!((feature.name, feature.old), (Feature::AtomicPodGang, Some(Standing::DeclaredAndShown)));
@@ -108,10 +108,10 @@ fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
 }
 
 #[test]
-fn two_reports_of_different_profiles_decide_nothing() {
+fn two_reports_of_different_targets_decide_nothing() {
     let (old, mut new) = (fixture::report(), fixture::report());
-    for profile in &mut new.profiles {
-        profile.variant = Some(format!("another than {}", profile.variant.clone().unwrap()));
+    for target in &mut new.targets {
+        target.variant = Some(format!("another than {}", target.variant.clone().unwrap()));
     }
     let comparison = compare(&old, &new).unwrap();
     assert!(
@@ -120,13 +120,44 @@ fn two_reports_of_different_profiles_decide_nothing() {
     assert_eq!((comparison.judged_by_both, comparison.exit()), (0, Exit::Inconclusive));
 }
 
+/// AON-15 was a part of AON-02.
+#[rstest]
+#[case::passed_as_a_part(Outcome::pass(), Outcome::fail("silent"), Some(Turn::Regression))]
+#[case::still_kept(Outcome::pass(), Outcome::pass(), None)]
+#[case::failed_as_a_part(Outcome::fail("bound"), Outcome::fail("silent"), Some(Turn::BrokenAnew))]
+#[case::kept_and_unknown_before(Outcome::fail("bound"), Outcome::pass(), Some(Turn::New))]
+fn a_part_is_compared_with_the_clause_that_it_was_split_from(
+    #[case] old: Outcome,
+    #[case] new: Outcome,
+    #[case] turn: Option<Turn>,
+) {
+    let with = |ids: &[&str], contract: &str, outcome: &Outcome| {
+        let known = ids.iter().map(|id| clause(id).unwrap());
+        let case = CaseResult::without_running("aon/one-pod-short", "", ids.iter().copied(), outcome);
+        let features = crate::Features { supported: vec![Feature::GangScheduling], ..Default::default() };
+        let target = TargetReport::new("volcano", None, "v1.15.1", features).conclude(known, vec![case]);
+        let mut report = crate::testing::report(vec![target]);
+        report.suite.contract = Some(contract.to_owned());
+        report
+    };
+    let (old, new) = (with(&["AON-02"], "0.1.0", &old), with(&["AON-15"], "0.2.0", &new));
+    let comparison = compare(&old, &new).unwrap();
+    let of_part = comparison.clauses.iter().filter(|changed| changed.id == "AON-15");
+    assert_eq!(of_part.map(|changed| changed.turn).next(), turn);
+    // Of one contract, a clause that is not listed was not selected.
+    let old = Report { suite: new.suite.clone(), ..old };
+    let comparison = compare(&old, &new).unwrap();
+    let of_part = comparison.clauses.iter().find(|changed| changed.id == "AON-15").unwrap();
+    assert!(matches!(of_part.turn, Turn::BrokenAnew | Turn::New));
+}
+
 #[test]
 fn a_backend_that_is_new_is_counted() {
     let (old, new) = (fixture::report(), fixture::all_backends());
     let comparison = compare(&old, &new).unwrap();
     let counted = comparison.counted();
-    let [(Turn::New, profiles)] = counted.as_slice() else { panic!("{counted:?}") };
-    let volcano = profiles.iter().find(|(profile, _)| profile == "volcano").unwrap();
+    let [(Turn::New, targets)] = counted.as_slice() else { panic!("{counted:?}") };
+    let volcano = targets.iter().find(|(target, _)| target == "volcano").unwrap();
     assert!(volcano.1.starts_with("ADM-01, AON-01, AON-02"), "{volcano:?}");
     assert!(comparison.turns().iter().all(|(turn, _)| *turn != Turn::New), "and not told one by one");
 }
@@ -134,7 +165,7 @@ fn a_backend_that_is_new_is_counted() {
 #[test]
 fn an_edited_report_is_refused() {
     let mut edited = fixture::report();
-    edited.profiles[0].clauses[0].outcome = Outcome::fail("by hand");
+    edited.targets[0].clauses[0].outcome = Outcome::fail("by hand");
     assert_eq!(compare(&fixture::report(), &edited).unwrap_err().0, Which::New);
     assert_eq!(compare(&edited, &fixture::report()).unwrap_err().0, Which::Old);
 }
@@ -143,29 +174,29 @@ fn an_edited_report_is_refused() {
 fn durations_count_when_they_differ_by_more_than_chance() {
     let (old, mut new) = (fixture::report(), fixture::report());
     let slower = |report: &mut Report, case: usize, factor: f64| {
-        let profile = report.profiles.remove(0);
-        let mut cases: Vec<CaseResult> = profile.cases.iter().map(|case| profile.observed(case)).collect();
+        let target = report.targets.remove(0);
+        let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.observed(case)).collect();
         let seconds = f64::from(cases[case].duration_seconds) * factor;
         cases[case].duration_seconds = Seconds::try_from(seconds).unwrap();
-        report.profiles.insert(0, profile.concluded_of(cases));
+        report.targets.insert(0, target.concluded_of(cases));
     };
     slower(&mut new, 1, 3.0);
     slower(&mut new, 3, 1.2);
     slower(&mut new, 6, 0.25);
     let comparison = compare(&old, &new).unwrap();
-    let cases: Vec<_> = comparison.durations.iter().map(|changed| changed.case).collect();
+    let cases: Vec<_> = comparison.durations.iter().map(|changed| changed.case.as_str()).collect();
     assert_eq!(cases, ["topo/required", "aon/fits"], "the greatest change first, a fifth is none");
 }
 
 #[test]
 fn the_facts_that_differ_are_named() {
     let (old, mut new) = (fixture::report(), fixture::report());
-    new.implementation.version = "0.2.0".to_owned();
+    new.operator.version = "0.2.0".to_owned();
     new.components[1].digest = format!("sha256:{}", "ff".repeat(32));
     new.components.remove(0);
     let comparison = compare(&old, &new).unwrap();
     let whats: Vec<_> = comparison.facts.iter().map(|fact| fact.what.as_str()).collect();
-    assert_eq!(whats, ["implementation", new.components[0].name.as_str(), old.components[0].name.as_str()]);
+    assert_eq!(whats, ["operator", new.components[0].name.as_str(), old.components[0].name.as_str()]);
     assert!(comparison.facts[1].new.contains("sha256:ffff"), "{:?}", comparison.facts[1]);
     assert_eq!(comparison.facts[2].new, "none");
 }

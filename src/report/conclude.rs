@@ -1,26 +1,17 @@
-//! From the findings of cases to the clauses of a profile.
+//! From the findings of cases to the clauses of a target.
 //!
-//! Pure: the same cases give the same clauses and counts, which `verify` relies on.
+//! Pure: the same cases give the same clauses and counts, which `verify` relies on. Judges give a finding a word; as the code of
+//! a violation it has the clause before it.
 
-use conformance_contract::clauses::{Clause, Feature};
+use conformance_contract::clauses::{Clause, Feature, Level};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_contract::violation::Violation;
 
 use super::declared;
-use super::owed::Owed;
-use super::{CaseResult, ClauseResult, Features, Judgement, ProfileReport, Seconds, Summary, summarize};
-
-/// The `source` of a recommended clause.
-const OWN: &str = "OWN";
+use super::{CaseResult, ClauseResult, Features, Judgement, Seconds, Summary, TargetReport, summarize};
 
 /// Reason of a clause that should have been judged and was not.
 const NO_CASE: &str = "no case judged this clause";
-
-/// Who promised a clause, as one line.
-pub(super) fn source_of(clause: &Clause) -> String {
-    let sources: Vec<&str> = clause.sources.iter().map(|source| source.0).collect();
-    if sources.is_empty() { OWN.to_owned() } else { sources.join(", ") }
-}
 
 impl CaseResult {
     /// The case's outcome as it follows from its judgements; one that judged nothing has not been run.
@@ -58,6 +49,7 @@ impl CaseResult {
     pub fn new(id: impl Into<String>, title: impl Into<String>, clauses: Vec<Judgement>) -> Self {
         Self {
             id: id.into(),
+            provider: None,
             title: title.into(),
             outcome: Self::judged(&clauses),
             clauses,
@@ -70,6 +62,14 @@ impl CaseResult {
             artifacts: None,
             excepted_writes: Vec::new(),
             figures: serde_json::Map::new(),
+        }
+    }
+
+    /// What clauses, violations and texts call it: its id, and its provider if it has one, such as `aon/fits on kind`.
+    pub fn label(&self) -> String {
+        match &self.provider {
+            Some(provider) => format!("{} on {provider}", self.id),
+            None => self.id.clone(),
         }
     }
 }
@@ -87,14 +87,16 @@ impl Features {
 
 impl ClauseResult {
     /// The clause before any case was looked at.
-    fn unjudged(clause: &Clause) -> Self {
+    pub(super) fn unjudged(clause: &Clause) -> Self {
         Self {
             id: clause.id.to_owned(),
-            tier: clause.tier,
-            level: Owed::of(clause),
+            title: clause.title.to_owned(),
+            requirement: clause.requirement.to_owned(),
+            level: clause.level,
+            feature: clause.feature,
+            judged_on: clause.tier,
             class: clause.class(),
-            source: source_of(clause),
-            text: clause.requirement.to_owned(),
+            sources: clause.sources.iter().map(|source| source.0.to_owned()).collect(),
             outcome: Outcome::not_run(NO_CASE),
             cases: Vec::new(),
             duration_seconds: Seconds::default(),
@@ -106,7 +108,7 @@ impl ClauseResult {
 
     /// The same clause with everything that follows from the cases: all but the violations.
     pub(super) fn judged_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
-        let missing = self.level.feature().and_then(|feature| features.missing(feature));
+        let missing = self.feature.and_then(|feature| features.missing(feature));
         let follows = declared::is_concluded(&self.id) && missing.is_none();
         let speaks = |judgement: &Judgement| {
             judgement.clause == self.id
@@ -131,9 +133,9 @@ impl ClauseResult {
             .map(|(case, _)| *case);
         // A case may judge several clauses of those from which one follows.
         let mut judges: Vec<&CaseResult> = judging.iter().map(|(case, _)| *case).collect();
-        judges.dedup_by(|a, b| a.id == b.id);
+        judges.dedup_by(|a, b| std::ptr::eq(*a, *b));
         Self {
-            cases: judges.iter().map(|case| case.id.clone()).collect(),
+            cases: judges.iter().map(|case| case.label()).collect(),
             duration_seconds: judges.iter().map(|case| case.duration_seconds).sum(),
             reproduce: deciding.and_then(|case| case.reproduce.clone()),
             artifacts: deciding.and_then(|case| case.artifacts.clone()),
@@ -143,18 +145,18 @@ impl ClauseResult {
     }
 
     /// Whether only this suite asks for it.
-    pub fn is_own(&self) -> bool {
-        self.source == OWN
+    pub fn is_recommended(&self) -> bool {
+        self.level == Level::Recommended
     }
 
     /// Whether it is required of everybody, or of everybody who declares gang scheduling.
     pub(super) fn is_core(&self) -> bool {
-        !self.is_own() && matches!(self.level.feature(), None | Some(Feature::GangScheduling))
+        !self.is_recommended() && matches!(self.feature, None | Some(Feature::GangScheduling))
     }
 }
 
-impl ProfileReport {
-    /// A profile of which nothing is known yet.
+impl TargetReport {
+    /// A target of which nothing is known yet.
     pub fn new(
         backend: impl Into<String>,
         variant: Option<String>,
@@ -172,7 +174,7 @@ impl ProfileReport {
         }
     }
 
-    /// The profile with what its cases found: one result per clause of `contract` that speaks about the
+    /// The target with what its cases found: one result per clause of `contract` that speaks about the
     /// backend, in that order, and the counts over them. A clause that no case judged is unsupported where its
     /// feature is missing, else not run. Judgements about other clauses are kept with their cases, and
     /// [`super::verify()`] reports them.
@@ -186,7 +188,7 @@ impl ProfileReport {
         self.concluded(unjudged, cases)
     }
 
-    /// The profile of a document with its cases replaced.
+    /// The target of a document with its cases replaced.
     pub(super) fn concluded_of(self, cases: Vec<CaseResult>) -> Self {
         let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
         let promised = self.clauses.iter().map(without).collect();
@@ -200,7 +202,7 @@ impl ProfileReport {
             let clause = self.clauses.iter().find(|clause| clause.id == judgement.clause);
             let violations = clause.into_iter().flat_map(|clause| &clause.violations);
             judgement.violations =
-                violations.filter(|violation| violation.case == case.id).cloned().collect();
+                violations.filter(|violation| violation.case == case.label()).cloned().collect();
         }
         observed
     }
@@ -209,12 +211,15 @@ impl ProfileReport {
     pub(super) fn concluded(mut self, promised: Vec<ClauseResult>, mut cases: Vec<CaseResult>) -> Self {
         self.clauses = promised.iter().map(|clause| clause.judged_by(&self.features, &cases)).collect();
         for case in &mut cases {
+            let label = case.label();
             for judgement in &mut case.clauses {
                 let violations = std::mem::take(&mut judgement.violations).into_iter();
                 if let Some(clause) = self.clauses.iter_mut().find(|clause| clause.id == judgement.clause) {
-                    clause
-                        .violations
-                        .extend(violations.map(|violation| Violation { case: case.id.clone(), ..violation }));
+                    clause.violations.extend(violations.map(|violation| Violation {
+                        case: label.clone(),
+                        code: violation.code.of_clause(&clause.id),
+                        ..violation
+                    }));
                 }
             }
         }
@@ -236,12 +241,12 @@ mod tests {
         Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }
     }
 
-    fn flat() -> ProfileReport {
-        ProfileReport::new("default-scheduler", None, "v1.36.4", Features::default())
+    fn flat() -> TargetReport {
+        TargetReport::new("default-scheduler", None, "v1.36.4", Features::default())
     }
 
-    fn outcome(profile: &ProfileReport, id: &str) -> Outcome {
-        profile.clauses.iter().find(|clause| clause.id == id).unwrap().outcome.clone()
+    fn outcome(target: &TargetReport, id: &str) -> Outcome {
+        target.clauses.iter().find(|clause| clause.id == id).unwrap().outcome.clone()
     }
 
     #[test]
@@ -264,31 +269,32 @@ mod tests {
                 )
             },
         ];
-        let profile = flat().conclude(CLAUSES.iter(), cases);
-        assert_eq!(outcome(&profile, "AON-01"), Outcome::pass());
-        let broken = profile.clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
+        let target = flat().conclude(CLAUSES.iter(), cases);
+        assert_eq!(outcome(&target, "AON-01"), Outcome::pass());
+        let broken = target.clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
         assert_eq!(broken.outcome.verdict, Verdict::Fail);
         assert_eq!(broken.artifacts.as_deref(), Some("cases/short"));
-        assert_eq!(broken.violations, [Violation { case: "aon/short".to_owned(), ..short }]);
-        assert_eq!(profile.cases[0].outcome, Outcome::pass());
-        assert_eq!(profile.cases[1].outcome.verdict, Verdict::Fail, "one clause of the case is broken");
-        assert!(profile.cases[1].clauses[1].violations.is_empty(), "stored once, with the clause");
+        let code = short.code.of_clause("AON-02");
+        assert_eq!(broken.violations, [Violation { case: "aon/short".to_owned(), code, ..short }]);
+        assert_eq!(target.cases[0].outcome, Outcome::pass());
+        assert_eq!(target.cases[1].outcome.verdict, Verdict::Fail, "one clause of the case is broken");
+        assert!(target.cases[1].clauses[1].violations.is_empty(), "stored once, with the clause");
     }
 
     #[test]
     fn a_clause_without_a_case_is_never_a_pass() {
-        let mut profile = flat();
-        profile.features = Features {
+        let mut target = flat();
+        target.features = Features {
             supported: vec![Feature::TopologyRequired],
             unsupported: vec![UnsupportedFeature { name: Feature::AtomicPodGang, reason: "flat".to_owned() }],
             ..Features::default()
         };
-        let profile = profile.conclude(CLAUSES.iter(), Vec::new());
-        assert_eq!(outcome(&profile, "AON-08"), Outcome::unsupported("flat"));
-        assert_eq!(outcome(&profile, "TOPO-08"), Outcome::unsupported("TopologyPreferred is not declared"));
-        assert_eq!(outcome(&profile, "TOPO-01").verdict, Verdict::NotRun);
-        assert!(!outcome(&profile, "AON-01").announced);
-        assert_eq!(profile.summary.core.pass + profile.summary.extended.pass, 0);
+        let target = target.conclude(CLAUSES.iter(), Vec::new());
+        assert_eq!(outcome(&target, "AON-08"), Outcome::unsupported("flat"));
+        assert_eq!(outcome(&target, "TOPO-08"), Outcome::unsupported("TopologyPreferred is not declared"));
+        assert_eq!(outcome(&target, "TOPO-01").verdict, Verdict::NotRun);
+        assert!(!outcome(&target, "AON-01").announced);
+        assert_eq!(target.summary.core.pass + target.summary.extended.pass, 0);
     }
 
     #[test]
@@ -300,12 +306,12 @@ mod tests {
 
     #[test]
     fn a_clause_about_another_backend_is_neither_listed_nor_counted() {
-        let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
-        let profile = profile.conclude(CLAUSES.iter(), Vec::new());
-        let listed = |prefix: &str| profile.clauses.iter().any(|clause| clause.id.starts_with(prefix));
+        let target = TargetReport::new("volcano", None, "v1.14.1", Features::default());
+        let target = target.conclude(CLAUSES.iter(), Vec::new());
+        let listed = |prefix: &str| target.clauses.iter().any(|clause| clause.id.starts_with(prefix));
         assert!(listed("AON-") && listed("COEX-") && listed("VOL-"));
         assert!(!listed("KUBE-") && !listed("KOORD-") && !listed("KAI-") && !listed("EXT-"));
         let its_own = CLAUSES.iter().filter(|clause| clause.backend() == Some("volcano")).count();
-        assert_eq!(profile.summary.backend_specific.total(), its_own);
+        assert_eq!(target.summary.backend_specific.total(), its_own);
     }
 }

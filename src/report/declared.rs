@@ -64,7 +64,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::{CaseResult, ProfileReport, verify};
+    use crate::{CaseResult, TargetReport, verify};
 
     const DECLARATION: &str = "EXT-03";
 
@@ -77,15 +77,15 @@ mod tests {
         Outcome::of_attempts(&[Outcome::fail("late"), Outcome::pass()]).unwrap()
     }
 
-    /// A profile of which AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01 were judged by a case each.
-    fn concluded(outcomes: [Outcome; 5]) -> ProfileReport {
+    /// A target of which AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01 were judged by a case each.
+    fn concluded(outcomes: [Outcome; 5]) -> TargetReport {
         let ids = ["AON-01", "AON-02", "AON-08", "AON-12", "GANG-01"];
         let case = |(id, outcome): (&str, Outcome)| {
             let clauses = vec![Judgement { clause: id.to_owned(), outcome, violations: Vec::new() }];
             CaseResult::new(id.to_lowercase(), "", clauses)
         };
         let cases = ids.into_iter().zip(outcomes).map(case).collect();
-        ProfileReport::new("external:mine", None, "unknown", features()).conclude(CLAUSES.iter(), cases)
+        TargetReport::new("external:mine", None, "unknown", features()).conclude(CLAUSES.iter(), cases)
     }
 
     fn announced() -> Outcome {
@@ -123,19 +123,19 @@ mod tests {
         Outcome::pass()
     )]
     fn a_declaration_is_as_good_as_its_evidence(#[case] outcomes: [Outcome; 5], #[case] wanted: Outcome) {
-        let profile = concluded(outcomes);
-        let declaration = profile.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
+        let target = concluded(outcomes);
+        let declaration = target.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
         assert_eq!(declaration.outcome, wanted);
         assert_eq!(declaration.cases, ["aon-01", "aon-02", "aon-08", "aon-12"]);
-        let report = crate::Report { profiles: vec![profile], ..crate::fixture::report() };
+        let report = crate::Report { targets: vec![target], ..crate::fixture::report() };
         assert_eq!(verify(&report), Ok(()));
     }
 
     #[test]
     fn where_no_scheduler_is_declared_nothing_follows() {
-        let profile = ProfileReport::new("external", None, "none", Features::default());
-        let profile = profile.conclude(CLAUSES.iter(), Vec::new());
-        let declaration = profile.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
+        let target = TargetReport::new("external", None, "none", Features::default());
+        let target = target.conclude(CLAUSES.iter(), Vec::new());
+        let declaration = target.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
         assert_eq!(declaration.outcome, Outcome::unsupported("External is not declared"));
     }
 

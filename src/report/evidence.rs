@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::model::API_VERSION;
 use super::{
-    FeatureEvidence, HandEdited, Implementation, ProfileReport, Provider, Report, StoreError, Suite, store,
+    FeatureEvidence, HandEdited, Implementation, Provider, Report, StoreError, Suite, TargetReport, store,
     verify,
 };
 
@@ -23,7 +23,7 @@ pub const EVIDENCE: &str = "ConformanceEvidence";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// Always `conformance.grove.io/v1alpha1`.
+    /// Always `conformance.grove.io/v1alpha2`.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Always `ConformanceEvidence`.
@@ -43,13 +43,13 @@ pub struct Evidence {
     /// The suite that judged.
     pub suite: Suite,
     /// The operator, with the digests of its description and its declaration.
-    pub implementation: Implementation,
+    pub operator: Implementation,
     /// Where the cluster came from.
     pub provider: Provider,
     /// The programs of the run, the operator's and the schedulers' among them.
     pub components: Vec<ProgramDigest>,
-    /// One entry per backend and variant.
-    pub profiles: Vec<ProfileEvidence>,
+    /// One entry per target.
+    pub targets: Vec<TargetEvidence>,
 }
 
 /// A program, by its digest.
@@ -64,10 +64,10 @@ pub struct ProgramDigest {
     pub digest: String,
 }
 
-/// What was declared and shown on one backend.
+/// What was declared and shown on one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ProfileEvidence {
+pub struct TargetEvidence {
     /// The backend, as the report calls it.
     pub backend: String,
     /// Its variant, where it has one.
@@ -76,11 +76,10 @@ pub struct ProfileEvidence {
     /// Version of the scheduler.
     pub scheduler_version: String,
     /// What it was found to keep, in one line.
-    #[serde(default)]
     pub result: String,
     /// What is declared.
     pub declared: Vec<Feature>,
-    /// The configuration of the backend's profile under which it is.
+    /// The configuration of the backend's scheduler profile under which it is.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
     /// What became of each feature, and by which clauses and cases.
@@ -124,7 +123,7 @@ impl Evidence {
             report: digest(report)?,
             outcome: report.exit().to_string(),
             suite: report.suite.clone(),
-            implementation: report.implementation.clone(),
+            operator: report.operator.clone(),
             provider: report.provider.clone(),
             components: report
                 .components
@@ -135,10 +134,10 @@ impl Evidence {
                     digest: component.digest.clone(),
                 })
                 .collect(),
-            profiles: report
-                .profiles
+            targets: report
+                .targets
                 .iter()
-                .map(|profile| ProfileEvidence::of(profile, &report.providers()))
+                .map(|target| TargetEvidence::of(target, &report.providers()))
                 .collect(),
         })
     }
@@ -160,16 +159,16 @@ impl Evidence {
     }
 }
 
-impl ProfileEvidence {
-    fn of(profile: &ProfileReport, providers: &[&Provider]) -> Self {
+impl TargetEvidence {
+    fn of(target: &TargetReport, providers: &[&Provider]) -> Self {
         Self {
-            backend: profile.backend.clone(),
-            variant: profile.variant.clone(),
-            scheduler_version: profile.version.clone(),
-            result: profile.headline(providers).to_string(),
-            declared: profile.features.supported.clone(),
-            configuration: profile.features.configuration.clone(),
-            features: profile.evidence(),
+            backend: target.backend.clone(),
+            variant: target.variant.clone(),
+            scheduler_version: target.version.clone(),
+            result: target.headline(providers).to_string(),
+            declared: target.features.supported.clone(),
+            configuration: target.features.configuration.clone(),
+            features: target.evidence(),
         }
     }
 }
@@ -229,7 +228,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("declaredAndShown", "shownAndNotDeclared")).unwrap();
         let error = read_evidence(&path).unwrap().verify(&report).unwrap_err().to_string();
-        assert!(error.contains("profiles differ"), "{error}");
+        assert!(error.contains("targets differ"), "{error}");
         report.command = "another".to_owned();
         let error = Evidence::of(&fixture::report()).unwrap().verify(&report).unwrap_err().to_string();
         assert!(error.contains("command, report differ"), "{error}");
@@ -242,7 +241,7 @@ mod tests {
         let error = Evidence::of(&fixture::interrupted()).unwrap_err().to_string();
         assert!(error.contains("an incomplete report is no evidence"), "{error}");
         let mut report = fixture::report();
-        report.profiles[0].clauses.clear();
+        report.targets[0].clauses.clear();
         assert!(matches!(Evidence::of(&report), Err(EvidenceError::HandEdited(_))));
     }
 }

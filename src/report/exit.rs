@@ -4,7 +4,7 @@ use std::fmt;
 
 use conformance_contract::verdict::{Outcome, Verdict};
 
-use super::{ClauseResult, FeatureEvidence, ProfileReport, Report, Standing};
+use super::{ClauseResult, FeatureEvidence, Report, Standing, TargetReport};
 
 /// How a run ends for its caller; the greatest of several applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,13 +61,13 @@ pub fn exit_code<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Exit {
 }
 
 impl Report {
-    /// The exit of the run this document describes: its worst profile's. One that was interrupted has no verdict, good
+    /// The exit of the run this document describes: its worst target's. One that was interrupted has no verdict, good
     /// or bad, whatever its cases had found by then.
     pub fn exit(&self) -> Exit {
         if self.incomplete {
             return Exit::Inconclusive;
         }
-        let exits = self.profiles.iter().map(|profile| profile.exit(self.settings.strict));
+        let exits = self.targets.iter().map(|target| target.exit(self.settings.strict));
         exits.max().unwrap_or(Exit::Inconclusive)
     }
 }
@@ -76,13 +76,13 @@ impl ClauseResult {
     /// What follows from it: of a broken recommendation nothing, unless the run is strict.
     pub fn exit(&self, strict: bool) -> Exit {
         match exit_code([&self.outcome]) {
-            Exit::NotConformant if self.is_own() && !strict => Exit::Conformant,
+            Exit::NotConformant if self.is_recommended() && !strict => Exit::Conformant,
             exit => exit,
         }
     }
 }
 
-impl ProfileReport {
+impl TargetReport {
     /// What follows from its clauses, and from features that were declared and that nothing can show.
     pub(super) fn exit(&self, strict: bool) -> Exit {
         let of_clauses =
@@ -129,11 +129,12 @@ mod tests {
     #[test]
     fn a_broken_recommendation_counts_only_if_the_run_is_strict() {
         let mut report = fixture::report();
-        for clause in report.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
-            clause.outcome = if clause.is_own() { Outcome::fail("as you like") } else { Outcome::pass() };
+        for clause in report.targets.iter_mut().flat_map(|target| &mut target.clauses) {
+            clause.outcome =
+                if clause.is_recommended() { Outcome::fail("as you like") } else { Outcome::pass() };
         }
         assert!(
-            report.profiles[0].clauses.iter().any(ClauseResult::is_own),
+            report.targets[0].clauses.iter().any(ClauseResult::is_recommended),
             "the fixture has a recommendation"
         );
         assert_eq!(report.exit().code(), 0);
@@ -144,10 +145,10 @@ mod tests {
     #[test]
     fn a_scheduler_that_was_not_there_is_no_reason_for_red_and_one_that_died_is() {
         let mut report = fixture::all_backends();
-        report.profiles.retain(|profile| profile.backend != "default-scheduler");
+        report.targets.retain(|target| target.backend != "default-scheduler");
         assert_eq!(verify(&report), Ok(()));
         assert_eq!(report.exit().code(), 3, "Koordinator's scheduler died");
-        report.profiles.retain(|profile| profile.backend != "koord-scheduler");
+        report.targets.retain(|target| target.backend != "koord-scheduler");
         assert_eq!(report.exit().code(), 0, "KAI's was announced as not there");
     }
 
@@ -156,20 +157,20 @@ mod tests {
         let report = fixture::interrupted();
         assert_eq!(verify(&report), Ok(()));
         let failed = |clause: &crate::ClauseResult| clause.outcome.verdict == Verdict::Fail;
-        assert!(report.profiles[0].clauses.iter().any(failed), "the fixture fails a clause");
+        assert!(report.targets[0].clauses.iter().any(failed), "the fixture fails a clause");
         assert_eq!(report.exit().code(), 3);
     }
 
     #[test]
-    fn a_profile_without_clauses_does_not_hide_behind_a_green_one() {
+    fn a_target_without_clauses_does_not_hide_behind_a_green_one() {
         let mut report = fixture::report();
-        for clause in report.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
+        for clause in report.targets.iter_mut().flat_map(|target| &mut target.clauses) {
             clause.outcome = Outcome::pass();
         }
         assert_eq!(report.exit().code(), 0);
-        report.profiles[1].clauses.clear();
+        report.targets[1].clauses.clear();
         assert_eq!(report.exit().code(), 3);
-        report.profiles.clear();
+        report.targets.clear();
         assert_eq!(report.exit().code(), 3);
     }
 }

@@ -7,7 +7,7 @@ use conformance_contract::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseResult, ClauseResult, ProfileReport};
+use super::{CaseResult, ClauseResult, TargetReport};
 
 /// What became of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ pub struct Probed {
     pub verdict: Verdict,
 }
 
-impl ProfileReport {
+impl TargetReport {
     /// What became of every feature that is declared, and of those that were found without being declared.
     pub fn evidence(&self) -> Vec<FeatureEvidence> {
         Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
@@ -72,7 +72,7 @@ impl ProfileReport {
         }
         let shows = |clause: &&ClauseResult| {
             // A report may be of another release, which has other clauses.
-            clause.level.feature() == Some(feature) || feature.shown_by().any(|known| known.id == clause.id)
+            clause.feature == Some(feature) || feature.shown_by().any(|known| known.id == clause.id)
         };
         let of_feature: Vec<_> = self.clauses.iter().filter(shows).collect();
         let with = |verdicts: &[Verdict]| -> Vec<&ClauseResult> {
@@ -94,7 +94,7 @@ impl ProfileReport {
             (Standing::DeclaredAndNotShown, Vec::new())
         };
         let mut cases: Vec<String> = Vec::new();
-        for case in decisive.iter().flat_map(|clause| &clause.cases).filter(|id| self.has_run(id)) {
+        for case in decisive.iter().flat_map(|clause| &clause.cases).filter(|label| self.has_run(label)) {
             if !cases.contains(case) {
                 cases.push(case.clone());
             }
@@ -103,8 +103,8 @@ impl ProfileReport {
         Some(FeatureEvidence { name: feature, standing, clauses, cases })
     }
 
-    fn has_run(&self, id: &str) -> bool {
-        self.cases.iter().any(|case| case.id == id && case.attempts > 0)
+    fn has_run(&self, label: &str) -> bool {
+        self.cases.iter().any(|case| case.label() == label && case.attempts > 0)
     }
 
     /// A feature that is not declared and whose clauses all were found kept, as far as they were looked at.
@@ -120,9 +120,9 @@ impl ProfileReport {
         }
         let (mut clauses, mut cases) = (Vec::new(), Vec::new());
         for (case, probed) in found {
-            for (list, id) in [(&mut clauses, &probed.clause), (&mut cases, &case.id)] {
-                if !list.contains(id) {
-                    list.push(id.clone());
+            for (list, name) in [(&mut clauses, probed.clause.clone()), (&mut cases, case.label())] {
+                if !list.contains(&name) {
+                    list.push(name);
                 }
             }
         }
@@ -140,14 +140,14 @@ mod tests {
     use crate::{Exit, Features, Judgement, fixture, verify};
 
     /// Volcano, of which this is declared, with a case that found this of GANG-12 and one that found that of AON-08.
-    fn profile(declared: &[Feature], healing: Outcome, atomic: Outcome) -> ProfileReport {
+    fn target(declared: &[Feature], healing: Outcome, atomic: Outcome) -> TargetReport {
         let case = |id: &str, clause: &str, outcome: Outcome| {
             let clauses = vec![Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }];
             CaseResult::new(id, "", clauses)
         };
         let cases = vec![case("gang/healed", "GANG-12", healing), case("aon/across", "AON-08", atomic)];
         let features = Features { supported: declared.to_vec(), ..Features::default() };
-        ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases)
+        TargetReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases)
     }
 
     #[rstest]
@@ -157,8 +157,8 @@ mod tests {
     #[case::left_out(crate::not_selected(), Standing::DeclaredAndNotJudged)]
     #[case::known(Outcome::fail("").of_known_deviation("as documented", true), Standing::DeclaredAndNotJudged)]
     fn a_declared_feature_is_what_its_clauses_are(#[case] outcome: Outcome, #[case] wanted: Standing) {
-        let profile = profile(&[Feature::SelfHealing], outcome, Outcome::unsupported("not declared"));
-        let evidence = profile.evidence();
+        let target = target(&[Feature::SelfHealing], outcome, Outcome::unsupported("not declared"));
+        let evidence = target.evidence();
         assert_eq!(evidence.len(), 1, "of what is not declared nothing is said: {evidence:?}");
         assert_eq!((evidence[0].name, evidence[0].standing), (Feature::SelfHealing, wanted));
         let decided = wanted != Standing::DeclaredAndNotJudged || !evidence[0].clauses.is_empty();
@@ -174,14 +174,14 @@ mod tests {
     fn what_no_clause_can_show_is_red() {
         let declared = [Feature::CompositePodGroup];
         let unsupported = || Outcome::unsupported("not declared");
-        let profile = profile(&declared, unsupported(), unsupported());
-        assert_eq!(profile.evidence()[0].standing, Standing::DeclaredAndNotShown);
-        let mut report = crate::Report { profiles: vec![profile], ..fixture::report() };
-        for clause in &mut report.profiles[0].clauses {
+        let target = target(&declared, unsupported(), unsupported());
+        assert_eq!(target.evidence()[0].standing, Standing::DeclaredAndNotShown);
+        let mut report = crate::Report { targets: vec![target], ..fixture::report() };
+        for clause in &mut report.targets[0].clauses {
             clause.outcome = Outcome::pass();
         }
         assert_eq!(report.exit(), Exit::NotConformant);
-        report.profiles[0].features.supported.clear();
+        report.targets[0].features.supported.clear();
         assert_eq!(report.exit(), Exit::Conformant);
     }
 
@@ -191,28 +191,28 @@ mod tests {
     #[case::not_told(Verdict::Error, false)]
     fn what_a_probe_found_is_said_and_not_counted(#[case] verdict: Verdict, #[case] is_shown: bool) {
         let unsupported = || Outcome::unsupported("not declared");
-        let mut cases = profile(&[], unsupported(), unsupported()).cases;
+        let mut cases = target(&[], unsupported(), unsupported()).cases;
         cases[1].probed = vec![Probed { clause: "AON-08".to_owned(), verdict }];
-        let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
-        let profile = profile.conclude(CLAUSES.iter(), cases);
+        let target = TargetReport::new("volcano", None, "v1.14.1", Features::default());
+        let target = target.conclude(CLAUSES.iter(), cases);
         let wanted = FeatureEvidence {
             name: Feature::AtomicPodGang,
             standing: Standing::ShownAndNotDeclared,
             clauses: vec!["AON-08".to_owned()],
             cases: vec!["aon/across".to_owned()],
         };
-        assert_eq!(profile.features.evidence, Vec::from_iter(is_shown.then_some(wanted)));
-        assert_eq!(profile.summary.extended.pass, 0);
-        let report = crate::Report { profiles: vec![profile], ..fixture::report() };
+        assert_eq!(target.features.evidence, Vec::from_iter(is_shown.then_some(wanted)));
+        assert_eq!(target.summary.extended.pass, 0);
+        let report = crate::Report { targets: vec![target], ..fixture::report() };
         assert_eq!(verify(&report), Ok(()));
     }
 
     #[test]
     fn evidence_is_not_written_by_hand() {
-        let profile = profile(&[Feature::SelfHealing], Outcome::fail("lost"), Outcome::unsupported("not"));
-        let mut report = crate::Report { profiles: vec![profile], ..fixture::report() };
+        let target = target(&[Feature::SelfHealing], Outcome::fail("lost"), Outcome::unsupported("not"));
+        let mut report = crate::Report { targets: vec![target], ..fixture::report() };
         assert_eq!(verify(&report), Ok(()));
-        report.profiles[0].features.evidence[0].standing = Standing::DeclaredAndShown;
+        report.targets[0].features.evidence[0].standing = Standing::DeclaredAndShown;
         let found = verify(&report).unwrap_err().to_string();
         assert!(found.contains("features: the evidence does not follow from the cases"), "{found}");
     }

@@ -10,7 +10,7 @@ use conformance_contract::violation::{Code, Proof, Violation};
 use super::left_out::interrupted as interrupted_outcome;
 use super::{
     CaseResult, Component, ComponentSource, ExceptedWrites, Features, Implementation, Judgement, PeakMemory,
-    ProfileReport, Provider, Report, Seconds, Settings, Timings, UnsupportedFeature,
+    Provider, Report, Seconds, Settings, TargetReport, Timings, UnsupportedFeature,
 };
 
 /// A small contract: enough for each verdict, tier, level, kind of source and backend.
@@ -35,12 +35,12 @@ pub(super) fn report() -> Report {
     let base = super::testing::report(vec![flat(), pod_gang_scope()]);
     Report {
         command: "grove-conformance run --backend default-scheduler".to_owned(),
-        implementation: Implementation {
+        operator: Implementation {
             name: "grove-backend-controller".to_owned(),
             version: "0.1.0".to_owned(),
             url: Some("https://example.org/grove-backend-controller".to_owned()),
-            ours: true,
-            ..base.implementation
+            reference: true,
+            ..base.operator
         },
         provider: Provider {
             feature_gates: [("GenericWorkload".to_owned(), true), ("GangScheduling".to_owned(), true)].into(),
@@ -71,7 +71,7 @@ pub(super) fn report() -> Report {
 /// The same run, had it gone over every backend: Koordinator's scheduler died, KAI's was not there.
 pub(super) fn all_backends() -> Report {
     let mut report = report();
-    report.profiles.extend([
+    report.targets.extend([
         clean(
             "volcano",
             "v1.14.1",
@@ -92,17 +92,17 @@ pub(super) fn all_backends() -> Report {
 /// The same run, interrupted before one of its cases had ended.
 pub(super) fn interrupted() -> Report {
     let mut report = report();
-    let profile = report.profiles[0].clone();
+    let target = report.targets[0].clone();
     let cut = |case: &CaseResult| {
         let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
         CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &interrupted_outcome())
     };
-    let cases = profile.cases.iter().map(|case| match case.id.as_str() {
+    let cases = target.cases.iter().map(|case| match case.id.as_str() {
         "aon/fits" => cut(case),
-        _ => profile.observed(case),
+        _ => target.observed(case),
     });
     let cases = cases.collect();
-    report.profiles[0] = profile.concluded_of(cases);
+    report.targets[0] = target.concluded_of(cases);
     report.incomplete("interrupted (SIGINT)")
 }
 
@@ -126,7 +126,7 @@ pub(super) fn violation(message: &str) -> Violation {
     )
 }
 
-fn flat() -> ProfileReport {
+fn flat() -> TargetReport {
     let topology = "the Workload API of 1.36 has no preferred levels";
     let features = Features {
         supported: vec![Feature::GangScheduling, Feature::TopologyRequired],
@@ -186,10 +186,10 @@ fn flat() -> ProfileReport {
         ),
         CaseResult::without_running("del/controller-down", "deleted meanwhile", ["DEL-06"], &filtered_out()),
     ];
-    profile("PodGroup scope", features, judged)
+    target("PodGroup scope", features, judged)
 }
 
-fn pod_gang_scope() -> ProfileReport {
+fn pod_gang_scope() -> TargetReport {
     let features = Features {
         supported: vec![Feature::GangScheduling, Feature::AtomicPodGang],
         unsupported: vec![missing(Feature::TopologyRequired, "not part of this example")],
@@ -206,16 +206,16 @@ fn pod_gang_scope() -> ProfileReport {
         ("DEL-07", Outcome::pass()),
         ("KUBE-01", Outcome::pass()),
     ];
-    profile("PodGang scope", features, vec![case("all/kept", "every promise is kept", &all, 7_000)])
+    target("PodGang scope", features, vec![case("all/kept", "every promise is kept", &all, 7_000)])
 }
 
 /// A backend that keeps whatever it promises.
-fn clean(backend: &str, version: &str, supported: &[Feature]) -> ProfileReport {
+fn clean(backend: &str, version: &str, supported: &[Feature]) -> TargetReport {
     judged_as(backend, version, supported, |_| Outcome::pass())
 }
 
 /// A backend of which only what needs no scheduler could be judged.
-fn scheduling_lost(backend: &str, version: &str, outcome: &Outcome) -> ProfileReport {
+fn scheduling_lost(backend: &str, version: &str, outcome: &Outcome) -> TargetReport {
     let features = [Feature::GangScheduling, Feature::AtomicPodGang, Feature::TopologyRequired];
     judged_as(backend, version, &features, |clause| match clause.tier {
         Tier::Contract => Outcome::pass(),
@@ -228,13 +228,13 @@ fn judged_as(
     version: &str,
     supported: &[Feature],
     outcome: impl Fn(&Clause) -> Outcome,
-) -> ProfileReport {
+) -> TargetReport {
     let features = Features { supported: supported.to_vec(), ..Features::default() };
     let owed = contract().into_iter().filter(|clause| clause.is_owed_by(backend));
     let judged = owed.filter(|clause| clause.feature.is_none_or(|feature| supported.contains(&feature)));
     let found: Vec<(&str, Outcome)> = judged.map(|clause| (clause.id, outcome(clause))).collect();
     let cases = vec![case("all/judged", "whatever is owed", &found, 1_000)];
-    ProfileReport::new(backend, None, version, features).conclude(contract(), cases)
+    TargetReport::new(backend, None, version, features).conclude(contract(), cases)
 }
 
 fn failed(message: &str) -> CaseResult {
@@ -250,8 +250,8 @@ fn failed(message: &str) -> CaseResult {
     }
 }
 
-fn profile(variant: &str, features: Features, cases: Vec<CaseResult>) -> ProfileReport {
-    ProfileReport::new("default-scheduler", Some(variant.to_owned()), "v1.36.4", features)
+fn target(variant: &str, features: Features, cases: Vec<CaseResult>) -> TargetReport {
+    TargetReport::new("default-scheduler", Some(variant.to_owned()), "v1.36.4", features)
         .conclude(contract(), cases)
 }
 

@@ -7,7 +7,7 @@ use conformance_contract::clauses::{Environment, Feature, clause};
 use conformance_contract::target::TARGETS;
 use conformance_contract::verdict::Verdict;
 
-use super::{ClauseResult, ProfileReport, Provider, Report};
+use super::{ClauseResult, Provider, Report, TargetReport};
 
 /// The result of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +48,14 @@ impl Report {
     pub fn providers(&self) -> Vec<&Provider> {
         std::iter::once(&self.provider).chain(&self.other_providers).collect()
     }
+
+    /// The names of the providers, each once.
+    pub fn provider_names(&self) -> Vec<&str> {
+        names(&self.providers())
+    }
 }
 
-impl ProfileReport {
+impl TargetReport {
     /// The result in one line.
     pub fn headline(&self, providers: &[&Provider]) -> Headline {
         Headline { result: self.result(providers), without_gang_scheduling: self.without_gang_scheduling() }
@@ -78,18 +83,14 @@ impl ProfileReport {
         if unjudged.is_empty() && !owed.is_empty() {
             TargetResult::Conformant
         } else if !owed.is_empty() && needed.iter().all(|environment| lack(providers, *environment)) {
-            let names: BTreeSet<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
-            TargetResult::ConformantOn {
-                provider: names.into_iter().collect::<Vec<_>>().join(" and "),
-                needed,
-            }
+            TargetResult::ConformantOn { provider: names(providers).join(" and "), needed }
         } else {
             TargetResult::InPart { judged: owed.len() - unjudged.len(), owed: owed.len() }
         }
     }
 
     fn without_gang_scheduling(&self) -> Option<Vec<Feature>> {
-        let is_asked = |clause: &ClauseResult| clause.level.feature() == Some(Feature::GangScheduling);
+        let is_asked = |clause: &ClauseResult| clause.feature == Some(Feature::GangScheduling);
         if self.features.supported.contains(&Feature::GangScheduling) || !self.clauses.iter().any(is_asked) {
             return None;
         }
@@ -101,7 +102,12 @@ impl ProfileReport {
 
 /// Whether a breach of it weighs: a required clause whose feature is declared.
 fn is_owed(clause: &ClauseResult) -> bool {
-    !clause.is_own() && clause.outcome.verdict != Verdict::Unsupported
+    !clause.is_recommended() && clause.outcome.verdict != Verdict::Unsupported
+}
+
+fn names<'a>(providers: &[&'a Provider]) -> Vec<&'a str> {
+    let names: BTreeSet<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
+    names.into_iter().collect()
 }
 
 fn environment(result: &ClauseResult) -> Environment {
@@ -172,7 +178,7 @@ mod tests {
     }
 
     /// Volcano with these features. A case judges every clause of four groups that they owe, as `found` says.
-    fn profile(declared: &[Feature], found: impl Fn(&str) -> Outcome) -> ProfileReport {
+    fn target(declared: &[Feature], found: impl Fn(&str) -> Outcome) -> TargetReport {
         let is_listed =
             |clause: &&Clause| ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group));
         let listed: Vec<_> = CLAUSES.iter().filter(is_listed).collect();
@@ -185,7 +191,7 @@ mod tests {
         });
         let cases = vec![CaseResult::new("aon/all", "", judgements.collect())];
         let features = Features { supported: declared.to_vec(), ..Features::default() };
-        ProfileReport::new("volcano", None, "v1.15.1", features).conclude(listed, cases)
+        TargetReport::new("volcano", None, "v1.15.1", features).conclude(listed, cases)
     }
 
     const ALL: [Feature; 2] = [Feature::GangScheduling, Feature::Kubelet];
@@ -212,14 +218,14 @@ mod tests {
     )]
     #[case::not_here(&left_out, "conformant on local (not judged here: kubelet, upgrade)")]
     fn the_headline_says_what_was_judged(#[case] found: &dyn Fn(&str) -> Outcome, #[case] headline: &str) {
-        assert_eq!(profile(&ALL, found).headline(&[&on("local")]).to_string(), headline);
+        assert_eq!(target(&ALL, found).headline(&[&on("local")]).to_string(), headline);
     }
 
     #[test]
     fn a_selection_passes_in_part() {
         let selected =
             |id: &str| if id == "AON-02" { Outcome::pass() } else { Outcome::not_run_announced("left out") };
-        let headline = profile(&ALL, selected).headline(&[&on("local")]).to_string();
+        let headline = target(&ALL, selected).headline(&[&on("local")]).to_string();
         assert!(headline.starts_with("passed in part: 1 of "), "{headline}");
     }
 
@@ -227,12 +233,12 @@ mod tests {
     fn a_broken_recommendation_does_not_count() {
         let recommended = |id: &str| clause(id).unwrap().is_recommended();
         let found = |id: &str| if recommended(id) { Outcome::fail("as you like") } else { Outcome::pass() };
-        assert_eq!(profile(&ALL, found).headline(&[&on("local")]).to_string(), "conformant");
+        assert_eq!(target(&ALL, found).headline(&[&on("local")]).to_string(), "conformant");
     }
 
     #[test]
     fn without_gang_scheduling_the_headline_names_what_is_not_declared() {
-        let headline = profile(&[Feature::Kubelet], |_| Outcome::pass()).headline(&[&on("kind")]).to_string();
+        let headline = target(&[Feature::Kubelet], |_| Outcome::pass()).headline(&[&on("kind")]).to_string();
         let begin = "conformant without gang scheduling; the operator does not declare GangScheduling, AtomicPodGang, ";
         assert!(headline.starts_with(begin), "{headline}");
     }

@@ -1,4 +1,4 @@
-//! JUnit XML, for CI systems: one testsuite per profile, one testcase per case.
+//! JUnit XML, for CI systems: one testsuite per target, one testcase per case.
 //!
 //! It agrees with the exit code: what leads to 1 is a failure, what leads to 3 an error, and everything else that
 //! is not a pass is skipped with its reason. What a testcase is about, and its clauses, are its output: the schema of
@@ -10,7 +10,7 @@ use std::time::Duration;
 use conformance_contract::verdict::{Outcome, Verdict};
 use quick_junit::{NonSuccessKind, Property, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::{CaseResult, ClauseResult, Exit, ProfileReport, Report, StoreError, exit_code};
+use super::{CaseResult, ClauseResult, Exit, Report, StoreError, TargetReport, exit_code};
 
 /// The report as JUnit XML.
 ///
@@ -19,7 +19,7 @@ use super::{CaseResult, ClauseResult, Exit, ProfileReport, Report, StoreError, e
 pub fn junit(report: &Report) -> Result<String, SerializeError> {
     let mut document = quick_junit::Report::new("grove-conformance");
     document.set_time(report.timings.total_seconds.into());
-    document.add_test_suites(report.profiles.iter().map(|profile| suite(report, profile)));
+    document.add_test_suites(report.targets.iter().map(|target| suite(report, target)));
     let text = document.to_string()?;
     // The schema has no such attribute of the whole; and two characters that XML 1.0 has not go through quick-junit.
     let skipped = format!(" skipped=\"{}\"", document.skipped);
@@ -41,50 +41,50 @@ pub fn junit_of_failure(reason: &str) -> Result<String, StoreError> {
     document.to_string().map_err(failed)
 }
 
-fn suite(report: &Report, profile: &ProfileReport) -> TestSuite {
-    let mut suite = TestSuite::new(profile.title());
-    let implementation = &report.implementation;
+fn suite(report: &Report, target: &TargetReport) -> TestSuite {
+    let mut suite = TestSuite::new(target.title());
+    let operator = &report.operator;
     suite.add_properties([
-        Property::new("implementation", format!("{} {}", implementation.name, implementation.version)),
+        Property::new("operator", format!("{} {}", operator.name, operator.version)),
         Property::new("kubernetes", report.provider.kubernetes_version.as_str()),
-        Property::new("provider", report.provider.name.as_str()),
-        Property::new("scheduler", profile.version.as_str()),
+        Property::new("provider", report.provider_names().join(" and ")),
+        Property::new("scheduler", target.version.as_str()),
         Property::new("suite", report.suite.version.as_str()),
-        Property::new("result", profile.headline(&report.providers()).to_string()),
+        Property::new("result", target.headline(&report.providers()).to_string()),
     ]);
     if let Some(incomplete) = report.incompleteness() {
         suite.add_property(Property::new("incomplete", incomplete));
     }
-    let time = profile.cases.iter().map(|case| Duration::from(case.duration_seconds)).sum();
+    let time = target.cases.iter().map(|case| Duration::from(case.duration_seconds)).sum();
     suite.set_time(time);
-    suite.add_test_cases(profile.cases.iter().map(|case| test_case(profile, case)));
-    let without_case = profile.clauses.iter().filter(|clause| clause.cases.is_empty());
+    suite.add_test_cases(target.cases.iter().map(|case| test_case(target, case)));
+    let without_case = target.clauses.iter().filter(|clause| clause.cases.is_empty());
     suite.add_test_cases(
         without_case
             .filter(|clause| exit_code([&clause.outcome]) != Exit::Conformant)
-            .map(|clause| clause_without_case(profile, clause)),
+            .map(|clause| clause_without_case(target, clause)),
     );
     suite
 }
 
-fn test_case(profile: &ProfileReport, case: &CaseResult) -> TestCase {
+fn test_case(target: &TargetReport, case: &CaseResult) -> TestCase {
     let mut status = status(&case.outcome);
     if case.outcome.verdict != Verdict::Pass {
-        status.set_description(description(profile, case));
+        status.set_description(description(target, case));
     }
-    let mut test_case = TestCase::new(case.id.as_str(), status);
-    test_case.set_classname(profile.title()).set_time(case.duration_seconds.into());
+    let mut test_case = TestCase::new(case.label(), status);
+    test_case.set_classname(target.title()).set_time(case.duration_seconds.into());
     let clauses: Vec<_> = case.clauses.iter().map(|judgement| judgement.clause.as_str()).collect();
     test_case.set_system_out(format!("{}\nclauses: {}", case.title, clauses.join(" ")));
     test_case
 }
 
-fn clause_without_case(profile: &ProfileReport, clause: &ClauseResult) -> TestCase {
+fn clause_without_case(target: &TargetReport, clause: &ClauseResult) -> TestCase {
     let mut status = status(&clause.outcome);
     // GitLab shows what is in the element, not its message.
     status.set_description(clause.outcome.reason().unwrap_or_default());
     let mut test_case = TestCase::new(clause.id.as_str(), status);
-    test_case.set_classname(profile.title());
+    test_case.set_classname(target.title());
     test_case
 }
 
@@ -101,14 +101,14 @@ fn status(outcome: &Outcome) -> TestCaseStatus {
 }
 
 /// Which clauses, what proves it, and how to see it again.
-fn description(profile: &ProfileReport, case: &CaseResult) -> String {
+fn description(target: &TargetReport, case: &CaseResult) -> String {
     let mut lines = Vec::new();
     for judgement in &case.clauses {
         let reason = judgement.outcome.reason().unwrap_or_else(|| "kept".into());
         lines.push(format!("{} {}: {reason}", judgement.clause, judgement.outcome.verdict));
     }
-    let violations = profile.clauses.iter().flat_map(|clause| &clause.violations);
-    for violation in violations.filter(|violation| violation.case == case.id) {
+    let violations = target.clauses.iter().flat_map(|clause| &clause.violations);
+    for violation in violations.filter(|violation| violation.case == case.label()) {
         lines.push(violation.message.clone());
         lines.extend(violation.proof.iter().map(|proof| format!("  {proof}")));
     }

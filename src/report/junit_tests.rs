@@ -187,11 +187,11 @@ const HOSTILE: &str =
 
 fn hostile() -> Report {
     let mut report = fixture::report();
-    HOSTILE.clone_into(&mut report.implementation.name);
+    HOSTILE.clone_into(&mut report.operator.name);
     HOSTILE.clone_into(&mut report.provider.kubernetes_version);
-    for profile in &mut report.profiles {
-        profile.version = HOSTILE.to_owned();
-        for case in &mut profile.cases {
+    for target in &mut report.targets {
+        target.version = HOSTILE.to_owned();
+        for case in &mut target.cases {
             case.title = HOSTILE.to_owned();
             case.artifacts = Some(HOSTILE.to_owned());
             if case.outcome.verdict == Verdict::Fail {

@@ -2,7 +2,7 @@
 //!
 //! The runner passes [`CaseResult`]s: which case judged which clause, with what [`Outcome`] and which
 //! [`Violation`]s. Everything else follows from them by pure functions, so that no number is ever written by hand:
-//! [`ProfileReport::conclude`] gives one [`ClauseResult`] per clause of the contract, [`summarize`] the counts,
+//! [`TargetReport::conclude`] gives one [`ClauseResult`] per clause of the contract, [`summarize`] the counts,
 //! [`exit_code`] the process's exit status, and [`verify()`] checks whether a document is consistent with itself.
 //! [`write_all`] stores the [`Report`] as YAML and JSON, together with JUnit XML and Markdown.
 //!
@@ -18,9 +18,12 @@
 //! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`:
 //!   features of many.
 //! - `lost`: shards of a run that left no report; `archive`: a report's folder as one file.
-//! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
+//! - `schema`: the published JSON Schema; `store`: the files; `v1alpha1`: reading the format before this one; `results`: what is
+//!   written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
+
+#![warn(missing_docs)]
 
 mod accept;
 mod ai_conformance;
@@ -44,7 +47,6 @@ pub mod matrix;
 mod merge;
 mod model;
 pub mod overview;
-mod owed;
 mod peak_memory;
 mod processor_seconds;
 pub mod reasons;
@@ -57,6 +59,7 @@ mod summary;
 mod table;
 mod terminal;
 pub mod testing;
+mod v1alpha1;
 mod verify;
 
 pub use accept::{AcceptedDeviation, AcceptedDeviations};
@@ -79,7 +82,7 @@ pub use markdown::markdown;
 pub use merge::{MergeError, MergeInput, Pair, merge};
 pub use model::{
     API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, ExceptedWrites, Features,
-    Implementation, ImplementationFile, Judgement, KIND, ProfileReport, Provider, Report, Settings, Suite,
+    Implementation, ImplementationFile, Judgement, KIND, Provider, Report, Settings, Suite, TargetReport,
     Timings, UnsupportedFeature,
 };
 pub use peak_memory::PeakMemory;

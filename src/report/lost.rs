@@ -7,7 +7,7 @@
 use conformance_contract::verdict::Outcome;
 
 use super::left_out::is_elsewhere;
-use super::{CaseResult, ProfileReport, Report, Shard};
+use super::{CaseResult, Report, Shard, TargetReport};
 
 /// A shard without a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,22 +29,22 @@ impl Report {
             lost.iter().map(|Lost { shard, reason }| format!("shard {shard} left no report: {reason}"));
         let reason = said.collect::<Vec<_>>().join("; ");
         let not_run = Outcome::not_run(reason.clone());
-        let profiles = self.profiles.into_iter().map(|profile| without(profile, &not_run));
-        self.profiles = profiles.collect();
+        let targets = self.targets.into_iter().map(|target| without(target, &not_run));
+        self.targets = targets.collect();
         self.incomplete(reason)
     }
 }
 
-fn without(profile: ProfileReport, not_run: &Outcome) -> ProfileReport {
+fn without(target: TargetReport, not_run: &Outcome) -> TargetReport {
     let held = |case: &CaseResult| {
         if !case.clauses.iter().all(|judgement| is_elsewhere(&judgement.outcome)) {
-            return profile.observed(case);
+            return target.observed(case);
         }
         let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
         CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, not_run)
     };
-    let cases = profile.cases.iter().map(held).collect();
-    profile.clone().concluded_of(cases)
+    let cases = target.cases.iter().map(held).collect();
+    target.clone().concluded_of(cases)
 }
 
 #[cfg(test)]
@@ -55,18 +55,18 @@ mod tests {
     /// The report of a shard of the fixture, every third case of which nobody selected.
     fn shard(text: &str) -> Report {
         let (shard, mut report): (Shard, _) = (text.parse().unwrap(), fixture::report());
-        for profile in &mut report.profiles {
-            let cases = profile.cases.iter().enumerate().map(|(place, case)| {
+        for target in &mut report.targets {
+            let cases = target.cases.iter().enumerate().map(|(place, case)| {
                 let outcome = match place {
                     _ if place % 3 == 2 => not_selected(),
                     _ if !shard.holds(place) => shard.elsewhere(),
-                    _ => return profile.observed(case),
+                    _ => return target.observed(case),
                 };
                 let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
                 CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &outcome)
             });
             let cases = cases.collect();
-            *profile = profile.clone().concluded_of(cases);
+            *target = target.clone().concluded_of(cases);
         }
         report
     }
@@ -79,8 +79,8 @@ mod tests {
         let whole = merged.clone().without(&[lost]);
         assert_eq!(verify(&whole), Ok(()));
         assert_eq!((whole.incomplete, whole.exit()), (true, Exit::Inconclusive));
-        for (profile, before) in whole.profiles.iter().zip(&merged.profiles) {
-            for (place, (case, before)) in profile.cases.iter().zip(&before.cases).enumerate() {
+        for (target, before) in whole.targets.iter().zip(&merged.targets) {
+            for (place, (case, before)) in target.cases.iter().zip(&before.cases).enumerate() {
                 match place {
                     _ if place % 3 == 2 || place % 2 == 0 => assert_eq!(case, before),
                     _ => {

@@ -33,9 +33,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn write_head(out: &mut String, report: &Report) -> fmt::Result {
-    let implementation = &report.implementation;
+    let operator = &report.operator;
     let exit = report.exit();
-    writeln!(out, "# Conformance of {} {}\n", implementation.name, implementation.version)?;
+    writeln!(out, "# Conformance of {} {}\n", operator.name, operator.version)?;
     writeln!(
         out,
         "**{}** (exit code {}), {}, suite {}.",
@@ -47,11 +47,11 @@ fn write_head(out: &mut String, report: &Report) -> fmt::Result {
     if let Some(incomplete) = report.incompleteness() {
         writeln!(out, "**{}.**", escaped(&incomplete))?;
     }
-    if implementation.cluster_admin {
+    if operator.cluster_admin {
         writeln!(out, "The operator ran as cluster-admin: what its own roles lack was not found out.")?;
     }
-    if implementation.ours {
-        let own = "The implementation is this project's reference controller: its results are not Grove's.";
+    if operator.reference {
+        let own = "The operator is this project's reference operator: its results are not Grove's.";
         writeln!(out, "{own}")?;
     }
     Ok(())
@@ -68,17 +68,17 @@ fn sentence(exit: Exit) -> &'static str {
 fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\n## Summary\n")?;
     let verdicts: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
-    write_row(out, ["profile", "scheduler", "result"].into_iter().chain(verdicts.iter().copied()))?;
+    write_row(out, ["target", "scheduler", "result"].into_iter().chain(verdicts.iter().copied()))?;
     write_rule(out, 3 + verdicts.len())?;
-    for profile in &report.profiles {
-        let all = profile.summary.all();
+    for target in &report.targets {
+        let all = target.summary.all();
         let cells = Verdict::ALL.map(|verdict| all.of(verdict).to_string());
-        let headline = profile.headline(&report.providers()).to_string();
-        write_row(out, [profile.title(), profile.version.clone(), headline].into_iter().chain(cells))?;
+        let headline = target.headline(&report.providers()).to_string();
+        write_row(out, [target.title(), target.version.clone(), headline].into_iter().chain(cells))?;
     }
     writeln!(out, "\nClauses kept of clauses owed; what is unsupported is not owed. {CLASSES}\n")?;
     write_row(out, ["kept/owed".to_owned()].into_iter().chain(heads(report)))?;
-    write_rule(out, 1 + report.profiles.len())?;
+    write_rule(out, 1 + report.targets.len())?;
     for (name, kept) in overview::counts(report) {
         write_row(out, [name.to_owned()].into_iter().chain(kept))?;
     }
@@ -93,7 +93,7 @@ fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     }
     writeln!(out, "\n## Features\n")?;
     write_row(out, ["feature".to_owned()].into_iter().chain(heads(report)))?;
-    write_rule(out, 1 + report.profiles.len())?;
+    write_rule(out, 1 + report.targets.len())?;
     for (feature, cells) in rows {
         let cells = cells.into_iter().map(|standing| match standing {
             Some(red @ Standing::DeclaredAndNotShown) => format!("**{red}**"),
@@ -110,27 +110,32 @@ const CLASSES: &str = "Agnostic (the controller alone), sensitive (the scheduler
 
 fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\n## Clauses\n\n{}\n", LEGEND.join(" "))?;
-    let head = ["clause", "tier", "level", "source"].map(str::to_owned);
-    write_row(out, head.into_iter().chain(heads(report)).chain(["promise".to_owned()]))?;
-    write_rule(out, 5 + report.profiles.len())?;
+    let head = ["clause", "judged on", "level", "feature", "sources"].map(str::to_owned);
+    write_row(out, head.into_iter().chain(heads(report)).chain(["requirement".to_owned()]))?;
+    write_rule(out, 6 + report.targets.len())?;
     for section in matrix(report) {
-        let blank = vec![String::new(); 3 + report.profiles.len()];
+        let blank = vec![String::new(); 4 + report.targets.len()];
         let (id, title) = (format!("**{}**", section.id), format!("**{}**", section.title));
         write_row(out, [vec![id], blank, vec![title]].concat())?;
         for row in section.rows {
             let clause = row.clause;
-            let facts =
-                [clause.id.clone(), clause.tier.to_string(), clause.level.to_string(), clause.source.clone()];
+            let facts = [
+                clause.id.clone(),
+                clause.judged_on.to_string(),
+                clause.level.to_string(),
+                clause.feature.map(|feature| feature.to_string()).unwrap_or_default(),
+                clause.sources.join(", "),
+            ];
             let cell = |clause: &ClauseResult| cell(clause, report.settings.strict);
             let verdicts = row.results.iter().map(|result| result.map(cell).unwrap_or_default());
-            write_row(out, facts.into_iter().chain(verdicts).chain([clause.text.clone()]))?;
+            write_row(out, facts.into_iter().chain(verdicts).chain([clause.requirement.clone()]))?;
         }
     }
     Ok(())
 }
 
 fn heads(report: &Report) -> impl Iterator<Item = String> {
-    report.profiles.iter().map(|profile| profile.head().join(" "))
+    report.targets.iter().map(|target| target.head().join(" "))
 }
 
 fn cell(clause: &ClauseResult, strict: bool) -> String {
@@ -143,9 +148,9 @@ fn write_broken(out: &mut String, broken: &[ListedViolation<'_>]) -> fmt::Result
         return Ok(());
     }
     writeln!(out, "\n## Broken")?;
-    for ListedViolation { profile, clause } in broken {
-        writeln!(out, "\n### {} on {}: {}\n", clause.id, profile.title(), clause.outcome.verdict)?;
-        writeln!(out, "> {}\n", escaped(&clause.text))?;
+    for ListedViolation { target, clause } in broken {
+        writeln!(out, "\n### {} on {}: {}\n", clause.id, target.title(), clause.outcome.verdict)?;
+        writeln!(out, "> {}\n", escaped(&clause.requirement))?;
         if let Some(reason) = clause.reason_beyond_violations() {
             writeln!(out, "{}\n", escaped(&reason))?;
         }
@@ -182,18 +187,18 @@ fn write_reasons(out: &mut String, report: &Report, heading: &str, verdicts: &[V
 
 fn write_excepted(out: &mut String, report: &Report) -> fmt::Result {
     let cases =
-        || report.profiles.iter().flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
+        || report.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
     if cases().all(|(_, case)| case.excepted_writes.is_empty()) {
         return Ok(());
     }
     writeln!(out, "\n## Writes at rest that do not count\n")?;
-    write_row(out, ["case", "profile", "writer", "object", "writes"])?;
+    write_row(out, ["case", "target", "writer", "object", "writes"])?;
     write_rule(out, 5)?;
-    for (profile, case) in cases() {
+    for (target, case) in cases() {
         for excepted in &case.excepted_writes {
             let (writer, object) = (excepted.writer.clone(), excepted.object.clone());
             let count = excepted.count.to_string();
-            write_row(out, [format!("`{}`", case.id), profile.title(), writer, object, count])?;
+            write_row(out, [format!("`{}`", case.label()), target.title(), writer, object, count])?;
         }
     }
     Ok(())
@@ -201,10 +206,10 @@ fn write_excepted(out: &mut String, report: &Report) -> fmt::Result {
 
 fn write_slowest(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\n## Slowest cases\n")?;
-    write_row(out, ["case", "profile", "duration"])?;
+    write_row(out, ["case", "target", "duration"])?;
     write_rule(out, 3)?;
-    for (profile, case) in overview::slowest(report) {
-        write_row(out, [format!("`{}`", case.id), profile.title(), case.duration_seconds.to_string()])?;
+    for (target, case) in overview::slowest(report) {
+        write_row(out, [format!("`{}`", case.label()), target.title(), case.duration_seconds.to_string()])?;
     }
     Ok(())
 }
@@ -221,12 +226,12 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
             writeln!(out, "- feature gates: {}", gates.join(", "))?;
         }
     }
-    for profile in report.profiles.iter().filter(|profile| !profile.features.declared.is_empty()) {
+    for target in report.targets.iter().filter(|target| !target.features.declared.is_empty()) {
         writeln!(
             out,
             "- declared, not seen, on {}: {}",
-            profile.title(),
-            profile.features.declared.join(", ")
+            target.title(),
+            target.features.declared.join(", ")
         )?;
     }
     write!(out, "- timeouts × {}, {} cases at once", settings.timeout_scale, settings.concurrency)?;
@@ -302,7 +307,7 @@ mod tests {
 
         **Inconclusive** (exit code 3), 2026-12-01T10:00:42Z, suite [suite version].
         **Incomplete: interrupted (SIGINT); 1 of 10 cases did not end.**
-        The implementation is this project's reference controller: its results are not Grove's.
+        The operator is this project's reference operator: its results are not Grove's.
         ");
     }
 

@@ -1,4 +1,4 @@
-//! The matrix: clauses down, one backend variant in each column, one word in each cell.
+//! The matrix: clauses down, one target in each column, one word in each cell.
 //!
 //! It is data, with no layout: `markdown` and `terminal` draw it.
 
@@ -13,7 +13,7 @@ pub const LEGEND: [&str; 2] = [
     "blank: another backend's clause",
 ];
 
-/// One part of the contract across the profiles.
+/// One part of the contract across the targets.
 pub struct Section<'a> {
     /// What its clauses' ids begin with.
     pub id: &'a str,
@@ -23,15 +23,15 @@ pub struct Section<'a> {
     pub rows: Vec<Row<'a>>,
 }
 
-/// One clause across the profiles.
+/// One clause across the targets.
 pub struct Row<'a> {
-    /// The clause as the first profile that lists it has it.
+    /// The clause as the first target that lists it has it.
     pub clause: &'a ClauseResult,
-    /// It in each profile, in their order; `None` where it is not the profile's to keep.
+    /// It in each target, in their order; `None` where it is not the target's to keep.
     pub results: Vec<Option<&'a ClauseResult>>,
 }
 
-/// Clauses down, in the order of the contract, profiles across.
+/// Clauses down, in the order of the contract, targets across.
 pub fn matrix(report: &Report) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for row in rows(report) {
@@ -48,12 +48,12 @@ pub fn matrix(report: &Report) -> Vec<Section<'_>> {
 
 fn rows(report: &Report) -> Vec<Row<'_>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
-    for (column, profile) in report.profiles.iter().enumerate() {
-        for clause in &profile.clauses {
+    for (column, target) in report.targets.iter().enumerate() {
+        for clause in &target.clauses {
             let row = match rows.iter().position(|row| row.clause.id == clause.id) {
                 Some(known) => known,
                 None => {
-                    rows.push(Row { clause, results: vec![None; report.profiles.len()] });
+                    rows.push(Row { clause, results: vec![None; report.targets.len()] });
                     rows.len() - 1
                 }
             };
@@ -98,9 +98,9 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn clauses_come_in_the_order_of_the_contract_whichever_profile_lists_them() {
+    fn clauses_come_in_the_order_of_the_contract_whichever_target_lists_them() {
         let mut report = fixture::report();
-        report.profiles[0].clauses.remove(0);
+        report.targets[0].clauses.remove(0);
         let sections = matrix(&report);
         let first = &sections[0].rows[0];
         assert_eq!((sections[0].id, first.clause.id.as_str()), ("ADM", "ADM-01"));
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_broken_recommendation_is_in_capitals_only_if_the_run_is_strict() {
         let mut report = fixture::report();
-        let clause = report.profiles[0].clauses.iter_mut().find(|clause| clause.is_own()).unwrap();
+        let clause = report.targets[0].clauses.iter_mut().find(|clause| clause.is_recommended()).unwrap();
         clause.outcome = Outcome::fail("as you like");
         assert_eq!((clause_cell(clause, false), clause_cell(clause, true)), ("fail".into(), "FAIL".into()));
     }

@@ -1,21 +1,25 @@
-//! One report from several: from the shards of a run, or from runs of different backends against the same
-//! implementation.
+//! One report from several: from the shards of a run, or from runs of the same operator on other backends, with other
+//! providers, or with an upgrade.
 //!
-//! The documents must be about the same thing (suite, implementation, provider and, where they share a profile, its
-//! Kubernetes, programs, scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
-//! case that several documents have, the one that held it is taken; where nobody did, one that says what it lacked
-//! before one that was interrupted, and that before one that was not asked. A merged report is incomplete as long as a
-//! case that was interrupted is in no other. Two documents that both held a case may differ, and a verdict is not to be chosen, so
-//! they do not merge.
+//! Each document must [verify](super::verify()), and all must agree on the suite, the contract and the operator. Targets are
+//! matched by backend and variant. Documents that share a target must agree on its scheduler's version and its features; if
+//! they share the provider as well, also on Kubernetes, its feature gates and the programs.
+//!
+//! Of a case that several documents have, the one that held it is taken. If no document held it, one that names what it lacked
+//! is taken before one that was interrupted, and that before one that was not asked. A case that runs with two providers held
+//! is in the report twice, each time with its provider. Two runs with one provider that both held a case do not merge: their
+//! verdicts may differ, and a verdict is not to be chosen. A merged report is incomplete as long as a case that was
+//! interrupted is in no other.
 //!
 //! The contract is not needed: a document lists every clause with its promise. The documents' verdicts of clauses
-//! are not read; they are concluded from the merged cases by [`ProfileReport::concluded`], as for a run, so the
+//! are not read; they are concluded from the merged cases by [`TargetReport::concluded`], as for a run, so the
 //! merged document verifies as they do. The proofs of a violation come along with their case.
 //!
 //! Facts about a whole run are combined as far as that makes sense: building and total times are summed over the
 //! machines, the time to a ready cluster and the settings are the maximum, the date is the latest. Nothing is
 //! copied: artifact folders are named where they are, relative to the merged report.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -24,8 +28,8 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::left_out::is_left_out;
 use super::{
-    CaseResult, ClauseResult, Component, Features, HandEdited, PeakMemory, ProfileReport, Provider, Report,
-    Seconds, Settings, Timings, verify,
+    CaseResult, ClauseResult, Component, Features, HandEdited, PeakMemory, Provider, Report, Seconds,
+    Settings, TargetReport, Timings, verify,
 };
 
 /// A document to merge.
@@ -63,15 +67,15 @@ pub enum MergeError {
         /// What they say, in the order of the files.
         found: String,
     },
-    /// Two have run the same case.
-    #[error("{files} both hold {case} on {profile}, and a verdict is not to be chosen")]
+    /// Two have run the same case with the same provider.
+    #[error("{files} both hold {case} on {target}, and a verdict is not to be chosen")]
     HeldTwice {
         /// The files.
         files: Pair,
         /// The case's id.
         case: String,
-        /// The profile's title.
-        profile: String,
+        /// The target's title.
+        target: String,
     },
 }
 
@@ -100,7 +104,7 @@ pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeErr
     let report = first.report.clone();
     let date = sources.iter().map(|source| source.report.date).max().unwrap_or(report.date);
     let (settings, timings) = (settings(sources), timings(sources));
-    let (components, profiles) = (components(sources), profiles(sources)?);
+    let (components, targets) = (components(sources), targets(sources)?);
     let other_providers = other_providers(sources);
     let merged = Report {
         date,
@@ -110,7 +114,7 @@ pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeErr
         other_providers,
         components,
         settings,
-        profiles,
+        targets,
         timings,
         ..report
     };
@@ -134,20 +138,10 @@ fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> 
 type Said = fn(&Report) -> String;
 
 /// What must be the same: its name, and what a document says of it.
-const SAME: [(&str, Said); 4] = [
+const SAME: [(&str, Said); 3] = [
     ("version of the suite", |report| report.suite.version.clone()),
     ("version of the contract", |report| report.suite.contract.clone().unwrap_or_default()),
-    ("implementation", |report| format!("{} {}", report.implementation.name, report.implementation.version)),
-    ("provider", |report| report.provider.name.clone()),
-];
-
-/// What must be the same in documents that share a profile.
-const SAME_OF_PROFILE: [(&str, Said); 2] = [
-    ("Kubernetes", |report| report.provider.kubernetes_version.clone()),
-    ("feature gates", |report| {
-        let gates = report.provider.feature_gates.iter().map(|(name, on)| format!("{name}={on}"));
-        gates.collect::<Vec<_>>().join(",")
-    }),
+    ("operator", |report| format!("{} {}", report.operator.name, report.operator.version)),
 ];
 
 fn same(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
@@ -202,17 +196,15 @@ fn timings(sources: &[MergeInput]) -> Timings {
 /// Every provider but the first document's, once.
 fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     let mut known: Vec<&Provider> = Vec::new();
-    for report in sources.iter().map(|source| &source.report) {
-        for provider in std::iter::once(&report.provider).chain(&report.other_providers) {
-            if !known.contains(&provider) {
-                known.push(provider);
-            }
+    for provider in sources.iter().flat_map(|source| source.report.providers()) {
+        if !known.contains(&provider) {
+            known.push(provider);
         }
     }
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// Every program once, in the order of the documents; clusters of several versions have several of one name.
+/// Every program once, in the order of the documents; clusters of several providers or versions have several of one name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
@@ -223,60 +215,83 @@ fn components(sources: &[MergeInput]) -> Vec<Component> {
     known.into_iter().cloned().collect()
 }
 
-/// Two documents about one profile had the same cluster, of the same programs.
+/// Two documents about one target had the same cluster, of the same programs, as far as they share a provider.
 fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
-    for (what, said) in SAME_OF_PROFILE {
-        agree(first, other, what, &said(&first.report), &said(&other.report))?;
+    let shared = |of: &&Provider| first.report.provider_names().contains(&of.name.as_str());
+    let providers: Vec<_> = other.report.providers().into_iter().filter(shared).collect();
+    if providers.is_empty() {
+        return Ok(());
+    }
+    let gates = |of: &Provider| {
+        let gates = of.feature_gates.iter().map(|(name, on)| format!("{name}={on}"));
+        gates.collect::<Vec<_>>().join(",")
+    };
+    for own in providers {
+        let known: Vec<_> = first.report.providers().into_iter().filter(|of| of.name == own.name).collect();
+        if let Some(one) = known.first().filter(|_| !known.contains(&own)) {
+            agree(first, other, "Kubernetes", &one.kubernetes_version, &own.kubernetes_version)?;
+            agree(first, other, "feature gates", &gates(one), &gates(own))?;
+        }
     }
     for component in &other.report.components {
-        if let Some(known) = first.report.components.iter().find(|known| known.name == component.name) {
-            let what = format!("program {}", component.name);
-            agree(first, other, &what, &known.digest, &component.digest)?;
+        let name = &component.name;
+        let (known, own) = (digests(&first.report, name), digests(&other.report, name));
+        // A run with an upgrade has two releases of the operator.
+        if let Some(one) = known.first().filter(|_| !known.iter().any(|one| own.contains(one))) {
+            agree(first, other, &format!("program {name}"), one, &component.digest)?;
         }
     }
     Ok(())
 }
 
-/// One profile as one document has it.
-#[derive(Clone, Copy)]
-struct ProfilePart<'a> {
-    source: &'a MergeInput,
-    profile: &'a ProfileReport,
+fn digests<'a>(report: &'a Report, program: &str) -> Vec<&'a str> {
+    let its = report.components.iter().filter(|component| component.name == program);
+    its.map(|component| component.digest.as_str()).collect()
 }
 
-/// Every profile once, in the order of the documents.
-fn profiles(sources: &[MergeInput]) -> Result<Vec<ProfileReport>, MergeError> {
-    let mut columns: Vec<Vec<ProfilePart<'_>>> = Vec::new();
+/// One target as one document has it.
+#[derive(Clone, Copy)]
+struct TargetPart<'a> {
+    source: &'a MergeInput,
+    target: &'a TargetReport,
+}
+
+/// Every target once, in the order of the documents.
+fn targets(sources: &[MergeInput]) -> Result<Vec<TargetReport>, MergeError> {
+    let mut all: Vec<Vec<TargetPart<'_>>> = Vec::new();
     for source in sources {
-        for profile in &source.report.profiles {
-            let (part, title) = (ProfilePart { source, profile }, profile.title());
-            let known =
-                columns.iter().position(|parts| parts.iter().any(|part| part.profile.title() == title));
-            match known {
-                Some(column) => columns[column].push(part),
-                None => columns.push(vec![part]),
+        for target in &source.report.targets {
+            let (part, title) = (TargetPart { source, target }, target.title());
+            match all.iter_mut().find(|parts| parts.iter().any(|part| part.target.title() == title)) {
+                Some(parts) => parts.push(part),
+                None => all.push(vec![part]),
             }
         }
     }
-    columns.iter().filter_map(|parts| profile(parts).transpose()).collect()
+    let names: BTreeSet<&str> = sources.iter().flat_map(|source| source.report.provider_names()).collect();
+    all.iter().filter_map(|parts| target(parts, names.len() > 1).transpose()).collect()
 }
 
-/// The parts of one profile as one; `None` of none.
-fn profile(parts: &[ProfilePart<'_>]) -> Result<Option<ProfileReport>, MergeError> {
+/// The parts of one target as one; `None` of none. Where there are several providers, each case gets its own.
+fn target(parts: &[TargetPart<'_>], of_several: bool) -> Result<Option<TargetReport>, MergeError> {
     let [first, rest @ ..] = parts else { return Ok(None) };
-    let one = first.profile;
+    let one = first.target;
+    for (place, other) in parts.iter().enumerate() {
+        for earlier in &parts[..place] {
+            same_cluster(earlier.source, other.source)?;
+        }
+    }
     for other in rest {
         let about = |what: &str| format!("{what} of {}", one.title());
-        let features = |profile: &ProfileReport| {
-            profile.features.supported.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        let features = |target: &TargetReport| {
+            target.features.supported.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
-        same_cluster(first.source, other.source)?;
-        agree(first.source, other.source, &about("scheduler"), &one.version, &other.profile.version)?;
-        let (says, says_other) = (features(one), features(other.profile));
+        agree(first.source, other.source, &about("scheduler"), &one.version, &other.target.version)?;
+        let (says, says_other) = (features(one), features(other.target));
         agree(first.source, other.source, &about("features"), &says, &says_other)?;
     }
     let mut clauses: Vec<ClauseResult> = Vec::new();
-    for clause in parts.iter().flat_map(|part| &part.profile.clauses) {
+    for clause in parts.iter().flat_map(|part| &part.target.clauses) {
         if clauses.iter().all(|known| known.id != clause.id) {
             clauses.push(ClauseResult { violations: Vec::new(), ..clause.clone() });
         }
@@ -284,38 +299,50 @@ fn profile(parts: &[ProfilePart<'_>]) -> Result<Option<ProfileReport>, MergeErro
     let place = |clause: &ClauseResult| CLAUSES.iter().position(|known| known.id == clause.id);
     clauses.sort_by_key(|clause| place(clause).unwrap_or(CLAUSES.len()));
     let (backend, variant, version) = (one.backend.as_str(), one.variant.clone(), one.version.as_str());
-    let merged = ProfileReport::new(backend, variant, version, features(parts, one.features.clone()));
-    Ok(Some(merged.concluded(clauses, cases(parts)?)))
+    let merged = TargetReport::new(backend, variant, version, features(parts, one.features.clone()));
+    Ok(Some(merged.concluded(clauses, cases(parts, of_several)?)))
 }
 
-/// What one document has shown need not be taken from the profile's word.
-fn features(parts: &[ProfilePart<'_>], mut features: Features) -> Features {
-    features.declared.retain(|gate| parts.iter().all(|part| part.profile.features.declared.contains(gate)));
+/// What one document has shown need not be taken from the declaration.
+fn features(parts: &[TargetPart<'_>], mut features: Features) -> Features {
+    features.declared.retain(|gate| parts.iter().all(|part| part.target.features.declared.contains(gate)));
     features
 }
 
-/// Every case once, as whoever knows most of it has it.
-fn cases(parts: &[ProfilePart<'_>]) -> Result<Vec<CaseResult>, MergeError> {
-    let mut chosen: Vec<(&ProfilePart<'_>, &CaseResult)> = Vec::new();
+/// Every case once for each provider that held it, else once, as whoever knows most of it has it.
+fn cases(parts: &[TargetPart<'_>], of_several: bool) -> Result<Vec<CaseResult>, MergeError> {
+    let mut chosen: Vec<(&TargetPart<'_>, &CaseResult)> = Vec::new();
     for part in parts {
-        for case in &part.profile.cases {
-            match chosen.iter_mut().find(|(_, known)| known.id == case.id) {
-                None => chosen.push((part, case)),
-                Some(known) => match (Knowledge::of(known.1), Knowledge::of(case)) {
-                    (Knowledge::Held, Knowledge::Held) => {
+        for case in &part.target.cases {
+            let Some(place) = chosen.iter().rposition(|(_, known)| known.id == case.id) else {
+                chosen.push((part, case));
+                continue;
+            };
+            match (Knowledge::of(chosen[place].1), Knowledge::of(case)) {
+                (Knowledge::Held, Knowledge::Held) => {
+                    let provider = part.provider(case);
+                    let is_same = |(other, known): &&(&TargetPart<'_>, &CaseResult)| {
+                        known.id == case.id && other.provider(known) == provider
+                    };
+                    if let Some((other, _)) = chosen.iter().find(is_same) {
                         return Err(MergeError::HeldTwice {
-                            files: pair(known.0.source, part.source),
+                            files: pair(other.source, part.source),
                             case: case.id.clone(),
-                            profile: part.profile.title(),
+                            target: part.target.title(),
                         });
                     }
-                    (before, now) if now > before => *known = (part, case),
-                    _ => {}
-                },
+                    chosen.insert(place + 1, (part, case));
+                }
+                (before, now) if now > before => chosen[place] = (part, case),
+                _ => {}
             }
         }
     }
-    Ok(chosen.into_iter().map(|(part, case)| part.taken(case)).collect())
+    let taken = chosen.into_iter().map(|(part, case)| CaseResult {
+        provider: of_several.then(|| part.provider(case).to_owned()),
+        ..part.taken(case)
+    });
+    Ok(taken.collect())
 }
 
 /// How much a document knows of a case.
@@ -345,10 +372,15 @@ impl Knowledge {
     }
 }
 
-impl ProfilePart<'_> {
+impl<'a> TargetPart<'a> {
+    /// The provider with which a case of this document ran.
+    fn provider(&self, case: &'a CaseResult) -> &'a str {
+        case.provider.as_deref().unwrap_or(&self.source.report.provider.name)
+    }
+
     /// A case of this document as it was before it was concluded, its folder as seen from the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
-        let mut taken = self.profile.observed(case);
+        let mut taken = self.target.observed(case);
         let folder = |inner: &String| self.source.folder.join(inner).display().to_string();
         taken.artifacts = case.artifacts.as_ref().map(folder);
         taken

@@ -1,10 +1,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use conformance_contract::clauses::{Clause, Environment, Feature};
 use rstest::rstest;
 
 use super::*;
-use crate::{Exit, PeakMemory, Shard, fixture, terminal};
+use crate::{Exit, Judgement, PeakMemory, Shard, fixture, junit, markdown, terminal};
 
 fn source(file: &str, report: Report) -> MergeInput {
     let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
@@ -16,9 +17,9 @@ fn share(report: &Report, shard: &str) -> MergeInput {
     let shard: Shard = shard.parse().unwrap();
     let whole = source("", report.clone());
     let mut report = report.clone();
-    for profile in &mut report.profiles {
-        let original = profile.clone();
-        let part = ProfilePart { source: &whole, profile: &original };
+    for target in &mut report.targets {
+        let original = target.clone();
+        let part = TargetPart { source: &whole, target: &original };
         let left_out = |case: &CaseResult| {
             let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
             CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &shard.elsewhere())
@@ -30,7 +31,7 @@ fn share(report: &Report, shard: &str) -> MergeInput {
         let cases = cases.collect();
         let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
         let promised = original.clauses.iter().map(without).collect();
-        *profile = original.clone().concluded(promised, cases);
+        *target = original.clone().concluded(promised, cases);
     }
     let file = format!("shard-{}/report.yaml", shard.to_string().replace('/', "-of-"));
     MergeInput { folder: PathBuf::new(), ..source(&file, report) }
@@ -56,7 +57,7 @@ fn the_shards_of_a_run_are_the_run(#[case] whole: Report) {
     for count in 1..=4 {
         let shards: Vec<_> = (1..=count).map(|number| share(&whole, &format!("{number}/{count}"))).collect();
         let merged = merged(&shards);
-        assert_eq!(merged.profiles, whole.profiles, "{count} shards");
+        assert_eq!(merged.targets, whole.targets, "{count} shards");
         assert_eq!(verify(&merged), Ok(()));
         assert_eq!(merged.exit(), whole.exit());
         let timed = Report { timings: whole.timings.clone(), ..merged };
@@ -68,7 +69,7 @@ fn the_shards_of_a_run_are_the_run(#[case] whole: Report) {
 fn a_share_says_what_it_lacks_and_is_not_red_for_it() {
     let half = &halves(&fixture::report())[0].report;
     assert_eq!(verify(half), Ok(()));
-    let short = half.profiles[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
+    let short = half.targets[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
     assert_eq!(short.outcome, Outcome::not_run_announced("shard 1/2 does not hold it"));
     assert!(short.violations.is_empty());
 }
@@ -76,10 +77,10 @@ fn a_share_says_what_it_lacks_and_is_not_red_for_it() {
 #[test]
 fn reports_of_different_backends_stand_side_by_side() {
     let whole = fixture::all_backends();
-    let of = |profiles: &[ProfileReport]| Report { profiles: profiles.to_vec(), ..whole.clone() };
-    let (one, other) = whole.profiles.split_at(2);
+    let of = |targets: &[TargetReport]| Report { targets: targets.to_vec(), ..whole.clone() };
+    let (one, other) = whole.targets.split_at(2);
     let merged = merged(&[source("kube/report.yaml", of(one)), source("rest/report.json", of(other))]);
-    let titles = |report: &Report| report.profiles.iter().map(ProfileReport::title).collect::<Vec<_>>();
+    let titles = |report: &Report| report.targets.iter().map(TargetReport::title).collect::<Vec<_>>();
     assert_eq!(titles(&merged), titles(&whole));
     assert_eq!(merged.exit(), Exit::NotConformant, "kube-scheduler's are red");
 }
@@ -90,7 +91,7 @@ fn one_that_says_why_is_believed_before_one_that_was_not_asked() {
     let announced = Outcome::not_run_announced("not selected by --group AON");
     halves.reverse();
     let merged = merged(&halves);
-    let clause = merged.profiles[0].clauses.iter().find(|clause| clause.id == "DEL-06").unwrap();
+    let clause = merged.targets[0].clauses.iter().find(|clause| clause.id == "DEL-06").unwrap();
     assert_eq!(clause.outcome, announced);
 }
 
@@ -108,9 +109,9 @@ fn a_verdict_is_not_chosen() {
 
 #[rstest]
 #[case::suite(|report: &mut Report| report.suite.version = "9.9.9".to_owned(), "version of the suite")]
-#[case::implementation(
-    |report: &mut Report| report.implementation.version = "0.2.0".to_owned(),
-    r#"implementation: "grove-backend-controller 0.1.0" and "grove-backend-controller 0.2.0""#
+#[case::operator(
+    |report: &mut Report| report.operator.version = "0.2.0".to_owned(),
+    r#"operator: "grove-backend-controller 0.1.0" and "grove-backend-controller 0.2.0""#
 )]
 #[case::kubernetes(
     |report: &mut Report| report.provider.kubernetes_version = "v1.37.0".to_owned(),
@@ -125,13 +126,13 @@ fn a_verdict_is_not_chosen() {
     "program kube-scheduler"
 )]
 #[case::scheduler(
-    |report: &mut Report| report.profiles[0].version = "v1.36.5".to_owned(),
+    |report: &mut Report| report.targets[0].version = "v1.36.5".to_owned(),
     r#"scheduler of default-scheduler (PodGroup scope): "v1.36.4" and "v1.36.5""#
 )]
 #[case::features(
     |report: &mut Report| {
-        report.profiles[1].features.supported.push(conformance_contract::clauses::Feature::SelfHealing);
-        report.profiles[1].features.evidence = report.profiles[1].evidence();
+        report.targets[1].features.supported.push(Feature::SelfHealing);
+        report.targets[1].features.evidence = report.targets[1].evidence();
     },
     r#"features of default-scheduler (PodGang scope): "GangScheduling,AtomicPodGang" and "GangScheduling,AtomicPodGang,SelfHealing""#
 )]
@@ -146,18 +147,18 @@ fn what_is_not_about_the_same_does_not_merge(#[case] edit: fn(&mut Report), #[ca
 #[test]
 fn a_document_that_was_edited_is_refused_by_name() {
     let [one, mut other] = halves(&fixture::report());
-    other.report.profiles[0].summary.core.fail += 1;
+    other.report.targets[0].summary.core.fail += 1;
     let says = refused(&[one, other]);
     assert!(says.starts_with("shard-2-of-2/report.yaml: the report does not agree with itself"), "{says}");
     assert_eq!(refused(&[]), "there is nothing to merge");
 }
 
 #[test]
-fn what_one_document_has_shown_is_not_taken_from_the_profile_s_word() {
+fn what_one_document_has_shown_is_not_taken_from_the_declaration() {
     let [one, mut other] = halves(&fixture::report());
-    assert_eq!(one.report.profiles[0].features.declared, ["scheduler gate GangScheduling"]);
-    other.report.profiles[0].features.declared.clear();
-    assert!(merged(&[one, other]).profiles[0].features.declared.is_empty());
+    assert_eq!(one.report.targets[0].features.declared, ["scheduler gate GangScheduling"]);
+    other.report.targets[0].features.declared.clear();
+    assert!(merged(&[one, other]).targets[0].features.declared.is_empty());
 }
 
 #[test]
@@ -198,10 +199,129 @@ fn what_is_said_of_the_whole_is_added_up() {
 fn folders_are_seen_from_the_merged_report() {
     let whole = fixture::report();
     let merged = merged(&[MergeInput { folder: "../shard-1".into(), ..source("report.yaml", whole) }]);
-    let clause = merged.profiles[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
+    let clause = merged.targets[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
     let folder = "../shard-1/cases/default-scheduler-podgroup-scope/aon/one-pod-short";
     assert_eq!(clause.artifacts.as_deref(), Some(folder));
     assert_eq!(verify(&merged), Ok(()));
+}
+
+/// A run of Volcano with a provider. It has a case for each environment, and held those of these.
+fn run(provider: &str, held: &[Environment]) -> MergeInput {
+    let supported = vec![Feature::GangScheduling, Feature::Kubelet];
+    let is_listed =
+        |clause: &&Clause| ["AON-", "KLT-", "MIG-"].iter().any(|group| clause.id.starts_with(group));
+    let listed: Vec<&Clause> = CLAUSES.iter().filter(is_listed).collect();
+    let cases = [Environment::Any, Environment::ControlPlane, Environment::Kubelet, Environment::Upgrade];
+    let cases = cases.map(|environment| {
+        let is_owed = |clause: &&&Clause| clause.feature.is_none_or(|feature| supported.contains(&feature));
+        let its = listed.iter().filter(is_owed).filter(|clause| clause.environment == environment);
+        let id = format!("every/{environment:?}").to_lowercase();
+        if !held.contains(&environment) {
+            let lacks = Outcome::not_run_announced("not with this provider");
+            return CaseResult::without_running(id, "", its.map(|clause| clause.id), &lacks);
+        }
+        let judgement = |clause: &&Clause| Judgement {
+            clause: clause.id.to_owned(),
+            outcome: Outcome::pass(),
+            violations: Vec::new(),
+        };
+        CaseResult::new(id, "", its.map(judgement).collect())
+    });
+    let features = Features { supported, ..Features::default() };
+    let target = TargetReport::new("volcano", None, "v1.15.1", features).conclude(listed, cases.into());
+    let mut report = crate::testing::report(vec![target]);
+    provider.clone_into(&mut report.provider.name);
+    source(&format!("{provider}/report.yaml"), report)
+}
+
+fn local() -> MergeInput {
+    let mut local = run("local", &[Environment::Any, Environment::ControlPlane]);
+    local.report.components = fixture::report().components;
+    local
+}
+
+/// Its Kubernetes is another build.
+fn kind() -> MergeInput {
+    let mut kind = run("kind", &[Environment::Any, Environment::Kubelet]);
+    kind.report.components = fixture::report().components;
+    kind.report.components[0].digest = format!("sha256:{}", "d4".repeat(32));
+    kind.report.provider.kubernetes_version = "v1.36.1".to_owned();
+    kind
+}
+
+/// A run of the upgrades alone, with the older operator beside the newer one.
+fn upgrade() -> MergeInput {
+    let mut upgrade = run("local", &[Environment::Upgrade]);
+    upgrade.file = "upgrade/report.yaml".into();
+    upgrade.report.components = fixture::report().components;
+    let older =
+        Component { digest: format!("sha256:{}", "e5".repeat(32)), ..upgrade.report.components[0].clone() };
+    upgrade.report.components.push(older);
+    upgrade
+}
+
+fn headline(report: &Report) -> String {
+    report.targets[0].headline(&report.providers()).to_string()
+}
+
+#[test]
+fn runs_with_several_providers_are_conformant_together() {
+    for (input, alone) in [
+        (local(), "conformant on local (not judged here: kubelet, upgrade)"),
+        (kind(), "conformant on kind (not judged here: control plane, upgrade)"),
+    ] {
+        assert_eq!(headline(&input.report), alone);
+    }
+    let both = merged(&[local(), kind()]);
+    assert_eq!(headline(&both), "conformant on kind and local (not judged here: upgrade)");
+    let all = merged(&[local(), kind(), upgrade()]);
+    let in_two_steps = merged(&[source("both/report.yaml", both), upgrade()]);
+    assert_eq!(all.targets, in_two_steps.targets);
+    assert_eq!((verify(&all), headline(&all).as_str()), (Ok(()), "conformant"));
+    let labels: Vec<_> = all.targets[0].cases.iter().map(CaseResult::label).collect();
+    let wanted = [
+        "every/any on local",
+        "every/any on kind",
+        "every/controlplane on local",
+        "every/kubelet on kind",
+        "every/upgrade on local",
+    ];
+    assert_eq!(labels, wanted, "a case that one provider held is there once");
+    assert_eq!(all.provider_names(), ["kind", "local"]);
+    assert_eq!(all.components.len(), 4, "two builds of the API server, and the older release");
+}
+
+#[test]
+fn a_case_that_fails_with_one_provider_fails_and_names_it() {
+    let mut kind = kind();
+    let target = kind.report.targets.remove(0);
+    let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.observed(case)).collect();
+    let message = "2 of 5 pods were bound";
+    for judgement in cases[0].clauses.iter_mut().filter(|judgement| judgement.clause == "AON-02") {
+        judgement.outcome = Outcome::fail(message);
+        judgement.violations = vec![fixture::violation(message)];
+    }
+    cases[0].outcome = CaseResult::judged(&cases[0].clauses);
+    kind.report.targets.push(target.concluded_of(cases));
+    let merged = merged(&[local(), kind]);
+    assert_eq!(verify(&merged), Ok(()));
+    let clause = merged.targets[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
+    assert_eq!(clause.outcome, Outcome::fail(message));
+    assert_eq!(clause.cases, ["every/any on local", "every/any on kind"]);
+    let [violation] = clause.violations.as_slice() else { panic!("{:?}", clause.violations) };
+    let (case, code) = (violation.case.as_str(), violation.code.as_str());
+    assert_eq!((case, code), ("every/any on kind", "AON-02/bound-in-part"));
+    let found = format!("every/any on kind: {message}");
+    assert!(terminal(&merged).contains(&found));
+    assert!(markdown(&merged).contains(&found.replacen("every/any on kind", "`every/any on kind`", 1)));
+    assert!(junit(&merged).unwrap().contains("name=\"every/any on kind\""));
+}
+
+#[test]
+fn two_runs_with_one_provider_that_held_a_case_do_not_merge() {
+    let says = refused(&[local(), kind(), local()]);
+    let wanted = "local/report.yaml and local/report.yaml both hold every/any on volcano, and a verdict is not to be chosen";
+    assert_eq!(says, wanted);
 }
 
 #[test]
@@ -210,22 +330,22 @@ fn what_one_run_was_interrupted_in_another_completes() {
     // Of the second run only what the first did not come to is wanted.
     let mut rest = share(&whole, "1/1");
     rest.file = "rest/report.yaml".into();
-    let mut profiles = Vec::new();
-    for profile in &rest.report.profiles {
+    let mut targets = Vec::new();
+    for target in &rest.report.targets {
         let left_out = |case: &CaseResult| {
             let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
             CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &crate::not_selected())
         };
-        let is_first = profile.title() == whole.profiles[0].title();
-        let cases = profile.cases.iter().map(|case| match is_first && case.id == "aon/fits" {
-            true => profile.observed(case),
+        let is_first = target.title() == whole.targets[0].title();
+        let cases = target.cases.iter().map(|case| match is_first && case.id == "aon/fits" {
+            true => target.observed(case),
             false => left_out(case),
         });
-        profiles.push(profile.clone().concluded_of(cases.collect()));
+        targets.push(target.clone().concluded_of(cases.collect()));
     }
-    rest.report.profiles = profiles;
+    rest.report.targets = targets;
     let merged = merged(&[source("", cut.clone()), rest]);
-    assert_eq!(merged.profiles, whole.profiles);
+    assert_eq!(merged.targets, whole.targets);
     assert_eq!((merged.incomplete, verify(&merged)), (false, Ok(())));
     let alone = self::merged(&[source("cut/report.yaml", cut)]);
     assert_eq!(alone.incomplete_reason.as_deref(), Some("cut/report.yaml: interrupted (SIGINT)"));

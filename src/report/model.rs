@@ -1,13 +1,13 @@
-//! The document: `apiVersion: conformance.grove.io/v1alpha1`, `kind: ConformanceReport`.
+//! The document: `apiVersion: conformance.grove.io/v1alpha2`, `kind: ConformanceReport`.
 //!
-//! Plain data, ordered as it is read: who was tested and with what, then one profile per backend variant. A
-//! profile's `cases` are what the runner observed; its `clauses` and `summary` follow from them (see
+//! Plain data, ordered as it is read: who was tested and with what, then one entry per target. A
+//! target's `cases` are what the runner observed; its `clauses` and `summary` follow from them (see
 //! `conclude`) and are stored so that a reader needs no program. Durations are seconds with milliseconds,
 //! times RFC 3339 in UTC. Fields are only ever added within one apiVersion; readers ignore unknown ones.
 
 use std::collections::BTreeMap;
 
-use conformance_contract::clauses::{Class, Feature, Tier};
+use conformance_contract::clauses::{Class, Feature, Level, Tier};
 use conformance_contract::verdict::Outcome;
 use conformance_contract::violation::Violation;
 use jiff::Timestamp;
@@ -15,19 +15,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::owed::Owed;
 use super::{FeatureEvidence, PeakMemory, Probed, ProcessorSeconds, Seconds, Summary};
 
-/// The `apiVersion` this program writes and reads.
-pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
+/// The `apiVersion` this program writes.
+pub const API_VERSION: &str = "conformance.grove.io/v1alpha2";
 /// The `kind` this program writes and reads.
 pub const KIND: &str = "ConformanceReport";
 
-/// One run of the suite against one implementation.
+/// One run of the suite against one operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Always `conformance.grove.io/v1alpha1`.
+    /// Always `conformance.grove.io/v1alpha2`.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Always `ConformanceReport`.
@@ -47,18 +46,18 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete_reason: Option<String>,
     /// The operator under test.
-    pub implementation: Implementation,
+    pub operator: Implementation,
     /// Where the cluster came from.
     pub provider: Provider,
-    /// Where those of other profiles came from, in a report of runs on several versions of Kubernetes.
+    /// The other clusters, in a report of runs with several providers or on several versions of Kubernetes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_providers: Vec<Provider>,
     /// The programs the run started, in the order of their start.
     pub components: Vec<Component>,
     /// What changes how fast a run is and how long it waits.
     pub settings: Settings,
-    /// One entry per backend and variant.
-    pub profiles: Vec<ProfileReport>,
+    /// One entry per target.
+    pub targets: Vec<TargetReport>,
     /// What the run took.
     pub timings: Timings,
 }
@@ -77,7 +76,7 @@ impl Report {
 pub struct Suite {
     /// Version of this crate.
     pub version: String,
-    /// Version of the contract by which it judges; none in a report of before it had one.
+    /// Version of the contract by which it judges; none if the contract had no version yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
     /// SHA-256 of the program that judged, as `sha256:` and 64 hexadecimal digits.
@@ -111,15 +110,15 @@ pub struct Implementation {
     /// Whether it might do everything in its cluster, so that what its own roles lack was not found out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cluster_admin: bool,
-    /// Whether it is the reference controller of this project, whose results never count as Grove's.
-    pub ours: bool,
+    /// Whether it is the reference operator of this project, whose results never count as Grove's.
+    pub reference: bool,
 }
 
-/// A file about an implementation.
+/// A file about an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImplementationFile {
-    /// Which release of the implementation it was taken to be, as the file calls it.
+    /// Which release of the operator it was taken to be, as the file calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
     /// SHA-256 of the file, as `sha256:` and 64 hexadecimal digits.
@@ -204,10 +203,10 @@ pub struct Timings {
     pub peak_memory: PeakMemory,
 }
 
-/// What one backend, in one variant, was found to keep.
+/// What was found about one target: a backend, in one gang scope where it has several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ProfileReport {
+pub struct TargetReport {
     /// The backend's name as pods carry it in `schedulerName`, after `external:` if its scheduler reads
     /// PodGangs itself.
     pub backend: String,
@@ -234,11 +233,11 @@ pub struct Features {
     pub supported: Vec<Feature>,
     /// All others, with the reason.
     pub unsupported: Vec<UnsupportedFeature>,
-    /// What the API cannot show and the run therefore took from the profile's word, such as the scheduler's
-    /// own feature gates.
+    /// What the API cannot show and was therefore taken from the declaration, such as the scheduler's own
+    /// feature gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<String>,
-    /// The configuration of the backend's profile under which an operator declares them.
+    /// The configuration of the backend's scheduler profile under which an operator declares them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
     /// What became of each feature that is declared, and of those that were shown without being declared.
@@ -262,20 +261,26 @@ pub struct UnsupportedFeature {
 pub struct ClauseResult {
     /// The clause, such as `AON-02`.
     pub id: String,
+    /// What it is about, in a few words; empty if this program does not know the clause.
+    pub title: String,
+    /// The promise.
+    pub requirement: String,
+    /// What a breach weighs.
+    pub level: Level,
+    /// The feature of those who owe it; none if everybody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<Feature>,
     /// What it is judged on.
-    pub tier: Tier,
-    /// Who owes it.
-    pub level: Owed,
+    pub judged_on: Tier,
     /// What its verdict depends on.
     pub class: Class,
-    /// Whose promise it is.
-    pub source: String,
-    /// The promise.
-    pub text: String,
+    /// Who promised it; empty for a recommended clause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// The verdict over all cases, with its reason.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Ids of the cases that judge it.
+    /// The cases that judge it: their ids, each with its provider if the report has several, such as `aon/fits on kind`.
     pub cases: Vec<String>,
     /// Sum over those cases. A case that judges several clauses counts in each.
     pub duration_seconds: Seconds,
@@ -296,6 +301,9 @@ pub struct ClauseResult {
 pub struct CaseResult {
     /// Group and name, such as `aon/one-pod-short`.
     pub id: String,
+    /// The provider with which it ran, in a report of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     /// What it does, in one line.
     pub title: String,
     /// What it found about each clause it names.
@@ -352,7 +360,7 @@ pub struct Judgement {
     /// What was found.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What broke it, until [`ProfileReport::conclude`] moves it to the clause's result.
+    /// What broke it, until [`TargetReport::conclude`] moves it to the clause's result.
     #[serde(skip)]
     pub violations: Vec<Violation>,
 }

@@ -3,20 +3,20 @@
 use conformance_contract::clauses::Feature;
 use conformance_contract::verdict::Verdict;
 
-use super::{CaseResult, ClauseResult, ProfileReport, Report, Standing, Summary};
+use super::{CaseResult, ClauseResult, Report, Standing, Summary, TargetReport};
 
 /// How many cases the list of slowest cases names.
 const SLOWEST: usize = 5;
 
-/// A clause's result with the profile it belongs to.
+/// A clause's result with its target.
 pub struct ListedViolation<'a> {
-    /// The profile.
-    pub profile: &'a ProfileReport,
+    /// The target.
+    pub target: &'a TargetReport,
     /// The clause's result in it.
     pub clause: &'a ClauseResult,
 }
 
-impl ProfileReport {
+impl TargetReport {
     /// Backend and variant, such as `default-scheduler (PodGang scope)`.
     pub fn title(&self) -> String {
         match &self.variant {
@@ -34,30 +34,30 @@ impl ProfileReport {
 }
 
 impl Report {
-    /// The cases that had not ended when the run was interrupted, with their profiles.
-    pub fn interrupted(&self) -> Vec<(&ProfileReport, &CaseResult)> {
-        let profiles = self.profiles.iter();
-        let cases = profiles.flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
+    /// The cases that had not ended when the run was interrupted, with their targets.
+    pub fn interrupted(&self) -> Vec<(&TargetReport, &CaseResult)> {
+        let targets = self.targets.iter();
+        let cases = targets.flat_map(|target| target.cases.iter().map(move |case| (target, case)));
         cases.filter(|(_, case)| case.is_interrupted()).collect()
     }
 
     /// That the report is incomplete and why, as a sentence without its full stop; `None` of a complete one.
     pub fn incompleteness(&self) -> Option<String> {
         let reason = self.incomplete_reason.as_deref().unwrap_or("no reason is given");
-        let all: usize = self.profiles.iter().map(|profile| profile.cases.len()).sum();
+        let all: usize = self.targets.iter().map(|target| target.cases.len()).sum();
         let left = self.interrupted().len();
         self.incomplete.then(|| format!("Incomplete: {reason}; {left} of {all} cases did not end"))
     }
 }
 
-/// The features down, profiles across: what became of each that any of them declares or was found to have.
+/// The features down, targets across: what became of each that any of them declares or was found to have.
 pub fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
-    let profiles: Vec<_> = report.profiles.iter().map(ProfileReport::evidence).collect();
+    let targets: Vec<_> = report.targets.iter().map(TargetReport::evidence).collect();
     let row = |feature: Feature| {
         let cell = |found: &Vec<super::FeatureEvidence>| {
             found.iter().find(|of| of.name == feature).map(|of| of.standing)
         };
-        (feature, profiles.iter().map(cell).collect::<Vec<_>>())
+        (feature, targets.iter().map(cell).collect::<Vec<_>>())
     };
     Feature::ALL.into_iter().map(row).filter(|(_, cells)| cells.iter().any(Option::is_some)).collect()
 }
@@ -70,29 +70,29 @@ impl ClauseResult {
     }
 }
 
-/// The counts down, profiles across: the name of each count, and what each profile keeps of what it owes.
+/// The counts down, targets across: the name of each count, and what each target keeps of what it owes.
 pub fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
     Summary::CUTS.into_iter().map(|(name, cut)| {
-        let kept = report.profiles.iter().map(|profile| cut(&profile.summary).kept_of_owed());
+        let kept = report.targets.iter().map(|target| cut(&target.summary).kept_of_owed());
         (name, kept.collect())
     })
 }
 
-/// Every clause result with one of the verdicts, profile by profile.
+/// Every clause result with one of the verdicts, target by target.
 pub fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<ListedViolation<'a>> {
     let all = report
-        .profiles
+        .targets
         .iter()
-        .flat_map(|profile| profile.clauses.iter().map(move |clause| ListedViolation { profile, clause }));
+        .flat_map(|target| target.clauses.iter().map(move |clause| ListedViolation { target, clause }));
     all.filter(|finding| verdicts.contains(&finding.clause.outcome.verdict)).collect()
 }
 
 /// The cases that took longest, slowest first.
-pub fn slowest(report: &Report) -> Vec<(&ProfileReport, &CaseResult)> {
+pub fn slowest(report: &Report) -> Vec<(&TargetReport, &CaseResult)> {
     let mut cases: Vec<_> = report
-        .profiles
+        .targets
         .iter()
-        .flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)))
+        .flat_map(|target| target.cases.iter().map(move |case| (target, case)))
         .filter(|(_, case)| case.attempts > 0)
         .collect();
     cases.sort_by_key(|(_, case)| std::cmp::Reverse(case.duration_seconds));

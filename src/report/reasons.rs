@@ -2,21 +2,21 @@
 
 use conformance_contract::verdict::{Outcome, Verdict};
 
-use super::{ProfileReport, Report};
+use super::{Report, TargetReport};
 
 /// One outcome that several clauses share, and where they do.
 pub struct Reason<'a> {
     /// The outcome with its reason.
     pub outcome: &'a Outcome,
-    /// Ids of clauses that have it, in the contract's order, with the profiles in which they do.
-    pub places: Vec<(Vec<&'a str>, Vec<&'a ProfileReport>)>,
+    /// Ids of clauses that have it, in the contract's order, with the targets in which they do.
+    pub places: Vec<(Vec<&'a str>, Vec<&'a TargetReport>)>,
 }
 
 /// Every distinct outcome with one of the verdicts, in the order of `verdicts`.
 pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> {
     let mut reasons: Vec<Reason<'a>> = Vec::new();
-    for profile in &report.profiles {
-        for (outcome, ids) in by_outcome(profile, verdicts) {
+    for target in &report.targets {
+        for (outcome, ids) in by_outcome(target, verdicts) {
             let known = match reasons.iter().position(|reason| reason.outcome == outcome) {
                 Some(known) => known,
                 None => {
@@ -26,8 +26,8 @@ pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> 
             };
             let places = &mut reasons[known].places;
             match places.iter_mut().find(|(same, _)| *same == ids) {
-                Some((_, profiles)) => profiles.push(profile),
-                None => places.push((ids, vec![profile])),
+                Some((_, targets)) => targets.push(target),
+                None => places.push((ids, vec![target])),
             }
         }
     }
@@ -35,10 +35,10 @@ pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> 
     reasons
 }
 
-/// The ids of a profile's clauses by outcome.
-fn by_outcome<'a>(profile: &'a ProfileReport, verdicts: &[Verdict]) -> Vec<(&'a Outcome, Vec<&'a str>)> {
+/// The ids of a target's clauses by outcome.
+fn by_outcome<'a>(target: &'a TargetReport, verdicts: &[Verdict]) -> Vec<(&'a Outcome, Vec<&'a str>)> {
     let mut found: Vec<(&Outcome, Vec<&str>)> = Vec::new();
-    for clause in profile.clauses.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)) {
+    for clause in target.clauses.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)) {
         match found.iter_mut().find(|(outcome, _)| **outcome == clause.outcome) {
             Some((_, ids)) => ids.push(&clause.id),
             None => found.push((&clause.outcome, vec![&clause.id])),
@@ -50,11 +50,11 @@ fn by_outcome<'a>(profile: &'a ProfileReport, verdicts: &[Verdict]) -> Vec<(&'a 
 impl Reason<'_> {
     /// One line for each place, such as `TOPO-05, TOPO-07..09 on volcano, kai-scheduler`.
     pub fn lines(&self, report: &Report) -> Vec<String> {
-        let everywhere = report.profiles.len() > 1;
-        let lines = self.places.iter().map(|(ids, profiles)| {
-            let titles: Vec<String> = profiles.iter().map(|profile| profile.title()).collect();
-            let on = match everywhere && titles.len() == report.profiles.len() {
-                true => "every profile".to_owned(),
+        let everywhere = report.targets.len() > 1;
+        let lines = self.places.iter().map(|(ids, targets)| {
+            let titles: Vec<String> = targets.iter().map(|target| target.title()).collect();
+            let on = match everywhere && titles.len() == report.targets.len() {
+                true => "every target".to_owned(),
                 false => titles.join(", "),
             };
             format!("{} on {on}", ranges(ids).join(", "))

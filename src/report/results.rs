@@ -1,7 +1,7 @@
 //! `results.jsonl`: what each case found, written as it ends, so that a run that is killed loses no other.
 //!
 //! A line is one of two JSON objects. `run` holds the report as it would be if no case had ended; the last such line
-//! counts, for some of it is known only when there is a cluster. `case` holds what one case found on one profile, with
+//! counts, for some of it is known only when there is a cluster. `case` holds what one case found on one target, with
 //! the violations that a report keeps with its clauses. [`recover`] makes of them the report of a run that did not come
 //! to write one. A line is written whole, with one call; of a file whose last line is not, that line is left out.
 
@@ -14,7 +14,7 @@ use conformance_contract::violation::Violation;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseResult, ProfileReport, Report, Seconds, StoreError, Timings};
+use super::{CaseResult, Report, Seconds, StoreError, TargetReport, Timings};
 
 /// The file's name in a report's folder.
 pub const RESULTS: &str = "results.jsonl";
@@ -29,14 +29,14 @@ enum Line {
     Case(Box<Ended>),
 }
 
-/// What one case found on one profile.
+/// What one case found on one target.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Ended {
     /// When it ended.
     at: Timestamp,
-    /// The profile's title.
-    profile: String,
+    /// The target's title.
+    target: String,
     /// What was found.
     result: CaseResult,
     /// What broke its clauses, by their ids.
@@ -80,11 +80,11 @@ impl ResultsFile {
     ///
     /// # Errors
     /// [`StoreError::Io`]; the lines before stay readable.
-    pub fn case(&mut self, profile: String, result: &CaseResult) -> Result<(), StoreError> {
+    pub fn case(&mut self, target: String, result: &CaseResult) -> Result<(), StoreError> {
         let broken = result.clauses.iter().filter(|judgement| !judgement.violations.is_empty());
         let violations =
             broken.map(|judgement| (judgement.clause.clone(), judgement.violations.clone())).collect();
-        let ended = Ended { at: Timestamp::now(), profile, result: result.clone(), violations };
+        let ended = Ended { at: Timestamp::now(), target, result: result.clone(), violations };
         self.write(&Line::Case(Box::new(ended)))
     }
 
@@ -134,19 +134,19 @@ pub fn recover(folder: &Path) -> Result<Report, StoreError> {
     let date = ended.iter().map(|case| case.at).max().unwrap_or(begin);
     let total = std::time::Duration::try_from(date.duration_since(begin)).unwrap_or_default();
     let timings = Timings { total_seconds: Seconds::from(total), ..report.timings };
-    let mut profiles: Vec<ProfileReport> = report.profiles.clone();
-    for profile in &mut profiles {
-        let (title, cases) = (profile.title(), profile.cases.clone());
+    let mut targets: Vec<TargetReport> = report.targets.clone();
+    for target in &mut targets {
+        let (title, cases) = (target.title(), target.cases.clone());
         let found = |case: &CaseResult| {
             ended
                 .iter()
-                .find(|ended| ended.profile == title && ended.result.id == case.id)
+                .find(|ended| ended.target == title && ended.result.id == case.id)
                 .map(Ended::observed)
         };
-        let cases = cases.iter().map(|case| found(case).unwrap_or_else(|| profile.observed(case))).collect();
-        *profile = profile.clone().concluded_of(cases);
+        let cases = cases.iter().map(|case| found(case).unwrap_or_else(|| target.observed(case))).collect();
+        *target = target.clone().concluded_of(cases);
     }
-    Ok(Report { date, timings, profiles, ..report })
+    Ok(Report { date, timings, targets, ..report })
 }
 
 impl Ended {
@@ -169,13 +169,13 @@ mod tests {
     /// As the report of a run would be if no case had ended.
     fn planned(report: &Report) -> Report {
         let mut planned = report.clone();
-        for profile in &mut planned.profiles {
+        for target in &mut planned.targets {
             let interrupt = |case: &CaseResult| {
                 let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
                 CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &interrupted())
             };
-            let cases = profile.cases.iter().map(interrupt).collect();
-            *profile = profile.clone().concluded_of(cases);
+            let cases = target.cases.iter().map(interrupt).collect();
+            *target = target.clone().concluded_of(cases);
         }
         planned.incomplete("the run was killed")
     }
@@ -186,9 +186,9 @@ mod tests {
         let mut file = ResultsFile::begin(folder.path()).unwrap();
         file.run(&planned(&whole)).unwrap();
         let cases =
-            whole.profiles.iter().flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
-        for (profile, case) in cases.take(count) {
-            file.case(profile.title(), &profile.observed(case)).unwrap();
+            whole.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
+        for (target, case) in cases.take(count) {
+            file.case(target.title(), &target.observed(case)).unwrap();
         }
         (folder, whole)
     }
@@ -197,7 +197,7 @@ mod tests {
     fn a_run_that_was_killed_at_its_end_lost_nothing() {
         let (folder, whole) = killed_after(usize::MAX);
         let recovered = recover(folder.path()).unwrap();
-        assert_eq!(recovered.profiles, whole.profiles, "violations included");
+        assert_eq!(recovered.targets, whole.targets, "violations included");
         assert_eq!(verify(&recovered), Ok(()));
         assert_eq!((recovered.incomplete, recovered.exit()), (true, Exit::Inconclusive));
     }
@@ -206,8 +206,8 @@ mod tests {
     fn what_had_not_ended_is_interrupted() {
         let (folder, whole) = killed_after(2);
         let recovered = recover(folder.path()).unwrap();
-        assert_eq!(recovered.profiles[0].cases[..2], whole.profiles[0].cases[..2]);
-        assert!(recovered.profiles[0].cases[2..].iter().all(CaseResult::is_interrupted));
+        assert_eq!(recovered.targets[0].cases[..2], whole.targets[0].cases[..2]);
+        assert!(recovered.targets[0].cases[2..].iter().all(CaseResult::is_interrupted));
         assert_eq!(verify(&recovered), Ok(()));
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 10]).unwrap();
         let recovered = recover(folder.path()).unwrap();
-        assert!(recovered.profiles[0].cases[1].is_interrupted(), "the second case was being written");
+        assert!(recovered.targets[0].cases[1].is_interrupted(), "the second case was being written");
         std::fs::write(&path, text.replacen("\"case\"", "\"cased\"", 1)).unwrap();
         let error = recover(folder.path()).unwrap_err().to_string();
         assert!(error.contains("results.jsonl: line 2: unknown variant `cased`"), "{error}");

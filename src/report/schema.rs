@@ -41,11 +41,10 @@ mod tests {
     #[test]
     fn the_schema_names_every_verdict_level_and_feature() {
         let schema = schema();
-        let verdicts =
-            schema.pointer("/$defs/Verdict/oneOf").and_then(|values| values.as_array()).map(Vec::len);
-        assert_eq!(verdicts, Some(7));
-        let levels = schema.pointer("/$defs/Level/enum").and_then(|values| values.as_array()).map(Vec::len);
-        assert_eq!(levels, Some(1 + Feature::ALL.len()), "core and the features");
+        for (name, count) in [("Verdict", 7), ("Level", 2), ("Feature", Feature::ALL.len())] {
+            let values = schema.pointer(&format!("/$defs/{name}/oneOf")).and_then(|values| values.as_array());
+            assert_eq!(values.map(Vec::len), Some(count), "{name}");
+        }
         let clause = schema.pointer("/$defs/ClauseResult/properties/verdict");
         assert!(clause.is_some(), "the outcome lies flat beside the clause");
     }

@@ -2,7 +2,8 @@
 //! is in `results`.
 //!
 //! Each file is written atomically: under a temporary name in the same folder, then renamed. Reading takes the YAML
-//! or JSON document and first rejects anything that is not a report, so that the message names the real mistake.
+//! or JSON document and first rejects anything that is not a report, so that the message names the real mistake. A report of
+//! v1alpha1 is converted.
 
 use std::{
     fs, io,
@@ -13,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{API_VERSION, KIND, Report, junit, markdown};
+use super::{API_VERSION, KIND, Report, junit, markdown, v1alpha1};
 
 /// Why a report could not be stored or read.
 #[derive(Debug, thiserror::Error)]
@@ -121,12 +122,18 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
     write_atomically(folder, path, text).map_err(|source| StoreError::Io { path: path.to_owned(), source })
 }
 
-/// Reads a report from a `.json` file, or from any other as YAML.
+/// Reads a report from a `.json` file, or from any other as YAML; one of v1alpha1 as v1alpha2.
 ///
 /// # Errors
 /// [`StoreError::NotAReport`] for another kind or version; [`StoreError::Io`] or [`StoreError::Malformed`].
 pub fn read(path: &Path) -> Result<Report, StoreError> {
-    read_document(path, KIND)
+    let text = text(path)?;
+    let head: Head = parse(path, &text)?;
+    if (head.api_version.as_str(), head.kind.as_str()) != (v1alpha1::API_VERSION, KIND) {
+        return head.document(path, &text, KIND);
+    }
+    serde_json::from_value(v1alpha1::converted(parse(path, &text)?))
+        .map_err(|error| StoreError::Malformed { path: path.to_owned(), message: error.to_string() })
 }
 
 /// Writes a document, as JSON to a `.json` file, else as YAML.
@@ -143,25 +150,42 @@ pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(
 
 /// Reads a document of that kind.
 pub(super) fn read_document<T: DeserializeOwned>(path: &Path, wanted: &'static str) -> Result<T, StoreError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Head {
-        api_version: String,
-        kind: String,
-    }
+    let text = text(path)?;
+    parse::<Head>(path, &text)?.document(path, &text, wanted)
+}
 
-    impl Default for Head {
-        fn default() -> Self {
-            Self { api_version: "no apiVersion".to_owned(), kind: "and no kind".to_owned() }
+/// What a document says it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    api_version: String,
+    kind: String,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { api_version: "no apiVersion".to_owned(), kind: "and no kind".to_owned() }
+    }
+}
+
+impl Head {
+    /// The document, if it is of the kind that is wanted and of this version.
+    fn document<T: DeserializeOwned>(
+        self,
+        path: &Path,
+        text: &str,
+        wanted: &'static str,
+    ) -> Result<T, StoreError> {
+        let Self { api_version, kind } = self;
+        if (api_version.as_str(), kind.as_str()) != (API_VERSION, wanted) {
+            return Err(StoreError::NotAReport { path: path.to_owned(), wanted, api_version, kind });
         }
+        parse(path, text)
     }
+}
 
-    let text = fs::read_to_string(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
-    let Head { api_version, kind } = parse(path, &text)?;
-    if (api_version.as_str(), kind.as_str()) != (API_VERSION, wanted) {
-        return Err(StoreError::NotAReport { path: path.to_owned(), wanted, api_version, kind });
-    }
-    parse(path, &text)
+fn text(path: &Path) -> Result<String, StoreError> {
+    fs::read_to_string(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })
 }
 
 fn is_json(path: &Path) -> bool {
@@ -220,9 +244,9 @@ mod tests {
     #[case::kind(
         "report.yaml",
         "apiVersion: v1\nkind: Pod\n",
-        "expected conformance.grove.io/v1alpha1 ConformanceReport, found v1 Pod"
+        "expected conformance.grove.io/v1alpha2 ConformanceReport, found v1 Pod"
     )]
-    #[case::neither("report.yaml", "profiles: []\n", "found no apiVersion and no kind")]
+    #[case::neither("report.yaml", "targets: []\n", "found no apiVersion and no kind")]
     #[case::version(
         "report.json",
         r#"{"apiVersion": "conformance.grove.io/v2", "kind": "ConformanceReport"}"#,
@@ -231,7 +255,7 @@ mod tests {
     #[case::syntax("report.json", "{", "EOF while parsing an object at line 1 column 1")]
     #[case::field(
         "report.yaml",
-        "apiVersion: conformance.grove.io/v1alpha1\nkind: ConformanceReport\n",
+        "apiVersion: conformance.grove.io/v1alpha2\nkind: ConformanceReport\n",
         "missing field `date`"
     )]
     fn what_is_no_report_is_refused_by_name(#[case] name: &str, #[case] text: &str, #[case] message: &str) {
@@ -243,7 +267,7 @@ mod tests {
     fn a_misspelt_verdict_is_named_with_its_place() {
         let yaml = serde_yaml::to_string(&fixture::report()).unwrap();
         let error = stored("report.yaml", &yaml.replacen("verdict: fail", "verdict: failed", 1)).unwrap_err();
-        assert!(error.contains("profiles[0]") && error.contains("unknown variant `failed`"), "{error}");
+        assert!(error.contains("targets[0]") && error.contains("unknown variant `failed`"), "{error}");
     }
 
     #[test]

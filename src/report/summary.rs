@@ -1,4 +1,4 @@
-//! Counts of clauses: what a profile keeps, in numbers.
+//! Counts of clauses: what a target keeps, in numbers.
 //!
 //! Pure, so that `verify` can recount. Clauses are counted three times, once for each question a reader may have:
 //! who owes them, whose promise they are, and what their verdict depends on.
@@ -60,7 +60,7 @@ pub struct Counts {
 pub fn summarize(clauses: &[ClauseResult]) -> Summary {
     let mut summary = Summary::default();
     for clause in clauses {
-        if clause.is_own() {
+        if clause.is_recommended() {
             summary.own.count(clause.outcome.verdict);
         } else {
             let by_feature = if clause.is_core() { &mut summary.core } else { &mut summary.extended };
@@ -165,7 +165,7 @@ mod tests {
     use conformance_contract::clauses::clause;
     use conformance_contract::verdict::Outcome;
 
-    use crate::{CaseResult, Features, Judgement, ProfileReport};
+    use crate::{CaseResult, Features, Judgement, TargetReport};
 
     fn judgement(clause: &str, outcome: Outcome) -> Judgement {
         Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }
@@ -183,8 +183,8 @@ mod tests {
                 judgement("KUBE-01", Outcome::pass()),
             ],
         )];
-        let profile = ProfileReport::new("default-scheduler", None, "v1.36.4", Features::default());
-        let summary = profile.conclude(contract, cases).summary;
+        let target = TargetReport::new("default-scheduler", None, "v1.36.4", Features::default());
+        let summary = target.conclude(contract, cases).summary;
         assert_eq!(summary.core, Counts { pass: 2, ..Counts::default() });
         assert_eq!(summary.extended, Counts { unsupported: 1, ..Counts::default() });
         assert_eq!(summary.upstream, Counts { pass: 2, unsupported: 1, ..Counts::default() });

@@ -1,13 +1,13 @@
-//! Many reports as one table: what became of each feature, for every backend, version of its scheduler and implementation.
+//! Many reports as one table: what became of each feature, for every backend, version of its scheduler and operator.
 //!
-//! A column is what was judged: an implementation with its version, a profile, its scheduler's version and Kubernetes. Of
+//! A column is what was judged: an operator with its version, a target, its scheduler's version and Kubernetes. Of
 //! several reports about the same, the latest one counts. Nothing is judged anew: a cell is what the report's
 //! [evidence](super::FeatureEvidence) says, with the clauses that decided it.
 
 use conformance_contract::clauses::Feature;
 use jiff::Timestamp;
 
-use super::{HandEdited, ProfileReport, Report, Standing, Summary, verify};
+use super::{HandEdited, Report, Standing, Summary, TargetReport, verify};
 
 /// A report, and how the table's reader gets to its page.
 #[derive(Clone, Debug)]
@@ -34,10 +34,10 @@ pub struct Table {
 /// What was judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Implementation and version.
-    pub implementation: String,
+    /// Operator and version.
+    pub operator: String,
     /// Backend and variant.
-    pub profile: String,
+    pub target: String,
     /// The scheduler's version.
     pub scheduler: String,
     /// Kubernetes' version.
@@ -53,8 +53,7 @@ pub struct Column {
 impl Column {
     fn is_about_the_same_as(&self, other: &Self) -> bool {
         let what = |column: &Self| {
-            [&column.implementation, &column.profile, &column.scheduler, &column.kubernetes]
-                .map(String::clone)
+            [&column.operator, &column.target, &column.scheduler, &column.kubernetes].map(String::clone)
         };
         what(self) == what(other)
     }
@@ -72,9 +71,9 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn of(profile: &ProfileReport, feature: Feature, page: &str) -> Self {
-        let evidence = profile.evidence().into_iter().find(|of| of.name == feature);
-        let declared_not = profile.features.unsupported.iter().find(|not| not.name == feature);
+    fn of(target: &TargetReport, feature: Feature, page: &str) -> Self {
+        let evidence = target.evidence().into_iter().find(|of| of.name == feature);
+        let declared_not = target.features.unsupported.iter().find(|not| not.name == feature);
         let clauses = evidence.iter().flat_map(|of| &of.clauses);
         Self {
             standing: evidence.as_ref().map(|of| of.standing),
@@ -95,20 +94,20 @@ impl Cell {
     }
 }
 
-/// Makes the table. A column's Kubernetes is the one its profile ran on, as far as the report says.
+/// Makes the table. A column's Kubernetes is the one its target ran on, as far as the report says.
 ///
 /// # Errors
 /// The page of the first report that does not agree with itself, and where.
 pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
-    let mut columns: Vec<(Column, &ProfileReport)> = Vec::new();
+    let mut columns: Vec<(Column, &TargetReport)> = Vec::new();
     for Source { page, report } in sources {
         verify(report).map_err(|reason| (page.clone(), reason))?;
-        for profile in &report.profiles {
-            let column = column(page, report, profile);
+        for target in &report.targets {
+            let column = column(page, report, target);
             match columns.iter_mut().find(|(known, _)| known.is_about_the_same_as(&column)) {
-                Some(known) if known.0.date < column.date => *known = (column, profile),
+                Some(known) if known.0.date < column.date => *known = (column, target),
                 Some(_) => {}
-                None => columns.push((column, profile)),
+                None => columns.push((column, target)),
             }
         }
     }
@@ -116,21 +115,16 @@ pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
     let superseded =
         sources.iter().filter(|source| !is_used(&source.page)).map(|source| source.page.clone()).collect();
     columns.sort_by_key(|(column, _)| {
-        (
-            column.implementation.clone(),
-            column.profile.clone(),
-            column.scheduler.clone(),
-            column.kubernetes.clone(),
-        )
+        (column.operator.clone(), column.target.clone(), column.scheduler.clone(), column.kubernetes.clone())
     });
     let row = |feature: Feature| {
-        let cells = columns.iter().map(|(column, profile)| Cell::of(profile, feature, &column.page));
+        let cells = columns.iter().map(|(column, target)| Cell::of(target, feature, &column.page));
         (feature, cells.collect::<Vec<_>>())
     };
     let is_of_interest = |cell: &Cell| cell.standing.is_some();
     let features = Feature::ALL.into_iter().map(row).filter(|(_, cells)| cells.iter().any(is_of_interest));
     let counts = Summary::CUTS.into_iter().map(|(name, cut)| {
-        let kept = columns.iter().map(|(_, profile)| cut(&profile.summary).kept_of_owed());
+        let kept = columns.iter().map(|(_, target)| cut(&target.summary).kept_of_owed());
         (name, kept.collect())
     });
     let (features, counts) = (features.collect(), counts.collect());
@@ -142,17 +136,17 @@ pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
     })
 }
 
-fn column(page: &str, report: &Report, profile: &ProfileReport) -> Column {
-    // A merged report names several providers; which one a profile had follows from its scheduler where that is Kubernetes'.
+fn column(page: &str, report: &Report, target: &TargetReport) -> Column {
+    // A merged report names several providers; which one a target had follows from its scheduler where that is Kubernetes'.
     let providers = report.providers();
-    let own = providers.iter().copied().find(|provider| provider.kubernetes_version == profile.version);
+    let own = providers.iter().copied().find(|provider| provider.kubernetes_version == target.version);
     Column {
-        implementation: format!("{} {}", report.implementation.name, report.implementation.version),
-        profile: profile.title(),
-        scheduler: profile.version.clone(),
+        operator: format!("{} {}", report.operator.name, report.operator.version),
+        target: target.title(),
+        scheduler: target.version.clone(),
         kubernetes: own.unwrap_or(&report.provider).kubernetes_version.clone(),
         date: report.date,
-        outcome: profile.headline(&report.providers()).to_string(),
+        outcome: target.headline(&report.providers()).to_string(),
         page: page.to_owned(),
     }
 }
@@ -168,9 +162,9 @@ impl Table {
             row(std::iter::once(name.to_owned()).chain(self.columns.iter().map(of)).collect())
         };
         let mut text = String::from("# Features by backend and version\n\n");
-        text += &line("implementation", &|column| column.implementation.clone());
+        text += &line("operator", &|column| column.operator.clone());
         text += &format!("{}|\n", "|---".repeat(1 + self.columns.len()));
-        text += &line("backend", &|column| column.profile.clone());
+        text += &line("target", &|column| column.target.clone());
         text += &line("scheduler", &|column| column.scheduler.clone());
         text += &line("Kubernetes", &|column| column.kubernetes.clone());
         text += &line("run", &|column| format!("[{}]({})", column.date.strftime("%Y-%m-%d"), column.page));
@@ -214,7 +208,7 @@ mod tests {
 
     #[test]
     fn features_by_backend_and_version() {
-        let older = source("old/report.html", |report| report.implementation.version = "0.0.9".to_owned());
+        let older = source("old/report.html", |report| report.operator.version = "0.0.9".to_owned());
         let table = table(&[source("new/report.html", |_| {}), older]).unwrap();
         assert_eq!(table.columns.len(), 12);
         insta::assert_snapshot!(table.markdown());
@@ -233,7 +227,7 @@ mod tests {
 
     #[test]
     fn an_edited_report_is_named() {
-        let edited = source("x", |report| report.profiles[0].clauses.clear());
+        let edited = source("x", |report| report.targets[0].clauses.clear());
         assert_eq!(table(&[edited]).unwrap_err().0, "x");
     }
 }

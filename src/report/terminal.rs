@@ -27,8 +27,8 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     }
     write_reasons(out, report)?;
     writeln!(out, "slowest cases")?;
-    for (profile, case) in overview::slowest(report) {
-        writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.id, profile.title())?;
+    for (target, case) in overview::slowest(report) {
+        writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.label(), target.title())?;
     }
     write_counts(out, report)?;
     write_features(out, report)?;
@@ -36,18 +36,18 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{incomplete}")?;
     }
     let exit = report.exit();
-    let implementation = &report.implementation;
+    let operator = &report.operator;
     writeln!(
         out,
         "{} {}: {exit} (exit code {}) in {}",
-        implementation.name,
-        implementation.version,
+        operator.name,
+        operator.version,
         exit.code(),
         report.timings.total_seconds
     )
 }
 
-/// Narrow enough for six profiles in 80 columns.
+/// Narrow enough for six targets in 80 columns.
 fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     let sections = matrix(report);
     let rows = || sections.iter().flat_map(|section| &section.rows);
@@ -72,18 +72,18 @@ fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn cells(row: &Row<'_>, strict: bool) -> Vec<String> {
-    let tier = match row.clause.tier {
+    let judged_on = match row.clause.judged_on {
         Tier::Contract => "C",
         Tier::Scheduling => "S",
     };
-    let feature = row.clause.level.feature().map(|feature| format!(" {feature}"));
+    let feature = row.clause.feature.map(|feature| format!(" {feature}"));
     let outcomes =
         row.results.iter().map(|result| result.map(|clause| clause_cell(clause, strict)).unwrap_or_default());
-    let facts = [row.clause.id.clone(), tier.to_owned()];
+    let facts = [row.clause.id.clone(), judged_on.to_owned()];
     facts.into_iter().chain(outcomes).chain([feature.unwrap_or_default()]).collect()
 }
 
-/// The counts that compare profiles, then each profile's verdicts on a line of its own.
+/// The counts that compare targets, then each target's verdicts on a line of its own.
 fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     let head = ["kept/owed".to_owned()].into_iter().chain(heads(report)).collect();
     let rows = overview::counts(report).map(|(name, kept)| [vec![name.to_owned()], kept].concat());
@@ -92,17 +92,17 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{line}")?;
     }
     writeln!(out)?;
-    for profile in &report.profiles {
-        let (headline, counts) = (profile.headline(&report.providers()), profile.summary.all());
-        writeln!(out, "{} {}: {headline} ({counts})", profile.title(), profile.version)?;
+    for target in &report.targets {
+        let (headline, counts) = (target.headline(&report.providers()), target.summary.all());
+        writeln!(out, "{} {}: {headline} ({counts})", target.title(), target.version)?;
     }
     Ok(())
 }
 
-/// The features of each profile by what became of them; those that nobody judged are left out.
+/// The features of each target by what became of them; those that nobody judged are left out.
 fn write_features(out: &mut String, report: &Report) -> fmt::Result {
-    for profile in &report.profiles {
-        let evidence = profile.evidence();
+    for target in &report.targets {
+        let evidence = target.evidence();
         for standing in
             [Standing::DeclaredAndNotShown, Standing::ShownAndNotDeclared, Standing::DeclaredAndShown]
         {
@@ -112,7 +112,7 @@ fn write_features(out: &mut String, report: &Report) -> fmt::Result {
                 .map(|found| found.name.to_string())
                 .collect();
             if !names.is_empty() {
-                writeln!(out, "{} {standing}: {}", profile.title(), names.join(", "))?;
+                writeln!(out, "{} {standing}: {}", target.title(), names.join(", "))?;
             }
         }
     }
@@ -120,7 +120,7 @@ fn write_features(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn heads(report: &Report) -> impl Iterator<Item = String> {
-    report.profiles.iter().map(|profile| profile.head().join("\n"))
+    report.targets.iter().map(|target| target.head().join("\n"))
 }
 
 /// The table as lines, a space between columns; a head may have several lines, a row has one.
@@ -133,9 +133,9 @@ fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<St
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn write_broken(out: &mut String, ListedViolation { profile, clause }: &ListedViolation<'_>) -> fmt::Result {
-    writeln!(out, "{} {}  {}", clause.id, clause.outcome.verdict, profile.title())?;
-    writeln!(out, "  promise: {}", clause.text)?;
+fn write_broken(out: &mut String, ListedViolation { target, clause }: &ListedViolation<'_>) -> fmt::Result {
+    writeln!(out, "{} {}  {}", clause.id, clause.outcome.verdict, target.title())?;
+    writeln!(out, "  requirement: {}", clause.requirement)?;
     if let Some(reason) = clause.reason_beyond_violations() {
         writeln!(out, "  reason: {reason}")?;
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_matrix_of_six_profiles_fits_a_narrow_terminal() {
+    fn the_matrix_of_six_targets_fits_a_narrow_terminal() {
         let mut text = String::new();
         write_matrix(&mut text, &fixture::all_backends()).unwrap();
         let widest = text.lines().max_by_key(|line| line.len()).unwrap();

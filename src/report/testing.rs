@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{API_VERSION, Implementation, KIND, ProfileReport, Provider, Report, Settings, Suite, Timings};
+use super::{API_VERSION, Implementation, KIND, Provider, Report, Settings, Suite, TargetReport, Timings};
 
 /// The report of a run of ten seconds that found this, on 2026-12-01 at 10:00:42.
-pub fn report(profiles: Vec<ProfileReport>) -> Report {
+pub fn report(targets: Vec<TargetReport>) -> Report {
     let seconds = |seconds| Duration::from_secs(seconds).into();
     Report {
         api_version: API_VERSION.to_owned(),
@@ -19,7 +19,7 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
         command: "grove-conformance run".to_owned(),
         incomplete: false,
         incomplete_reason: None,
-        implementation: Implementation {
+        operator: Implementation {
             name: "sample".to_owned(),
             version: "1".to_owned(),
             organization: None,
@@ -28,7 +28,7 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
             description: None,
             declaration: None,
             cluster_admin: false,
-            ours: false,
+            reference: false,
         },
         provider: Provider {
             name: "local".to_owned(),
@@ -38,7 +38,7 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
         other_providers: Vec::new(),
         components: Vec::new(),
         settings: Settings { timeout_scale: 1.0, concurrency: 1, strict: false, seed: Some(1) },
-        profiles,
+        targets,
         timings: Timings {
             build_seconds: seconds(0),
             cluster_ready_seconds: seconds(1),

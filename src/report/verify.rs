@@ -10,9 +10,7 @@ use std::collections::BTreeSet;
 use conformance_contract::clauses::{VERSION, clause};
 use conformance_contract::verdict::Verdict;
 
-use super::conclude::source_of;
-use super::owed::Owed;
-use super::{CaseResult, ClauseResult, ProfileReport, Report, summarize};
+use super::{CaseResult, ClauseResult, Report, TargetReport, summarize};
 
 /// The document does not follow from its own cases.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,10 +23,10 @@ fn indented(discrepancies: &[Discrepancy]) -> String {
 
 /// One place where a document does not agree with itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{profile}: {what}")]
+#[error("{target}: {what}")]
 pub struct Discrepancy {
-    /// The profile's title.
-    pub profile: String,
+    /// The target's title.
+    pub target: String,
     /// What is written, and what follows from the cases.
     pub what: String,
 }
@@ -40,67 +38,74 @@ pub struct Discrepancy {
 pub fn verify(report: &Report) -> Result<(), HandEdited> {
     let same_contract = report.suite.contract.as_deref() == Some(VERSION);
     let mut discrepancies: Vec<Discrepancy> = report
-        .profiles
+        .targets
         .iter()
-        .flat_map(|profile| {
-            let what = contradictions(profile, same_contract).into_iter();
-            what.map(|what| Discrepancy { profile: profile.title(), what })
+        .flat_map(|target| {
+            let what = contradictions(target, same_contract).into_iter();
+            what.map(|what| Discrepancy { target: target.title(), what })
         })
         .collect();
-    if let Some((profile, _)) = report.interrupted().first().filter(|_| !report.incomplete) {
+    if let Some((target, _)) = report.interrupted().first().filter(|_| !report.incomplete) {
         let what = "cases were interrupted, and the report does not say that it is incomplete".to_owned();
-        discrepancies.push(Discrepancy { profile: profile.title(), what });
+        discrepancies.push(Discrepancy { target: target.title(), what });
     }
     if discrepancies.is_empty() { Ok(()) } else { Err(HandEdited(discrepancies)) }
 }
 
-fn contradictions(profile: &ProfileReport, same_contract: bool) -> Vec<String> {
-    let mut found = duplicates("clause", profile.clauses.iter().map(|clause| &clause.id));
-    found.extend(duplicates("case", profile.cases.iter().map(|case| &case.id)));
-    found.extend(profile.cases.iter().flat_map(|case| case_contradictions(profile, case)));
-    for clause in &profile.clauses {
-        found.extend(clause_contradiction(profile, clause));
+fn contradictions(target: &TargetReport, same_contract: bool) -> Vec<String> {
+    let mut found = duplicates("clause", target.clauses.iter().map(|clause| clause.id.clone()));
+    found.extend(duplicates("case", target.cases.iter().map(CaseResult::label)));
+    found.extend(target.cases.iter().flat_map(|case| case_contradictions(target, case)));
+    for clause in &target.clauses {
+        found.extend(clause_contradiction(target, clause));
+        found.extend(foreign_codes(clause));
         if same_contract {
-            found.extend(contract_contradiction(profile, clause));
+            found.extend(contract_contradiction(target, clause));
         }
     }
-    // A report of before there was evidence has none.
-    if !profile.features.evidence.is_empty() && profile.features.evidence != profile.evidence() {
+    // Which clauses show a feature is the contract's to say.
+    if same_contract && target.features.evidence != target.evidence() {
         found.push("features: the evidence does not follow from the cases".to_owned());
     }
-    if profile.summary != summarize(&profile.clauses) {
+    if target.summary != summarize(&target.clauses) {
         found.push("summary does not count the clauses".to_owned());
     }
     found
 }
 
-fn duplicates<'a>(what: &str, ids: impl Iterator<Item = &'a String>) -> Vec<String> {
+fn duplicates(what: &str, ids: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    ids.filter(|id| !seen.insert(*id)).map(|id| format!("{what} {id} is listed twice")).collect()
+    ids.filter(|id| !seen.insert(id.clone())).map(|id| format!("{what} {id} is listed twice")).collect()
 }
 
-fn case_contradictions(profile: &ProfileReport, case: &CaseResult) -> Vec<String> {
+/// Violations whose code is not of their clause.
+fn foreign_codes(clause: &ClauseResult) -> Vec<String> {
+    let foreign = clause.violations.iter().filter(|of| of.code != of.code.of_clause(&clause.id));
+    foreign.map(|of| format!("clause {} has a violation with the code {}", clause.id, of.code)).collect()
+}
+
+fn case_contradictions(target: &TargetReport, case: &CaseResult) -> Vec<String> {
     let mut found = Vec::new();
     let follows = CaseResult::judged(&case.clauses);
     if case.outcome != follows {
         let (written, follows) = (case.outcome.word(), follows.word());
-        found.push(format!("case {} says {written}, its clauses say {follows}", case.id));
+        found.push(format!("case {} says {written}, its clauses say {follows}", case.label()));
     }
     for judgement in &case.clauses {
-        if !profile.clauses.iter().any(|clause| clause.id == judgement.clause) {
-            found.push(format!("case {} judges {}, which is not listed", case.id, judgement.clause));
+        if !target.clauses.iter().any(|clause| clause.id == judgement.clause) {
+            found.push(format!("case {} judges {}, which is not listed", case.label(), judgement.clause));
         }
         if judgement.outcome.verdict != Verdict::Pass && judgement.outcome.reasons.is_empty() {
-            let verdict = judgement.outcome.verdict;
-            found.push(format!("case {} says {verdict} of {} without a reason", case.id, judgement.clause));
+            let (label, verdict) = (case.label(), judgement.outcome.verdict);
+            found.push(format!("case {label} says {verdict} of {} without a reason", judgement.clause));
         }
     }
     found
 }
 
-fn clause_contradiction(profile: &ProfileReport, clause: &ClauseResult) -> Option<String> {
-    let follows = clause.judged_by(&profile.features, &profile.cases);
-    let missing = clause.level.feature().and_then(|feature| profile.features.missing(feature));
+fn clause_contradiction(target: &TargetReport, clause: &ClauseResult) -> Option<String> {
+    let follows = clause.judged_by(&target.features, &target.cases);
+    let missing = clause.feature.and_then(|feature| target.features.missing(feature));
     if clause.outcome != follows.outcome {
         let (written, follows) = (clause.outcome.word(), follows.outcome.word());
         Some(format!("clause {} says {written}, its cases say {follows}", clause.id))
@@ -113,23 +118,22 @@ fn clause_contradiction(profile: &ProfileReport, clause: &ClauseResult) -> Optio
     }
 }
 
-fn contract_contradiction(profile: &ProfileReport, written: &ClauseResult) -> Option<String> {
-    let promised =
-        (written.tier, written.level, written.class, written.source.as_str(), written.text.as_str());
+impl ClauseResult {
+    /// Whether both promise the same.
+    fn reads_as(&self, other: &Self) -> bool {
+        let Self { title, requirement, level, feature, judged_on, class, sources, .. } = self;
+        (title, requirement, sources) == (&other.title, &other.requirement, &other.sources)
+            && (level, feature, judged_on, class)
+                == (&other.level, &other.feature, &other.judged_on, &other.class)
+    }
+}
+
+fn contract_contradiction(target: &TargetReport, written: &ClauseResult) -> Option<String> {
     match clause(&written.id) {
-        Some(clause)
-            if promised
-                != (
-                    clause.tier,
-                    Owed::of(clause),
-                    clause.class(),
-                    source_of(clause).as_str(),
-                    clause.requirement,
-                ) =>
-        {
+        Some(clause) if !written.reads_as(&ClauseResult::unjudged(clause)) => {
             Some(format!("clause {} does not read as in the contract", written.id))
         }
-        Some(clause) if !clause.is_owed_by(&profile.backend) => {
+        Some(clause) if !clause.is_owed_by(&target.backend) => {
             Some(format!("clause {} is about another backend", written.id))
         }
         Some(_) => None,
@@ -139,7 +143,7 @@ fn contract_contradiction(profile: &ProfileReport, written: &ClauseResult) -> Op
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::clauses::Class;
+    use conformance_contract::clauses::{Class, Level};
     use conformance_contract::verdict::Outcome;
     use rstest::rstest;
 
@@ -147,11 +151,11 @@ mod tests {
     use crate::fixture;
 
     fn clause_mut<'a>(report: &'a mut Report, id: &str) -> &'a mut ClauseResult {
-        report.profiles[0].clauses.iter_mut().find(|clause| clause.id == id).unwrap()
+        report.targets[0].clauses.iter_mut().find(|clause| clause.id == id).unwrap()
     }
 
     fn case_mut<'a>(report: &'a mut Report, id: &str) -> &'a mut CaseResult {
-        report.profiles[0].cases.iter_mut().find(|case| case.id == id).unwrap()
+        report.targets[0].cases.iter_mut().find(|case| case.id == id).unwrap()
     }
 
     #[test]
@@ -160,7 +164,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::summary(|report: &mut Report| report.profiles[0].summary.core.fail = 0, "summary does not count")]
+    #[case::summary(|report: &mut Report| report.targets[0].summary.core.fail = 0, "summary does not count")]
     #[case::clause(
         |report: &mut Report| clause_mut(report, "AON-02").outcome = Outcome::pass(),
         "clause AON-02 says pass, its cases say fail"
@@ -174,34 +178,41 @@ mod tests {
         "clause DEL-07 says not-run (announced), its cases say not-run"
     )]
     #[case::case_removed(
-        |report: &mut Report| report.profiles[0].cases.retain(|case| case.id != "aon/one-pod-short"),
+        |report: &mut Report| report.targets[0].cases.retain(|case| case.id != "aon/one-pod-short"),
         "clause AON-02 says fail, its cases say not-run"
     )]
     #[case::clause_removed(
-        |report: &mut Report| report.profiles[0].clauses.retain(|clause| clause.id != "AON-02"),
+        |report: &mut Report| report.targets[0].clauses.retain(|clause| clause.id != "AON-02"),
         "case aon/one-pod-short judges AON-02, which is not listed"
     )]
     #[case::case_twice(
         |report: &mut Report| {
             let case = case_mut(report, "aon/fits").clone();
-            report.profiles[0].cases.push(case);
+            report.targets[0].cases.push(case);
         },
         "case aon/fits is listed twice"
     )]
-    #[case::moved_to_own(
-        |report: &mut Report| clause_mut(report, "AON-02").source = "OWN".to_owned(),
+    #[case::softer(
+        |report: &mut Report| clause_mut(report, "AON-02").level = Level::Recommended,
         "clause AON-02 does not read as in the contract"
     )]
     #[case::softer_words(
-        |report: &mut Report| clause_mut(report, "AON-02").text = "Mostly".to_owned(),
+        |report: &mut Report| clause_mut(report, "AON-02").requirement = "Mostly".to_owned(),
         "clause AON-02 does not read as in the contract"
     )]
     #[case::other_class(
         |report: &mut Report| clause_mut(report, "AON-02").class = Class::BackendSpecific,
         "clause AON-02 does not read as in the contract"
     )]
+    #[case::code_of_another_clause(
+        |report: &mut Report| {
+            let violation = &mut clause_mut(report, "AON-02").violations[0];
+            violation.code = violation.code.of_clause("AON-03");
+        },
+        "clause AON-02 has a violation with the code AON-03/bound-in-part"
+    )]
     #[case::other_backend(
-        |report: &mut Report| report.profiles[0].backend = "volcano".to_owned(),
+        |report: &mut Report| report.targets[0].backend = "volcano".to_owned(),
         "clause KUBE-01 is about another backend"
     )]
     #[case::invented(
@@ -213,7 +224,7 @@ mod tests {
         "case aon/one-pod-short says fail of AON-02 without a reason"
     )]
     #[case::no_feature(
-        |report: &mut Report| report.profiles[0].features.supported.clear(),
+        |report: &mut Report| report.targets[0].features.supported.clear(),
         "clause TOPO-01 passes without its feature: TopologyRequired is not declared"
     )]
     #[case::other_folder(
@@ -239,7 +250,7 @@ mod tests {
     #[test]
     fn the_contract_of_another_version_is_not_held_against_a_report() {
         let mut report = fixture::report();
-        clause_mut(&mut report, "AON-02").text = "as it read then".to_owned();
+        clause_mut(&mut report, "AON-02").requirement = "as it read then".to_owned();
         report.suite.contract = Some("0.0.1".to_owned());
         assert_eq!(verify(&report), Ok(()));
     }

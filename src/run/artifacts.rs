@@ -1,4 +1,4 @@
-//! What a case leaves behind: its history always, everything else that explains it if it did not pass.
+//! Writes a case's artifacts: always its history, and everything else that explains it if it did not pass.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -16,21 +16,16 @@ use conformance_report::CaseResult;
 
 use super::verdict;
 
-/// Why evidence could not be kept.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 enum Unwritten {
-    /// A folder, a file, or a container's log.
     Cluster(#[from] ClusterError),
-    /// The history's file.
     File(#[from] std::io::Error),
-    /// The history.
     History(#[from] HistoryError),
-    /// Objects as YAML.
     Yaml(#[from] grove_yaml::YamlError),
 }
 
-/// The folder of a test, and where the logs stood when it began.
+/// The artifact folder of a case, and the positions in the logs when it started.
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     out: PathBuf,
@@ -40,7 +35,6 @@ pub(crate) struct Artifacts {
 }
 
 impl Artifacts {
-    /// Notes where the logs stand.
     pub(crate) fn begin(
         out: &Path,
         case: &Case,
@@ -49,15 +43,15 @@ impl Artifacts {
         attempt: usize,
     ) -> Self {
         let name = case.id.replace('/', "-");
-        // A retry keeps the evidence of what it tries again.
+        // A retry does not overwrite the artifacts of the earlier attempt.
         let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
         let folder = PathBuf::from("artifacts").join(target.slug()).join(name);
         let cluster = test_cluster.cluster.clone();
         Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
-    /// Writes the history, and for a case that did not pass objects, events, logs and the reason. The folder, relative
-    /// to the report; `None` if nothing could be written, which is logged.
+    /// Writes the history, and for a case that did not pass also objects, events, logs and the reason.
+    /// Returns the folder relative to the report; `None` if nothing could be written, which is logged.
     pub(crate) async fn keep(
         &self,
         history: &History,
@@ -86,7 +80,7 @@ impl Artifacts {
 
     fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), Unwritten> {
         let folder = self.out.join(&self.folder);
-        // What an earlier run or attempt left there would pass for this one's.
+        // Files of an earlier run or attempt would be taken for this one's.
         let _ = std::fs::remove_dir_all(&folder);
         home::make(&folder)?;
         let file = File::create(folder.join("history.jsonl"))?;

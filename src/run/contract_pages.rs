@@ -1,5 +1,5 @@
-//! Clauses as Markdown, made from `contract/`, the cases and the known deviations: what `contract show` prints, and the pages of
-//! `docs/contract/`, which `UPDATE_DOCS=1` writes.
+//! Clauses as Markdown, generated from `contract/`, the cases and the known deviations: the output of
+//! `contract show`, and the pages of `docs/contract/`, which `UPDATE_DOCS=1` writes.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use conformance_contract::clauses::{Clause, Source, Tier};
 
 use crate::deviations::DEVIATIONS;
 
-/// The section of a clause: what it requires of whom, why, what it is judged on, who says so, and its cases.
+/// The section of a clause: requirement, who must satisfy it, rationale, sources, and cases.
 pub fn section(clause: &Clause) -> String {
     let owed_by = match clause.feature {
         None => "everybody".to_owned(),
@@ -130,7 +130,7 @@ mod tests {
         page
     }
 
-    /// Why clauses that everybody owed before there were levels are recommended now.
+    /// Why clauses that were required before there were levels are only recommended now.
     fn levels() -> String {
         let reasons: BTreeMap<String, String> = serde_yaml::from_str(FORMER_LEVELS).unwrap();
         let mut page = format!(

@@ -1,5 +1,5 @@
 //! Known deviations: clauses that a real scheduler violates, each with its reason. They stay visible in every
-//! report; one that passes unexpectedly fails the run, because its entry is then out of date.
+//! report. One that passes unexpectedly fails the run, because its entry is then out of date.
 
 use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
@@ -9,42 +9,37 @@ use conformance_judge::train_jobs::EVICTED;
 
 use crate::verdict::DID_NOT_HAPPEN;
 
-/// A clause that a target is known to break.
+/// A clause that a target is known to violate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deviation {
-    /// Where.
     pub target: Target,
-    /// What.
     pub clause: &'static str,
-    /// The case that shows it.
     pub case: &'static str,
-    /// The scheduler's version that it was seen on.
     pub version: &'static str,
-    /// What every violation is where it is this, by its code: anything else is a failure like any other.
+    /// The codes of its violations. Any other violation is a normal failure.
     pub shows: &'static [Code],
-    /// How often it shows.
     pub occurs: Occurs,
-    /// Why, and what it means for a user.
+    /// The cause, and what it means for a user.
     pub reason: &'static str,
 }
 
-/// How often a deviation shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurs {
-    /// Every time: that it passes is news.
+    /// Always: a pass is unexpected.
     Always,
-    /// Now and then. A case in which it shows is tried again, until it passes or was tried so many times in all: what never
-    /// passes is no race but broken, and fails.
+    /// Occasionally. A case that shows it is retried until it passes, up to `tries` attempts. If it never
+    /// passes, it is not a race, and fails.
     Race {
-        /// At most so many tries.
+        /// Maximum number of attempts.
         tries: u32,
     },
-    /// By how fast the machine is, and how busy: at every try on one machine, hardly ever on another. No number of tries bounds it.
+    /// Depends on the machine's speed and load: at every attempt on one machine, hardly ever on another. No
+    /// number of attempts bounds it.
     ByPace,
 }
 
-/// The bound of a race, unless one is known to need another: what shows in half of all tries, shows in all of five once in
-/// thirty times.
+/// The default bound of a race: a deviation that occurs in half of all attempts occurs in all of five about
+/// once in 30 runs.
 const RACE: Occurs = Occurs::Race { tries: 5 };
 
 const IN_PART: &[Code] = &[BOUND_IN_PART];
@@ -54,11 +49,10 @@ const TOO_FEW: &[Code] = &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND];
 const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
 
-/// Of Koordinator, for PodCliqueSets of a deleted one's name.
+/// For Koordinator, with a PodCliqueSet that reuses a deleted one's name.
 const NAME_REMEMBERED: &str = "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after can be taken \
      for it, its pods go one by one, and one that was held back before is forgotten";
 
-/// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KUBE_POD_GROUP,
@@ -80,9 +74,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: LATE,
         version: "v1.36.5",
         occurs: RACE,
-        reason: "now and then kube-scheduler 1.36 takes a ResourceClaim that pods of two PodGroups share, and that it has \
-                 allocated, for one in the process of being allocated for good: the pods that it has not bound by then wait \
-                 for ever, also those of a PodGroup that it calls scheduled",
+        reason: "kube-scheduler 1.36 sometimes treats a ResourceClaim that pods of two PodGroups share as still being \
+                 allocated, indefinitely, although it has allocated the claim: the pods that are not bound by then stay \
+                 pending, including those of a PodGroup that it reports as scheduled",
     },
     Deviation {
         target: Target::KUBE_TREE,
@@ -91,9 +85,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: LATE,
         version: "v1.37.2",
         occurs: Occurs::Always,
-        reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 has only begun to allocate, those of \
-                 two cannot, in one tree neither: a tree whose podgroups share a new claim waits for ever, whatever room \
-                 there is",
+        reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 is still allocating, but pods of two \
+                 PodGroups cannot, not even in one tree: a tree whose podgroups share a new claim stays pending \
+                 indefinitely, even if it fits",
     },
     Deviation {
         target: Target::VOLCANO,
@@ -230,7 +224,7 @@ pub const DEVIATIONS: &[Deviation] = &[
 
 const EMPTY: &[Code] = &[EMPTY_LABEL];
 
-/// kube-scheduler takes the empty value for any other.
+/// kube-scheduler treats the empty value like any other.
 const fn empty_label_counts(target: Target, version: &'static str) -> Deviation {
     Deviation {
         target,
@@ -244,8 +238,8 @@ const fn empty_label_counts(target: Target, version: &'static str) -> Deviation 
     }
 }
 
-/// Of a gang that is tried again one pod stands for all in its queue. That pod can be bound, or dropped, while another waits for
-/// its turn.
+/// When a gang is retried, one pod represents all of them in Koordinator's queue. That pod can be bound or
+/// dropped while another waits for its turn.
 const fn koordinator_loses(clause: &'static str, case: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,
@@ -260,7 +254,7 @@ const fn koordinator_loses(clause: &'static str, case: &'static str, shows: &'st
     }
 }
 
-/// The later, smaller gang is all that these cases judge to be bound whole.
+/// These cases only check that the later, smaller gang is bound whole.
 const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,
@@ -274,7 +268,8 @@ const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviat
     }
 }
 
-/// Room that comes wakes no gang that was refused for want of it. Pods of others do, so that cases beside it hide it.
+/// New capacity does not wake a gang that was rejected for lack of it. Other pods do, so concurrent cases
+/// hide this.
 const fn coscheduling_is_not_woken(
     clause: &'static str,
     case: &'static str,
@@ -293,8 +288,8 @@ const fn coscheduling_is_not_woken(
     }
 }
 
-/// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138). Now and then it did not show on 0.15.2; of fifteen
-/// tries on 0.17.0 it showed in each.
+/// KAI 0.17 and earlier; fixed upstream by KAI-Scheduler #2095 (backport #2138). It sometimes did not occur
+/// on 0.15.2; on 0.17.0 it occurred in each of fifteen attempts.
 const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KAI,
@@ -308,18 +303,17 @@ const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviatio
     }
 }
 
-/// The deviation that a case shows on a target, if it is known to.
+/// The known deviation of a case for a clause on a target, if any.
 pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation> {
     DEVIATIONS.iter().find(|known| known.case == case && known.clause == clause && known.target == target)
 }
 
-/// Whether a case is known to show a deviation on a target.
 pub fn may_show(case: &str, target: Target) -> bool {
     DEVIATIONS.iter().any(|known| known.case == case && known.target == target)
 }
 
 impl Deviation {
-    /// Whether violations are this deviation and nothing else.
+    /// Whether the violations are exactly this deviation.
     pub fn explains(&self, violations: &[Violation]) -> bool {
         violations.iter().all(|violation| self.shows.contains(&violation.code))
     }
@@ -343,7 +337,6 @@ mod tests {
         assert!(!known.explains(&[found(BOUND_IN_PART), found(Code::new("bound-outside-pool"))]));
     }
 
-    /// Whether what the case's judge finds broken is the deviation that is known of the target.
     fn is_known(case: &str, clause: &str, story: Story) -> bool {
         let history = story.end();
         let found = (cases::case(case).expect("the case").judge)(&history);
@@ -394,7 +387,7 @@ mod tests {
         let mark = |story: Story, name: MarkName| story.mark(name, Value::Null);
         let story = mark(sent(Target::KOORDINATOR, &[("serving", 2)]), MarkName::of_case("base bound"));
         let story = mark(story.workers("serving", 2, 1), SharedMark::SchedulerPassed.into());
-        // Without a scaled gang none of them is whole, where one is to be: too few whole gangs are this deviation too.
+        // If no scaled gang is whole, although one must be, the shortage is this deviation too.
         assert!(is_known("aon/scaled-is-whole-or-not", "AON-07", story));
     }
 

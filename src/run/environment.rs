@@ -1,9 +1,9 @@
-//! Where cases run: the shared cluster, and the one for dedicated cases. `execute` runs one case, from its
+//! The clusters of a run: the shared one, and those for dedicated cases. `execute` runs one case, from its
 //! namespace to its verdicts.
 //!
-//! A run that is interrupted starts no case and no cluster any more; [`Environment::close`] ends what there is.
+//! After an interruption, no case and no cluster is started; [`Environment::close`] ends the existing ones.
 //!
-//! Clusters are brought up when the first case needs them, so `list` and a filter that leaves nothing cost nothing.
+//! A cluster starts when the first case needs it, so `list` and a filter that selects nothing cost nothing.
 
 mod execute;
 mod renewable;
@@ -43,31 +43,30 @@ use tokio::task::JoinSet;
 
 use crate::interruption::Interruption;
 
-/// How many times as many cases as at first may run at once on the shared cluster.
+/// Limit for concurrent cases on the shared cluster, as a multiple of the initial number.
 const MOST_SEATS: u32 = 3;
-/// How many control planes there may be for cases that are alone.
+/// Maximum number of control planes for dedicated cases.
 const MOST_CONTROL_PLANES: u32 = 6;
-/// Between two looks at the processors.
+/// Interval between two measurements of CPU load.
 const PACE: Duration = Duration::from_millis(500);
-/// The share of the processors that is idle when more may run, and when less may.
+/// Idle share of the CPUs above which concurrency grows, and below which it shrinks.
 const IDLE: f64 = 0.4;
 const BUSY: f64 = 0.1;
 
 /// The clusters of a run.
 #[derive(Debug)]
 pub struct Environment {
-    /// How cases are run.
     pub settings: Settings,
     shared: ClusterSlot,
     alone: BTreeMap<Scheduler, Vec<ClusterSlot>>,
     alone_made: AtomicU32,
-    /// The turns of cases that have a control plane of their own; it keeps none.
+    /// Serializes the upgrade cases, which start their own control planes; this slot keeps none.
     upgrades: ClusterSlot,
     cases: AtomicU32,
     interruption: Arc<Interruption>,
 }
 
-/// The specification of a cluster, and how many cases run on it at a time.
+/// A cluster, and the limit for concurrent cases on it.
 #[derive(Debug)]
 struct ClusterSlot {
     test_cluster: Renewable<Result<Arc<TestCluster>, Arc<ClusterError>>>,
@@ -80,7 +79,7 @@ impl ClusterSlot {
     }
 }
 
-/// As many control planes of these as fit, and one of each at least.
+/// Reduces the planned control planes to the number that fits, but keeps one per scheduler.
 fn fewer(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Scheduler, u32> {
     while fit.is_some_and(|fit| planned.values().sum::<u32>() > fit) {
         match planned.values_mut().max().filter(|most| **most > 1) {
@@ -92,7 +91,6 @@ fn fewer(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Sc
 }
 
 impl Environment {
-    /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
         let schedulers = settings.spec.schedulers.len();
@@ -117,19 +115,17 @@ impl Environment {
         }
     }
 
-    /// The same, for a run that may be interrupted.
     #[must_use]
     pub fn interrupted_by(self, interruption: Arc<Interruption>) -> Self {
         Self { interruption, ..self }
     }
 
-    /// What may interrupt the run.
     pub fn interruption(&self) -> &Interruption {
         &self.interruption
     }
 
-    /// Lets more cases run while processors are idle, where the settings say so, until what is returned is shut down or gone.
-    /// To be called within a runtime.
+    /// Grows concurrency while CPUs are idle, if the settings allow it, until the returned set is shut down
+    /// or dropped. Needs a Tokio runtime.
     pub fn growing(self: &Arc<Self>) -> JoinSet<()> {
         let mut growing = JoinSet::new();
         if self.settings.grows {
@@ -139,8 +135,9 @@ impl Environment {
         growing
     }
 
-    /// Lets one more case run whenever processors are idle, and one less when they are not: the cases that run wait, as on an
-    /// operator that breaks many clauses, or there are more processors than two. Never returns.
+    /// Allows one more case whenever CPUs are idle, and one less when they are busy. CPUs are idle if the
+    /// cases mostly wait, as with an operator that violates many clauses, or on a machine with more than two
+    /// cores. Never returns.
     async fn grow(&self) {
         let at_first = u32::try_from(self.settings.concurrency).unwrap_or(u32::MAX);
         let most = at_first.saturating_mul(MOST_SEATS);
@@ -155,8 +152,8 @@ impl Environment {
         }
     }
 
-    /// Brings up another control plane for cases that are alone, if one waits and there is memory for it. One that does not come
-    /// up is not tried again, and no case has to do with it.
+    /// Starts another control plane for dedicated cases, if one waits and there is memory for it. If it does
+    /// not start, it is not retried, and no case is affected.
     async fn open_control_plane(&self) {
         let judged = self.settings.dedicated.keys().filter_map(|scheduler| self.alone.get(scheduler));
         let open: u32 = judged.flatten().map(|slot| slot.seats.count()).sum();
@@ -177,12 +174,13 @@ impl Environment {
         }
     }
 
-    /// How many cases might run at a time on the shared cluster so far, at most.
+    /// The maximum number of concurrent cases on the shared cluster so far.
     pub fn at_once(&self) -> u32 {
         self.shared.seats.most()
     }
 
-    /// Where a case may run on a target: with all others, or on one of its scheduler's own clusters for cases that are alone.
+    /// The clusters that may run a case on a target: the shared one, or those of the target's scheduler for
+    /// dedicated cases.
     fn places(&self, lane: Isolation, target: Target) -> &[ClusterSlot] {
         let shared = std::slice::from_ref(&self.shared);
         match lane {
@@ -192,11 +190,8 @@ impl Environment {
         }
     }
 
-    /// The first cluster of a lane and target, brought up at the first call. For an upgrade each call makes one, which is the
-    /// caller's to end.
-    ///
-    /// # Errors
-    /// What kept it from coming up, the same for every caller.
+    /// The first cluster for an isolation level and a target, started on the first call. For an upgrade, each
+    /// call starts one, and the caller must end it. Every caller gets the same startup error.
     pub async fn test_cluster(
         &self,
         lane: Isolation,
@@ -213,12 +208,12 @@ impl Environment {
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
         let bring_up = async || {
-            // On the heap: it is moved several times on its way, and unoptimised each move takes stack.
+            // Boxed: it is moved several times, and each move takes stack in an unoptimised build.
             let making = Box::pin(async {
                 match lane {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
-                        // A folder is of one cluster; those before it may be kept.
+                        // Each cluster has its own folder; earlier folders may be kept.
                         let number = self.alone_made.fetch_add(1, Ordering::Relaxed) + 1;
                         let name = alone_name(target.scheduler(), number);
                         self.bring_up_local(&name, self.alone_spec(target)).await
@@ -232,9 +227,9 @@ impl Environment {
                 }
             });
             let made = match settings.origin {
-                // What is half made goes when it is dropped.
+                // Dropping a partially started cluster removes it.
                 Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(making).await,
-                // What is half made is in somebody's cluster: it sees to that itself.
+                // In a user's cluster, the setup itself removes partial state.
                 Origin::Up(_) | Origin::Existing { .. } => Some(making.await),
             };
             made.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
@@ -245,15 +240,15 @@ impl Environment {
         }
     }
 
-    /// A cluster with one scheduler beside kube-scheduler at most, whose watches outlive a restart of the API server and
-    /// changed CRDs.
+    /// A cluster with at most one scheduler in addition to kube-scheduler. Its watches survive a restart of
+    /// the API server and changed CRDs.
     fn alone_spec(&self, target: Target) -> ClusterSpec {
         let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
         ClusterSpec { watch_cache: false, memory: Memory::Alone, ..spec }
     }
 
-    /// Ends a cluster of a scheduler's dedicated cases if a part of it died in one of them: the next one gets a fresh
-    /// cluster. One that never was whole is not tried again.
+    /// Ends a scheduler's dedicated cluster if a component died in one of its cases, so that the next case
+    /// gets a new one. A cluster that never started is not retried.
     async fn end_if_spent(&self, place: &ClusterSlot, lane: Isolation, target: Target) {
         if lane != Isolation::Dedicated {
             return;
@@ -274,7 +269,7 @@ impl Environment {
 
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {
         let (run, schedulers) = (&self.settings.run, spec.schedulers.clone());
-        // An operator's profiles are those of its description.
+        // The operator's description determines its profiles.
         let configured_by_others = spec.operator.is_some();
         let programs = self.settings.programs.clone();
         let name = format!("{run}-{name}");
@@ -341,29 +336,28 @@ impl Environment {
         let prepared = self.interruption.unless_requested(prepared).await;
         let prepared = prepared.unwrap_or(Err(ClusterError::Interrupted));
         if prepared.is_err() {
-            // What it has made by then is nobody's any more.
+            // Removes partial state from the user's cluster.
             existing.end(false).await?;
         }
         prepared
     }
 
-    /// The shared cluster, if it is up.
     pub fn shared(&self) -> Option<Arc<TestCluster>> {
         self.shared.test_cluster.get()?.ok()
     }
 
-    /// Seconds that the shared cluster took to be ready, if the run made one.
+    /// How long the shared cluster took to become ready, if the run started one.
     pub fn cluster_ready(&self) -> Option<Duration> {
         self.shared()?.cluster.ready_in()
     }
 
-    /// Ends the clusters that this run made, all of them; what went wrong.
+    /// Ends all clusters that this run started, and returns the failures.
     pub async fn close(self) -> Vec<ClusterError> {
         let mut errors = Vec::new();
         for place in std::iter::once(self.shared).chain(self.alone.into_values().flatten()) {
             let Some(Ok(test_cluster)) = place.test_cluster.get() else { continue };
             let cluster = test_cluster.cluster.clone();
-            // Its watches end before what they watch.
+            // The watches end before the cluster.
             drop((test_cluster, place));
             errors.extend(cluster.end(self.settings.keep).await.err());
         }
@@ -371,7 +365,7 @@ impl Environment {
     }
 }
 
-/// With a run's id before it, a name of a cluster, which has 40 characters at most.
+/// With the run's id as prefix, the name of a cluster, which has at most 40 characters.
 fn alone_name(scheduler: Scheduler, number: u32) -> String {
     format!("{}-{number}", scheduler.name())
 }

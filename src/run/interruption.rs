@@ -1,14 +1,15 @@
-//! How a run is interrupted: by one signal in order, by a second one at once.
+//! How a run is interrupted: in order by the first signal, at once by the second.
 //!
-//! The first lets no case begin and ends those that run; what they made is removed, the clusters are ended, and a report
-//! is written that says it is incomplete. The second is not this module's: whoever owns the run drops it.
+//! After the first, no case is started, and running ones are stopped. Their objects are removed, the clusters
+//! are ended, and the report is marked as incomplete. The second is not handled here: the owner drops the
+//! run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
-/// What may interrupt a run, shared by the run and whoever gets the signals.
+/// The interruption state, shared by the run and the signal handler.
 #[derive(Debug, Default)]
 pub struct Interruption {
     token: CancellationToken,
@@ -18,53 +19,49 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// As long as this lives, the run ends in order when it is asked to. Before and after there is nothing to finish.
+    /// While the returned guard lives, a request ends the run in order. Before and after, there is nothing to
+    /// finish.
     #[must_use]
     pub fn heed(&self) -> Heeded<'_> {
         self.heeded.store(true, Ordering::Relaxed);
         Heeded(&self.heeded)
     }
 
-    /// Asks the run to end; how many cases run at that moment. `None` if it is not going to: it does not heed this, or
-    /// was asked before.
+    /// Asks the run to end, and returns the number of running cases. `None` if the run will not react: no
+    /// guard exists, or it was asked before.
     pub fn request(&self, cause: &'static str) -> Option<usize> {
         if !self.heeded.load(Ordering::Relaxed) || self.cause.set(cause).is_err() {
             return None;
         }
-        // Before the cases see it and end.
+        // Read before the cases are cancelled.
         let running = self.running.load(Ordering::Relaxed);
         self.token.cancel();
         Some(running)
     }
 
-    /// The signal that asked for it, once one came.
     pub fn cause(&self) -> Option<&'static str> {
         self.cause.get().copied()
     }
 
-    /// Whether the run was asked to end.
     pub fn is_requested(&self) -> bool {
         self.token.is_cancelled()
     }
 
-    /// Returns when the run is asked to end.
     pub async fn requested(&self) {
         self.token.cancelled().await;
     }
 
-    /// What the work gives, or `None` if the run is asked to end first; the work is dropped then.
+    /// The result of `work`; `None` if the run is asked to end first, which drops `work`.
     pub(crate) async fn unless_requested<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(work).await
     }
 
-    /// Counts a case that runs, until it is dropped.
     pub(crate) fn running(&self) -> Running<'_> {
         self.running.fetch_add(1, Ordering::Relaxed);
         Running(&self.running)
     }
 }
 
-/// A run that has clusters.
 #[derive(Debug)]
 pub struct Heeded<'a>(&'a AtomicBool);
 
@@ -74,7 +71,6 @@ impl Drop for Heeded<'_> {
     }
 }
 
-/// A case that runs.
 #[derive(Debug)]
 pub(crate) struct Running<'a>(&'a AtomicUsize);
 

@@ -1,9 +1,10 @@
-//! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
-//! report.
+//! A run: executes the selected cases on the selected targets, as concurrently as their isolation allows, and
+//! writes a report.
 //!
-//! [`runner`] is the way of a run, [`environment`] brings clusters up and executes cases on them; [`verdict`] turns findings
-//! into outcomes, [`deviations`] is what real schedulers are known to do wrong. [`workload`] makes a case of a user's own
-//! PodCliqueSet, [`shrink`] finds a smaller workload that fails as a generated one did; `artifacts` is what a case leaves behind; [`interruption`] is how a run ends before its end.
+//! [`runner`] controls a run, [`environment`] starts clusters and executes cases on them; [`verdict`] turns
+//! findings into outcomes, [`deviations`] lists known violations of real schedulers. [`workload`] turns a
+//! user's own PodCliqueSet into a case, [`shrink`] finds a smaller generated workload that still fails;
+//! `artifacts` writes what a case leaves behind; [`interruption`] ends a run early.
 
 mod artifacts;
 pub mod contract_pages;

@@ -1,5 +1,5 @@
-//! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
-//! report.
+//! Executes the selected cases on the selected targets, as concurrently as their isolation allows, and
+//! assembles the report.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::limits;
 use conformance_report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, PeakMemory,
-    ProfileReport, Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, Timings,
+    Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, TargetReport, Timings,
     UnsupportedFeature,
 };
 use futures::future::{self, FutureExt};
@@ -35,36 +35,31 @@ use super::deviations;
 use super::verdict::not_held;
 use crate::environment::{Environment, Origin, is_anothers_turn};
 
-/// How long an API server may take to answer with its version.
+/// Time limit for an API server's version request.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What is run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Every column of the report.
+    /// The targets, which are the columns of the report.
     pub targets: Vec<Target>,
-    /// Every case that is run.
     pub chosen: Vec<&'static Case>,
-    /// Every case that is not, by choice.
+    /// The cases that the selection excludes.
     pub left_out: Vec<&'static Case>,
-    /// Which share of a run this is, and the cases that are chosen and are in others; the whole if there is none.
+    /// The share of a larger run; `None` for a whole run.
     pub share: Option<Share>,
-    /// The clauses that the report speaks about: the whole contract, or what one's own workload can show.
+    /// The clauses in the report: the whole contract, or those that a user's own workload can show.
     pub clauses: Vec<Clause>,
 }
 
-/// A share of a run.
 #[derive(Debug, Clone)]
 pub struct Share {
-    /// Which one.
     pub shard: Shard,
-    /// Every case that is in another shard.
     pub elsewhere: Vec<&'static Case>,
 }
 
 impl Plan {
-    /// A shard's part of this plan: cases are dealt in turn, whatever they do, so that each is in exactly one shard and
-    /// shares are even. Cases that are about no target of the plan take no turn.
+    /// This plan for one shard. Cases are dealt in turn, so each is in exactly one shard and the shards are
+    /// of equal size. Cases for none of the plan's targets are not dealt.
     #[must_use]
     pub fn of_shard(mut self, shard: Shard) -> Self {
         let targets = &self.targets;
@@ -78,10 +73,12 @@ impl Plan {
         Self { chosen, share: Some(Share { shard, elsewhere }), ..self }
     }
 
-    /// How many control planes each scheduler has at first for cases that are alone: such cases are one behind the other on
-    /// each, and wait more than they work. Each scheduler has one. Up to three in all, or one more than schedulers, a further
-    /// one is that scheduler's whose cases keep each of its own busy for longest, and has at least five cases to run, which its
-    /// start is worth.
+    /// The initial number of control planes per scheduler for dedicated cases. Such cases run one at a time
+    /// on each, and mostly wait.
+    ///
+    /// Each scheduler gets one. There are up to three in all, or one more than schedulers. An extra one goes
+    /// to the scheduler with the longest queue per control plane, if it has at least five cases, to justify
+    /// the start.
     pub fn control_planes(&self, later_life_on: Option<Target>) -> BTreeMap<Scheduler, u32> {
         let of_target = |target: Target| {
             let is_its_turn =
@@ -107,9 +104,9 @@ impl Plan {
         planes
     }
 
-    /// Every case on every target, in the order in which they begin. Cases that are alone are first: they are one behind the
-    /// other, and the rest fills the time beside them. Of both the longest are, so that a run does not end with one of them and
-    /// idle processors.
+    /// Every case on every target, in start order. Dedicated cases start first, because they run
+    /// sequentially; shared cases fill the remaining time. Within both, the longest start first, so that a
+    /// run does not end with one long case on idle CPUs.
     fn in_order(&self) -> Vec<(&'static Case, Target)> {
         let held_on = |case: &&'static Case| {
             let (case, targets) = (*case, self.targets.iter().copied());
@@ -134,24 +131,23 @@ impl Plan {
     }
 }
 
-/// How long a case usually takes on a target. One that a known deviation shows in waits in vain for what does not come.
+/// The usual duration of a case on a target. A case with a known deviation also waits for a timeout.
 fn usual_length(case: &Case, target: Target) -> Duration {
     let in_vain =
         if deviations::may_show(case.id, target) { limits::SCHEDULING.length } else { Duration::ZERO };
     cases::usual_length(case.id) + in_vain
 }
 
-/// Told how a run goes on.
 pub trait Observer: Send + Sync {
-    /// A case ended. Of one that an interruption kept from beginning nothing is told.
+    /// A case ended. Not called for cases cancelled before they started.
     fn ended(&self, target: Target, result: &CaseResult);
-    /// A result could not be written where a killed run would leave it. Called once; the run goes on.
+    /// A result could not be written for `report recover`. Called once; the run continues.
     fn unwritten(&self, error: &StoreError);
 }
 
-/// Runs the plan; per target the results in the order of the plan.
+/// Runs the plan and returns the results of each target in the order of the plan.
 ///
-/// Each result is written when it is there ([`ResultsFile`]).
+/// Each result is also written as soon as it is known ([`ResultsFile`]).
 pub async fn hold_all(
     environment: &Arc<Environment>,
     plan: &Plan,
@@ -163,7 +159,7 @@ pub async fn hold_all(
     let mut cases = JoinSet::new();
     for (case, target) in plan.in_order() {
         let (environment, observer) = (environment.clone(), observer.clone());
-        // A span of the level that is logged by default: lines of cases that run side by side are told apart by it.
+        // The span has the default log level, so that the log lines of concurrent cases can be told apart.
         let span = tracing::warn_span!("case", case = case.id, %target);
         let running = async move {
             let result = environment.execute(case, target).await;
@@ -173,7 +169,7 @@ pub async fn hold_all(
             (target, result)
         };
         let mut running = AssertUnwindSafe(running.instrument(span)).catch_unwind().boxed();
-        // It gets in line for its turn here: threads take what is spawned in any order.
+        // Poll once before spawning so that cases queue in plan order.
         if let Poll::Ready(ended) = poll!(&mut running) {
             running = future::ready(ended).boxed();
         }
@@ -182,7 +178,7 @@ pub async fn hold_all(
     let mut results: BTreeMap<Target, Vec<CaseResult>> =
         plan.targets.iter().map(|target| (*target, Vec::new())).collect();
     while let Some(ended) = cases.join_next().await {
-        // A judge that panics is a defect of the suite; it must not look like a case that was never there.
+        // A panic in a check is a defect of the suite; the case must not be missing from the report.
         match ended {
             Ok(Ok((target, result))) => {
                 if !never_began(&result) {
@@ -194,20 +190,19 @@ pub async fn hold_all(
             Err(error) => tracing::error!(%error, "a case broke off"),
         }
     }
-    // What it has of the environment is given back.
+    // Releases its reference to the environment.
     growing.shutdown().await;
     plan.fill(&mut results, &Outcome::error("the case broke off; the log says why"));
     results
 }
 
-/// Whether an interruption kept a case from beginning.
 fn never_began(result: &CaseResult) -> bool {
     result.attempts == 0 && result.is_interrupted()
 }
 
 impl Plan {
-    /// Adds what the results lack, in the order of the suite: the cases that are not run by choice, and those that should
-    /// have been, with this outcome.
+    /// Adds the missing results, in the order of the suite: the cases excluded by the selection, and with the
+    /// outcome `lacking` those that did not run.
     fn fill(&self, results: &mut BTreeMap<Target, Vec<CaseResult>>, lacking: &Outcome) {
         for target in &self.targets {
             let of_target = results.entry(*target).or_default();
@@ -226,7 +221,7 @@ impl Plan {
     }
 }
 
-/// The results of a run that goes on, where a killed one leaves them.
+/// Writes the results while the run is in progress, for `report recover`.
 pub struct Results<'a> {
     file: ResultsFile,
     environment: &'a Environment,
@@ -239,10 +234,7 @@ pub struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Begins the file in the run's folder, with what is run.
-    ///
-    /// # Errors
-    /// [`StoreError`] if there cannot be such a file.
+    /// Creates the file in the run's folder and writes the plan.
     pub async fn begin(
         environment: &'a Environment,
         plan: &'a Plan,
@@ -257,7 +249,7 @@ impl<'a> Results<'a> {
         Ok(results)
     }
 
-    /// Writes the report as it would be if no case had ended.
+    /// Writes the report as if no case had ended.
     async fn run(&mut self) {
         let mut planned = BTreeMap::new();
         self.plan.fill(&mut planned, &conformance_report::interrupted());
@@ -267,12 +259,12 @@ impl<'a> Results<'a> {
     }
 
     async fn case(&mut self, target: Target, result: &CaseResult) {
-        // What the cluster is made of is known now.
+        // The cluster's components are known now.
         if !self.has_cluster && self.environment.shared().is_some() {
             self.has_cluster = true;
             self.run().await;
         }
-        let written = self.file.case(empty_profile(target).title(), result);
+        let written = self.file.case(title(target), result);
         self.tell(written);
     }
 
@@ -285,27 +277,21 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The title of a target's profile.
 pub fn title(target: Target) -> String {
-    empty_profile(target).title()
+    empty(target).title()
 }
 
-/// The profile of a target, of which nothing is known yet.
-fn empty_profile(target: Target) -> ProfileReport {
+fn empty(target: Target) -> TargetReport {
     let variant = target.scope().map(|scope| format!("{scope} scope"));
-    ProfileReport::new(target.name(), variant, "", Features::default())
+    TargetReport::new(target.name(), variant, "", Features::default())
 }
 
-/// When a run began, and what it did before its first test.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// Its beginning.
     pub begin: Instant,
-    /// Building components.
     pub building: Duration,
 }
 
-/// Writes the results down.
 pub async fn report(
     environment: &Environment,
     plan: &Plan,
@@ -318,9 +304,9 @@ pub async fn report(
     let shared = environment.shared();
     let kind = shared.as_ref().and_then(|test_cluster| test_cluster.kind().ok());
     let installed = kind.map_or(&[][..], |kind| kind.installed());
-    let profile = |(target, cases): (Target, Vec<CaseResult>)| {
+    let concluded = |(target, cases): (Target, Vec<CaseResult>)| {
         let version = version(settings, target, &provider, installed);
-        // An invariant that is broken is a clause of its own, whatever the cases are about.
+        // A violated invariant is reported as a clause of its own, even if no case covers it.
         let is_judged =
             |id: &str| cases.iter().flat_map(|case| &case.clauses).any(|found| found.clause == id);
         let is_said =
@@ -328,10 +314,9 @@ pub async fn report(
         let clauses: Vec<_> =
             CLAUSES.iter().filter(is_said).filter(|clause| target.concerns(clause)).collect();
         let features = features(target, &cases);
-        let profile = ProfileReport { version, features, ..empty_profile(target) };
-        profile.conclude(clauses, cases)
+        TargetReport { version, features, ..empty(target) }.conclude(clauses, cases)
     };
-    let profiles = results.into_iter().map(profile).collect();
+    let targets = results.into_iter().map(concluded).collect();
     let components = settings
         .programs
         .toolbox
@@ -351,7 +336,7 @@ pub async fn report(
         command,
         incomplete: false,
         incomplete_reason: None,
-        implementation: settings.implementation.clone().unwrap_or_else(|| Implementation {
+        operator: settings.implementation.clone().unwrap_or_else(|| Implementation {
             name: "grove-backend-controller".into(),
             version,
             organization: Some("grove-conformance".into()),
@@ -360,7 +345,7 @@ pub async fn report(
             description: None,
             declaration: None,
             cluster_admin: false,
-            ours: true,
+            reference: true,
         }),
         provider,
         other_providers: Vec::new(),
@@ -371,7 +356,7 @@ pub async fn report(
             strict: settings.strict,
             seed: Some(settings.thorough.seed),
         },
-        profiles,
+        targets,
         timings: Timings {
             build_seconds: Seconds::from(clock.building),
             cluster_ready_seconds: Seconds::from(environment.cluster_ready().unwrap_or_default()),
@@ -381,7 +366,7 @@ pub async fn report(
         },
     };
     match environment.interruption().cause() {
-        // A run that was asked to end when its last case had ended is whole.
+        // A run that was interrupted after its last case is complete.
         Some(cause) if !report.interrupted().is_empty() => {
             report.incomplete(format!("interrupted ({cause})"))
         }
@@ -389,7 +374,6 @@ pub async fn report(
     }
 }
 
-/// Under what this process is counted beside the programs that it starts.
 const OWN_NAME: &str = "grove-conformance";
 
 fn peak_memory() -> PeakMemory {
@@ -399,7 +383,6 @@ fn peak_memory() -> PeakMemory {
     PeakMemory { all: mib(peak.all), programs: programs.collect() }
 }
 
-/// The digest of this program.
 fn own_digest() -> Option<String> {
     static DIGEST: LazyLock<Option<String>> = LazyLock::new(|| {
         let program = std::env::current_exe().ok()?;
@@ -416,7 +399,6 @@ fn given_programs(settings: &crate::environment::Settings) -> impl Iterator<Item
     of_schedulers.chain(spec.given_trainer().map(|trainer| &trainer.program))
 }
 
-/// A program that was built, or given.
 fn of_program(program: &Program) -> Component {
     Component {
         name: program.name.clone(),
@@ -430,13 +412,12 @@ fn of_program(program: &Program) -> Component {
     }
 }
 
-/// The operator that is upgraded from, where it is another one.
+/// The operator to upgrade from, if it is not the reference controller.
 fn replaced(settings: &crate::environment::Settings) -> Option<&Operator> {
     let from = settings.spec.upgrade.as_ref()?.from.as_deref()?;
     (settings.spec.operator.as_deref() != Some(from)).then_some(from)
 }
 
-/// The operator that was given.
 fn of_operator(operator: &Operator) -> Component {
     Component {
         name: operator.description.name.clone(),
@@ -447,7 +428,6 @@ fn of_operator(operator: &Operator) -> Component {
     }
 }
 
-/// What helm has installed, as one.
 fn of_chart(installed: &Installed) -> Component {
     Component {
         name: installed.release.clone(),
@@ -458,7 +438,6 @@ fn of_chart(installed: &Installed) -> Component {
     }
 }
 
-/// The version of a target's scheduler in the clusters of this run.
 fn version(
     settings: &crate::environment::Settings,
     target: Target,
@@ -474,27 +453,27 @@ fn version(
     };
     if let Some(release) = release {
         let one = installed.iter().find(|one| one.scheduler == release.scheduler);
-        // One that did not come up has the version that it would have had.
+        // A scheduler that did not start has the version of its chart.
         let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
         return version.cloned().unwrap_or_else(|| "unknown".into());
     }
     let scheduler = target.scheduler();
     match installation(scheduler).version(&settings.spec, &settings.programs.toolbox) {
         Some(version) => version,
-        // The control plane's own, in its version.
+        // The control plane's own scheduler has the control plane's version.
         None if scheduler == Scheduler::KUBE => provider.kubernetes_version.clone(),
         None => "unknown".into(),
     }
 }
 
-/// Where the shared cluster came from. One that did not come up has the version that it would have had.
-/// One that does not answer (any more) keeps nobody from a report of what was found before.
+/// The origin of the shared cluster. One that did not start has its planned version. One that does not
+/// respond does not prevent a report of earlier results.
 async fn provider(environment: &Environment) -> Provider {
     let settings = &environment.settings;
     let (name, gates) = match &settings.origin {
         Origin::Local | Origin::Up(_) => ("local", settings.spec.scheduler_gates.0.clone()),
         Origin::Kind(_) => ("kind", settings.spec.scheduler_gates.0.clone()),
-        // They are its owner's to know.
+        // Only the owner knows them.
         Origin::Existing { .. } => ("existing", BTreeMap::new()),
     };
     let built = settings.programs.toolbox.get("kube-apiserver").map(|program| program.version.clone());
@@ -512,7 +491,6 @@ async fn provider(environment: &Environment) -> Provider {
     Provider { name: name.into(), kubernetes_version, feature_gates: gates }
 }
 
-/// The version of an API server that does not say it.
 fn unknown(error: &dyn std::fmt::Display) -> String {
     tracing::warn!(%error, "the API server does not say its version; the report says \"unknown\"");
     "unknown".into()
@@ -530,7 +508,8 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         unsupported: unsupported
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
-        // KUBE-17: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
+        // KUBE-17: the API does not show the scheduler's own gates; they are assumed until a clause shows
+        // them.
         declared: target
             .gates()
             .iter()
@@ -566,7 +545,7 @@ mod tests {
             in_order.iter().position(wanted).unwrap()
         };
         let (kube, koordinator) = (Target::KUBE_POD_GANG, Target::KOORDINATOR);
-        // A small gang that comes later may never be bound by koord-scheduler.
+        // koord-scheduler may never bind a small gang that is submitted later.
         assert!(place("aon/room-for-one", koordinator) < place("aon/across-cliques", kube));
         assert!(place("aon/room-for-one", koordinator) < place("aon/room-for-one", kube));
         let is_alone = |case: &Case| matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);

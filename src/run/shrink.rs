@@ -1,4 +1,4 @@
-//! Finds a smaller workload that fails as a generated one did.
+//! Finds a smaller workload that fails like a generated one.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +11,19 @@ use futures::future::join_all;
 
 use crate::environment::Environment;
 
-/// Smaller workloads that are tried at a time, side by side.
 const AT_A_TIME: usize = 6;
-/// Workloads that are tried in all: each takes some seconds.
+/// Maximum number of workloads tried; each takes some seconds.
 const TRIES: usize = 90;
 
-/// A smaller workload.
 #[derive(Debug)]
 pub struct Shrunk {
-    /// The smallest that failed alike.
+    /// The smallest workload with the same failure.
     pub plan: Plan,
-    /// How many were tried.
     pub tries: usize,
 }
 
-/// Shrinks a workload that failed on a target, as far as it goes or until enough were tried. `name` is what the cases are
-/// called after.
+/// Shrinks a workload that failed on a target, until nothing smaller fails or enough were tried. The cases
+/// are named after `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,
@@ -59,7 +56,7 @@ pub async fn shrink(
     Shrunk { plan: now, tries }
 }
 
-/// What failed: clauses, and how each was violated.
+/// What failed: the clauses, and the codes of their violations.
 fn faults(result: &CaseResult) -> BTreeSet<(&str, Option<&Code>)> {
     let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
     failed

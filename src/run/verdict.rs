@@ -1,4 +1,5 @@
-//! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
+//! Turns a check's findings, and the way the driver stopped, into outcomes. The only place where a finding
+//! becomes a verdict.
 
 use conformance_contract::clauses::{self, Clause, Feature};
 use conformance_contract::ruling::{Broken, Finding};
@@ -15,13 +16,14 @@ use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 use super::deviations::{self, Occurs};
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
-/// Something that a clause demands did not happen in time: the wait for it ran out, and nothing else explains it.
+/// Something that a clause requires did not happen in time: the wait timed out, and nothing else explains it.
 pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
-/// A clause that is not kept, for which the case did not come to its end, and what is wrong.
+/// A violated clause that kept the case from finishing, and the message.
 type Culprit = (&'static str, String);
 
-/// What a case's judge finds in a history, as far as its driver waited, and the invariants that all of it breaks.
+/// The findings of a case's check, limited to the part of the history for which the driver waited, and all
+/// violated invariants.
 pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     let mut findings = (case.judge)(&history.as_far_as_waited());
     let on_purpose: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
@@ -29,8 +31,8 @@ pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     findings
 }
 
-/// One judgement per clause of the case on the target, and one per clause that was found broken though others were asked
-/// about: a premise, whose dependants are not judged, or an invariant.
+/// One judgement per clause of the case on the target, and one per other violated clause: a precondition,
+/// whose dependent clauses are undecided, or an invariant.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -44,7 +46,7 @@ pub fn judgements(
     };
     let breach = stop.and_then(Stop::breach).filter(|_| infrastructure(history, stop).is_none());
     let culprit = breach.and_then(|breach| {
-        // What a judge has found explains what did not come.
+        // A violation that a check has found explains the timeout.
         first_violated(findings.iter().chain(&broken)).or_else(|| {
             let finding = breached(case, target, findings, &breach)?;
             let culprit = (finding.clause, breach.message);
@@ -52,13 +54,13 @@ pub fn judgements(
             Some(culprit)
         })
     });
-    // What a scheduler is known to do wrong is no excuse where it was never given its gang resources.
+    // A known deviation of a scheduler does not apply if the scheduler never got its gang resources.
     let had_gangs = || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
     let is_known = |clause: &str, violations: &[Violation]| {
         let known = deviations::of(case.id, clause, target)?;
         (known.explains(violations) && (violations.is_empty() || had_gangs())).then_some(known)
     };
-    // What cannot be judged for the sake of a known deviation is announced with it.
+    // Clauses that are undecided because of a known deviation are marked as announced.
     let is_excused = broken.iter().any(|finding| match &finding.ruling {
         Err(Broken::Violated(violations)) => is_known(finding.clause, violations).is_some(),
         _ => false,
@@ -94,8 +96,8 @@ pub fn judgements(
         .collect()
 }
 
-/// What a wait that ran out breaks, as a finding about the clause that demands what did not come, as far as the target
-/// owes it.
+/// The violation for a timeout: a finding about the clause that requires the awaited state, if the target
+/// must satisfy it.
 fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
     let is_asked = |clause: &&&str| {
         !findings
@@ -112,7 +114,6 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }
 
-/// The first clause that a finding says is violated, and what violates it.
 fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Culprit> {
     let mut violated = findings.filter_map(|finding| match &finding.ruling {
         Err(Broken::Violated(violations)) => Some((finding.clause, violations.first()?.message.clone())),
@@ -121,7 +122,7 @@ fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Cul
     violated.next()
 }
 
-/// What broke the premises of clauses, as findings about the clauses that demand them, as far as the target owes those.
+/// The violations of preconditions, as findings about their own clauses, if the target must satisfy those.
 fn broken_premises(target: Target, findings: &[Finding]) -> Vec<Finding> {
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let broken = findings.iter().filter_map(|finding| match finding.ruling {
@@ -133,7 +134,8 @@ fn broken_premises(target: Target, findings: &[Finding]) -> Vec<Finding> {
     broken.collect()
 }
 
-/// The clauses that a case judges on a target: those that the target owes, and those that it is known to break.
+/// The clauses of a case on a target: those that the target must satisfy, and those that it is known to
+/// violate.
 pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
     let owed = if case.is_for(target) { case.clauses_on(target) } else { Vec::new() };
     case.clauses
@@ -143,7 +145,7 @@ pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a deviation is known of a clause, and the operator under test does not do without its feature anyway.
+/// Whether a deviation is known for a clause, and the operator under test declares the clause's feature.
 fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     let undeclared = clauses::clause(id).and_then(|clause| target.undeclared(clause));
     let lacks = |feature: Feature| target.lacks_by_declaration(feature);
@@ -151,8 +153,8 @@ fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
         && !undeclared.is_some_and(|feature| lacks(feature) || lacks(Feature::GangScheduling))
 }
 
-/// A case that is not run on a target: this outcome of every clause that it would judge there, or *unsupported*, which
-/// it is whoever holds it, where it would judge none.
+/// The result of a case that is not run on a target: this outcome for each of its clauses there, or
+/// *unsupported* if it has none.
 pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let judged = judged_clauses(case, target);
     if !judged.is_empty() {
@@ -161,7 +163,6 @@ pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     unsupported(case, target)
 }
 
-/// The judgements of such a case, in its run and when its history is judged again.
 pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     let judgement = |clause: &'static str| Judgement {
         clause: clause.into(),
@@ -171,7 +172,8 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     judged_clauses(case, target).into_iter().map(judgement).collect()
 }
 
-/// A case that shows nothing that the target promises: each clause unsupported, for its own feature's reason.
+/// The result of a case whose clauses the target does not promise: each is unsupported, with its own
+/// feature's reason.
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
     let judgement = |clause: &Clause| {
@@ -182,8 +184,8 @@ pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 
-/// The target of which a case shows something if the operator declared what the case's clauses need; `None` if no
-/// scheduler of its kind is known to be able to.
+/// The target with the features that the case's clauses need, as if declared; `None` if the backend cannot
+/// have them.
 pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
     let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
@@ -191,7 +193,8 @@ pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     (!judged_clauses(case, as_if).is_empty()).then_some(as_if)
 }
 
-/// What a case found of clauses that are not owed: they stay unsupported, and what would have been said is kept.
+/// The result of a case of undeclared features: its clauses stay unsupported, and the probed verdicts are
+/// recorded.
 pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
     if found.attempts == 0 || found.is_interrupted() {
         return unsupported;
@@ -208,17 +211,17 @@ pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
     }
 }
 
-/// Whether a clause is judged on the API server alone.
+/// Whether the API server alone decides a clause.
 pub fn is_contract(clause: &str) -> bool {
     clauses::clause(clause).is_some_and(Target::is_contract)
 }
 
-/// Whether a verdict needs no explanation: what was promised, or what is known to be broken.
+/// Whether a verdict needs no explanation: a pass, or a known deviation.
 pub fn is_expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
 }
 
-/// How many tries a case is given, of which each so far showed a known deviation that is a race; 0 where none did.
+/// The number of attempts for a case whose attempts all showed a known race; 0 otherwise.
 pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
     let is_shown = |attempt: &CaseResult, clause: &str| {
         let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
@@ -231,7 +234,6 @@ pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
     tries.max().unwrap_or(0) as usize
 }
 
-/// How many tries a known deviation is given, if it is a race.
 fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     match deviations::of(case, clause, target)?.occurs {
         Occurs::Race { tries } => Some(tries),
@@ -239,7 +241,7 @@ fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     }
 }
 
-/// One outcome of a race from its tries: it has to be seen to pass. `None` where it came to something else.
+/// The outcome of a race from its attempts: one of them must pass. `None` for any other combination.
 fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
     let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
@@ -259,15 +261,15 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     }
 }
 
-/// One result of a case that was tried several times: a clause that passed only later is flaky, but for a known deviation
-/// that is a race.
+/// The result of several attempts at a case. A clause that passed only later is flaky, unless its deviation
+/// is a known race.
 pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
     let count = attempts.len();
     let Some(mut last) = attempts.pop() else { unreachable!("a case is tried at least once") };
     if count == 1 {
         return last;
     }
-    // A broken invariant is a clause that the other attempts do not speak of.
+    // A violated invariant is a clause that the other attempts do not have.
     for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
         if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
             let kept = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };
@@ -303,13 +305,13 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult 
     }
 }
 
-/// Why nothing can be said of a backend, whatever a judge found.
+/// Why a history proves nothing about the backend, regardless of the findings.
 fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     // A failing cluster proves nothing about a backend.
     if let Some(Stop::Cluster(error)) = stop {
         return Some(error.to_string());
     }
-    // What a lost watch did not show may have happened, and what went meanwhile looks as if it were still there.
+    // The gap may hide events, and objects deleted meanwhile still seem to exist.
     if let Some(gap) = history.gaps().next() {
         let (kind, reason) = (&gap.kind, &gap.reason);
         return Some(format!(
@@ -342,7 +344,7 @@ fn outcome<'a>(
         match &finding.ruling {
             Ok(()) => {}
             Err(Broken::Violated(found)) => {
-                // What is a clause's own violation may be another's broken premise as well.
+                // A violation of this clause may also be another clause's violated precondition.
                 for violation in found {
                     if !violations.contains(violation) {
                         violations.push(violation.clone());
@@ -357,7 +359,7 @@ fn outcome<'a>(
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
-    // How the driver stopped may be what is behind the last of them.
+    // The reason why the driver stopped may explain the last one.
     let with_stop = |mut reasons: Vec<String>| {
         if let (Some(stop), Some(last)) = (stop, reasons.last_mut()) {
             *last = format!("{last}\n{stop}");
@@ -371,12 +373,12 @@ fn outcome<'a>(
     if !premises.is_empty() {
         return (Outcome::of(Verdict::NotRun, with_stop(premises)), violations);
     }
-    // An operator that ends under a case has not kept what the case is about.
+    // An operator that crashes during a case violates its clauses.
     if let Some(stop @ Stop::OperatorEnded(_)) = stop {
         let ended = Violation::new(OPERATOR_ENDED, stop.to_string(), []);
         return (Outcome::of(Verdict::Fail, vec![ended.message.clone()]), vec![ended]);
     }
-    // A clause that holds so far is not shown by a case that stopped half way.
+    // A case that stopped half way does not prove a clause that is satisfied so far.
     unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));
     if let (Some((clause, message)), false) = (culprit, unknown.is_empty()) {
         return (Outcome::of(Verdict::NotRun, with_stop(vec![premise_broken(clause, message)])), violations);

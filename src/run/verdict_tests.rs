@@ -1,4 +1,4 @@
-//! How findings and the end of a driver become verdicts.
+//! Tests how findings and the end of a driver become verdicts.
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
@@ -35,7 +35,7 @@ fn failing_cluster() -> Stop {
     Stop::Cluster(ClusterError::Recorded("the API server went".into()))
 }
 
-/// What is judged on a target of a case whose judge says this.
+/// The judgements of a case on a target if its check returns these rulings.
 fn judged(
     case: &str,
     target: Target,
@@ -47,7 +47,7 @@ fn judged(
     judgements(cases::case(case).unwrap(), target, &Story::on(target).end(), &findings, stop)
 }
 
-/// The judgement of AON-10, by the case that judges nothing else.
+/// The judgement of AON-10, by the case that decides only this clause.
 fn only(ruling: Ruling, stop: Option<&Stop>) -> Outcome {
     let judged = judged("aon/pending-blocks-nobody", Target::KUBE_POD_GROUP, &[("AON-10", ruling)], stop);
     assert_eq!(judged.len(), 1);
@@ -146,7 +146,7 @@ fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
     let reason = "mine v1 does not declare AtomicPodGang on volcano";
     assert_eq!(said.clauses[0].outcome, Outcome::unsupported(reason));
 
-    // What is known of a scheduler is not looked for where the operator declares nothing of the kind.
+    // Known deviations of a scheduler do not apply to features that the operator does not declare.
     let koordinator = Target::KOORDINATOR.declared_by(BackendDeclaration {
         features: vec![Feature::GangScheduling],
         ..target.declaration().unwrap().clone()
@@ -171,7 +171,7 @@ fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
         assert_eq!(outcome.verdict, Verdict::Fail);
         assert_eq!(reason(&outcome), "the operator under test ended: my-operator: exit status 1");
     }
-    // What the judge saw is said first, and what is not asked stays that.
+    // The check's reason comes first, and a clause that was not asked stays that way.
     assert!(reason(&only(violated(), Some(&death()))).starts_with(BOUND));
     assert_eq!(only(not_asked(), Some(&death())).verdict, Verdict::Fail, "the case was not finished");
 
@@ -204,14 +204,14 @@ fn a_probe_judges_what_is_not_owed_and_says_so_apart() {
     assert!(probed(unsupported(case, target), not_begun).probed.is_empty());
 }
 
-/// A wait of AON-10's case that ran out, as its history tells it.
+/// A timeout in AON-10's case, as its history records it.
 fn waited(clause: Option<&str>) -> Stop {
     let breach =
         Breach { clause: clause.map(str::to_owned), message: "waited 30.0 s for: 4 pods bound".into() };
     Stop::Recorded { reason: "the situation".into(), breach: Some(breach) }
 }
 
-/// Verdicts and first reasons of AON-10's case, stopped by a wait.
+/// Verdicts and first reasons of AON-10's case after a timeout.
 fn stopped_by_a_wait(ruling: Ruling, clause: Option<&str>) -> Vec<(String, Verdict, String)> {
     let case = "aon/pending-blocks-nobody";
     let judged = judged(case, Target::KUBE_POD_GROUP, &[("AON-10", ruling)], Some(&waited(clause)));
@@ -253,7 +253,7 @@ fn a_wait_for_what_nobody_owes_is_an_error() {
     for stop in [refused(), Stop::Recorded { reason: "no canary".into(), breach: None }] {
         assert_eq!(only(not_reached(), Some(&stop)).verdict, Verdict::Error);
     }
-    // On Volcano nobody owes KUBE-15.
+    // KUBE-15 does not apply to Volcano.
     let judged = judged(
         "aon/pending-blocks-nobody",
         Target::VOLCANO,
@@ -264,7 +264,8 @@ fn a_wait_for_what_nobody_owes_is_an_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
 
-/// A history whose judge is content, with a PodGang that is no longer Initialized: GANG-19, which the case does not judge.
+/// A history that satisfies the check, with a PodGang that is no longer Initialized: GANG-19, which the case
+/// does not cover.
 fn with_a_broken_invariant() -> conformance_history::History {
     let gang = |status: &str| {
         let conditions = serde_json::json!([{"type": "Initialized", "status": status}]);
@@ -313,7 +314,7 @@ fn a_pod_on_another_cases_node_is_the_harnesss_error() {
     assert!(reason(&judged[0].outcome).contains("is bound to a node of another case"), "{judged:?}");
 }
 
-/// What is said of a clause of a case with a race after tries of which each showed it, or did not.
+/// The verdict of a clause with a known race, after attempts that showed it or did not.
 #[rstest]
 #[case::it_passes_at_last(&[true, true, false], Verdict::KnownDeviation, 0, "a race: it passed in try 3 of at most 5")]
 #[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "known as a race, it never passed in 5 tries")]
@@ -343,7 +344,7 @@ fn a_race_has_to_be_seen_to_pass(
     assert!(reason.contains(says), "{reason}");
 }
 
-/// What a case submits, as histories know it.
+/// The PodCliqueSets of a case's manifest, as histories store them.
 fn submitted(case: &Case) -> Vec<serde_json::Value> {
     let mut sets = grove_yaml::documents(case.manifest).unwrap();
     let kinds = ["PodCliqueSet", "Pod", "TrainJob", "TrainingRuntime"];
@@ -355,8 +356,7 @@ fn submitted(case: &Case) -> Vec<serde_json::Value> {
     sets
 }
 
-/// What a case's judge says where only its workloads were sent and some of its marks were reached, and a wait ran out
-/// there.
+/// The judgements if a case only submitted its workloads, reached some of its marks, and then timed out.
 fn where_a_wait_ran_out(case: &Case, target: Target, marks: &[&str], clause: Option<&str>) -> Vec<Judgement> {
     let story = submitted(case).into_iter().fold(Story::on(target), Story::submitted);
     let story = marks.iter().fold(story, |story, mark| {
@@ -370,7 +370,7 @@ fn where_a_wait_ran_out(case: &Case, target: Target, marks: &[&str], clause: Opt
     judgements(case, target, &history, &findings(case, &history), stop.as_ref())
 }
 
-/// The marks that a case's judge asks for, one after the other, as far as it can be told without objects.
+/// The marks that a case's check asks for, in order, as far as this is known without objects.
 fn marks_asked_for(case: &Case, target: Target) -> Vec<String> {
     let sets = submitted(case);
     let mut marks: Vec<String> = Vec::new();
@@ -393,9 +393,9 @@ fn marks_asked_for(case: &Case, target: Target) -> Vec<String> {
     }
 }
 
-/// Whatever a case waits for in vain, on a machine that is fast enough, wherever it is: that is somebody's failure. No judge
-/// may be content with it, nor ask first for what lies behind what it judges, so that nobody is to blame; and if the wait is
-/// for what a clause demands, it is that clause's.
+/// On a machine that is fast enough, every timeout in every case must be a failure of some clause. No check
+/// may pass anyway, or require a mark after the checked event, which would leave no clause violated. If the
+/// awaited state is required by a clause, that clause fails.
 #[test]
 fn a_wait_that_ran_out_is_red_in_every_case() {
     let mut wrong = Vec::new();
@@ -414,7 +414,7 @@ fn a_wait_that_ran_out_is_red_in_every_case() {
                 let mut found = |clause: Option<&str>| {
                     let all = where_a_wait_ran_out(case, target, marks, clause);
                     let is = |verdict| all.iter().any(|judgement| judgement.outcome.verdict == verdict);
-                    // What the judge has found of another clause may be what is behind it.
+                    // A violation of another clause may explain the timeout.
                     let is_explained = |id: &str| {
                         let own = all.iter().find(|judgement| judgement.clause == id);
                         matches!(own.map(|own| own.outcome.verdict), Some(Verdict::Fail | Verdict::NotRun))

@@ -1,9 +1,10 @@
-//! Your own workload: any PodCliqueSet that admission accepts, on the requested nodes, judged by the clauses that
-//! need no knowledge of it.
+//! Your own workload: any PodCliqueSet that admission accepts, on the requested nodes, checked by the clauses
+//! that need no knowledge of it.
 //!
-//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. At first
-//! the nodes have room (allocatable `pods`) for P - 1 of them, so that at least one unit is one pod short, with or
-//! without GPUs; then for one more, and everything must be bound; then it is deleted, and nothing may be left.
+//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. At
+//! first the nodes have room (allocatable `pods`) for P - 1 of them, so that at least one unit is one pod
+//! short, with or without GPUs. Then there is room for one more, and everything must be bound. Then it is
+//! deleted, and nothing may be left.
 
 use conformance_cluster::nodes::PODS;
 use conformance_contract::names;
@@ -24,10 +25,9 @@ const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
 
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 
-/// The id of every workload's case.
 const ID: &str = "workload";
 
-/// Replaying a workload's history needs its judge only; the header holds the rest.
+/// Replaying a workload's history only needs the check; the header has the rest.
 static REPLAYED: Case = Case::new(
     "Your own workload: whole or not at all, clean afterwards",
     |test| Box::pin(drive(test)),
@@ -36,43 +36,34 @@ static REPLAYED: Case = Case::new(
 .registered(ID, "")
 .clauses(&["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"]);
 
-/// The case that judges a replayed workload.
 pub fn replayed(id: &str) -> Option<&'static Case> {
     (id == ID).then_some(&REPLAYED)
 }
 
-/// Why a file is no workload to judge, or does not fit its nodes.
+/// Why a file is not a valid workload, or does not fit its nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// No YAML.
     #[error("{0}")]
     Yaml(#[from] grove_yaml::YamlError),
-    /// Not one PodCliqueSet.
+    /// A document is not a PodCliqueSet.
     #[error("document {document}: {reason}")]
     Foreign {
-        /// From 1.
+        /// Document number, from 1.
         document: usize,
-        /// What it is instead.
         reason: String,
     },
-    /// More or less than one document.
+    /// The file does not have exactly one document.
     #[error("it holds {0} documents; give one PodCliqueSet")]
     Count(usize),
-    /// It can never be bound on these nodes.
     #[error("{0}")]
     DoesNotFit(String),
-    /// Admission refused it.
     #[error("admission rejects it: {0}")]
     Rejected(String),
-    /// Admission could not be asked: no fault of the file.
+    /// Admission did not respond; the file may be valid.
     #[error("admission could not be asked: {0}")]
     Unasked(String),
 }
 
-/// The case of a workload on these nodes.
-///
-/// # Errors
-/// [`Unusable`], with the line, field or arithmetic that is wrong.
 pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unusable> {
     let documents = grove_yaml::documents(text)?;
     let [pcs] = documents.as_slice() else { return Err(Unusable::Count(documents.len())) };
@@ -87,20 +78,21 @@ pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unus
     if gangs.is_empty() {
         return Err(foreign(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
     }
-    // Surplus may be placed before another hard gang: all pods must fit, whatever the order.
+    // Surplus may be bound before another hard gang, so all pods must fit in any order.
     places(pcs, &gangs, count, gpus, |group| group.replicas)?;
     let mut slots = places(pcs, &gangs, count, gpus, |group| group.min)?;
-    // One pod short, on a node that has one.
+    // One pod short: takes a place from a node that has one.
     if let Some(taken) = slots.iter_mut().rev().find(|slots| **slots > 0) {
         *taken -= 1;
     }
     let given: Vec<Nodes> = slots.into_iter().map(|slots| nodes(1).gpus(gpus).pods(slots)).collect();
-    // One workload a process: it lives as long as the registry's cases do.
+    // One workload per process; it lives as long as the registered cases.
     let case = Case { nodes: given.leak(), manifest: text.to_owned().leak(), ..REPLAYED };
     Ok(Box::leak(Box::new(case)))
 }
 
-/// How many pods each node holds if `of` each podgroup are placed, largest first, each on the emptiest node.
+/// The number of pods per node if `of` pods of each podgroup are placed, largest first, each on the emptiest
+/// node.
 fn places(
     pcs: &Value,
     gangs: &[Gang],
@@ -123,7 +115,7 @@ fn places(
     let mut nodes = vec![(gpus, 0_u32); count as usize];
     let (pods, sum) = (wanted.len(), wanted.iter().sum::<u32>());
     for each in wanted {
-        // Of those with room, the emptiest: pods are spread as schedulers do by default.
+        // The emptiest node with room: schedulers spread pods by default.
         let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < PODS);
         let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
             return Err(Unusable::DoesNotFit(format!(
@@ -136,7 +128,6 @@ fn places(
     Ok(nodes.into_iter().map(|(_, slots)| slots).collect())
 }
 
-/// The GPUs that a pod asks for.
 fn gpus_of(pod: &Value) -> u32 {
     let amount = |container: &Value| {
         let resources = &container["resources"];
@@ -154,16 +145,12 @@ fn gpus_of(pod: &Value) -> u32 {
     running.max(of(&pod["initContainers"]).into_iter().max().unwrap_or(0))
 }
 
-/// The gang scope that a workload names itself.
 pub fn scope(case: &Case) -> Option<String> {
     let pcs = grove_yaml::documents(case.manifest).ok()?.into_iter().next()?;
     pcs["metadata"]["annotations"][names::GANG_SCOPE].as_str().map(str::to_owned)
 }
 
 /// Asks admission about the workload for every target's backend, without creating anything.
-///
-/// # Errors
-/// [`Unusable::Rejected`] with its reason; [`Unusable::Unasked`] if it did not answer.
 pub async fn admitted(test_cluster: &TestCluster, case: &Case, targets: &[Target]) -> Result<(), Unusable> {
     let Some(mut pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
     pcs["metadata"]["namespace"] = "default".into();
@@ -214,7 +201,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let name = history.header.submitted.keys().next();
         name.cloned().ok_or_else(|| Broken::NotReached("nothing was submitted".into()))
     };
-    // As it was before its deletion: what came after is judged by DEL-01.
+    // The state before its deletion: DEL-01 covers the rest.
     let before_deletion = || history.reached(SharedMark::Deleted).map(|(index, _)| history.upto(index));
     vec![
         finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
@@ -228,7 +215,8 @@ fn judge(history: &History) -> Vec<Finding> {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             let short = history.upto(barrier);
             let units = history.units(&set()?)?;
-            // A scaled PodGang may be on its way to being whole at the barrier; base PodGangs have had their pass.
+            // At the barrier, a scaled PodGang may still be partially bound; base PodGangs have had their
+            // pass.
             let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.is_base);
             let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
             binding::all_or_nothing(&short, &based)?;

@@ -1,4 +1,4 @@
-//! Test programs that hold a selection of cases.
+//! Test programs that run a selection of cases.
 
 use std::cmp::Reverse;
 use std::process::ExitCode;
@@ -14,22 +14,17 @@ use tokio::runtime::Runtime;
 use crate::lane::{Shared, execute};
 use crate::local;
 
-/// Cases that have a control plane in common.
 pub(crate) struct Held {
-    /// Begins the run's id.
+    /// First letter of the run's id.
     pub letter: char,
-    /// Where artifacts go.
     pub folder: &'static str,
-    /// The control plane.
     pub spec: fn() -> Result<ClusterSpec, ClusterError>,
-    /// What is run on it.
     pub cases: Vec<(Target, &'static str)>,
 }
 
-/// A test per case.
 pub(crate) fn run(all: Vec<Held>) -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // As in tests/conformance.rs: the environment bounds how many are on a cluster at once.
+    // As in tests/conformance.rs: the environment limits the tests per cluster.
     arguments.test_threads.get_or_insert(64);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let mut environments = Vec::new();
@@ -54,7 +49,7 @@ pub(crate) fn run(all: Vec<Held>) -> ExitCode {
             trials.push((cases::usual_length(id), trial));
         }
     }
-    // As in a run, the longest begin first.
+    // As in a run, the longest start first.
     trials.sort_by_key(|(length, _)| Reverse(*length));
     let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);

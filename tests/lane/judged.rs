@@ -1,11 +1,11 @@
-//! Which cases test programs run that run all of them.
+//! Selects cases for test programs that run all of them.
 
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Need};
 use conformance_run::verdict::judged_clauses;
 
-/// Whether a target owes any clause of a case, which local processes can show. Kubelets are another test's matter, and so are
-/// upgrades, which need an operator to upgrade from.
+/// Whether local processes can show a clause of the case that applies to the target. Other tests cover
+/// kubelets, and upgrades, which need an old operator.
 pub(crate) fn is_judged_locally(case: &Case, target: Target) -> bool {
     !judged_clauses(case, target).is_empty() && !case.needs.contains(&Need::Kubelets) && case.group() != "mig"
 }

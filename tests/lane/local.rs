@@ -13,22 +13,18 @@ use tokio::runtime::Runtime;
 
 use crate::lane::{Lines, retries};
 
-/// The id of this program's run; `letter` begins it.
+/// The id of this program's run, which starts with `letter`.
 pub(crate) fn run_id(letter: char) -> String {
     format!("{letter}{:x}", std::process::id())
 }
 
-/// An environment of such clusters. `folder` is where artifacts go.
-///
-/// # Errors
-/// What cannot be built.
 pub(crate) fn environment(
     spec: ClusterSpec,
     run: String,
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
-    // Of kube-scheduler there are two columns.
+    // kube-scheduler has two targets.
     let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { 2 } else { 1 };
     let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());

@@ -1,4 +1,4 @@
-//! What test programs that run cases share: progress of builds, and a case as a test.
+//! Code that test programs share: the progress of builds, and a case as a test.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -18,7 +18,7 @@ use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// Builds are slow enough to be worth a line each.
+/// Prints a line per build, because builds are slow.
 pub(crate) struct Lines;
 
 #[allow(clippy::print_stderr)]
@@ -35,16 +35,15 @@ impl Progress for Lines {
     }
 }
 
-/// Names a file: a case that fails is tried once more, and if it passes then, that stands in the file and the test passes.
-/// A gate sets it, which is to hold up what is broken and not what is rare; nothing else does.
+/// Names a file. If it is set, a case that fails is retried once. If it then passes, the test passes and the
+/// file records it. Only a CI gate sets it, to stop broken changes but not rare failures.
 const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
 
-/// How often a case that fails is tried again.
 pub(crate) fn retries() -> u32 {
     u32::from(std::env::var_os(FLAKY).is_some())
 }
 
-/// The environment of all cases, created by the first.
+/// The environment of all cases. The first case creates it.
 #[derive(Default)]
 pub(crate) struct Shared(OnceLock<Result<Begun, String>>);
 
@@ -68,7 +67,7 @@ impl Shared {
         begun.map(|begun| &*begun.environment).map_err(String::clone)
     }
 
-    /// Ends its clusters, once every test has ended.
+    /// Ends its clusters, after every test has ended.
     pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
         let begun = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
         let Some(Ok(Begun { environment, mut growing })) = begun else { return };
@@ -81,10 +80,7 @@ impl Shared {
     }
 }
 
-/// Runs a case as a test.
-///
-/// # Errors
-/// What was not kept, or not judged without having been announced.
+/// Runs a case as a test. It fails if any clause does not pass, except those announced as not checked.
 pub(crate) fn execute(
     case: &'static Case,
     target: Target,
@@ -97,7 +93,7 @@ pub(crate) fn execute(
     }
     let environment = shared.get(make, runtime)?;
     let result = runtime.block_on(environment.execute(case, target));
-    // What was announced as not judged is another test's matter, where there is a KAI.
+    // Clauses announced as not checked are tested on machines that have KAI.
     let judged: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
     let kept = |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
     match result.outcome.verdict {
@@ -122,8 +118,8 @@ fn note_flaky(line: &str) -> std::io::Result<()> {
     writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")
 }
 
-/// The smallest workload that fails as a generated one did, if that is what has failed. It takes minutes to find: of several
-/// that fail, only for the first.
+/// If a generated workload failed: the smallest one with the same failure. The search takes minutes, so only
+/// the first failure is shrunk.
 async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     match Plan::read(case.manifest) {

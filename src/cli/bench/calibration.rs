@@ -1,22 +1,18 @@
-//! How fast this machine is, so that figures of two machines compare.
+//! Measures the machine's speed, so that figures of two machines can be compared.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What `sha256sum` is given.
 const BYTES: usize = 2_000_000_000;
 const BLOCK: usize = 1 << 20;
 
 /// How long `sha256sum` takes for 2 GB of zeros.
-///
-/// # Errors
-/// It cannot be started, or fails.
 pub(super) fn calibrate() -> io::Result<Duration> {
     let begin = Instant::now();
     let mut child = Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     let block = vec![0; BLOCK];
-    // The pipe is closed, and with it the input ends, before the wait.
+    // The pipe is closed before the wait, so that the input ends.
     if let Some(mut input) = child.stdin.take() {
         let mut left = BYTES;
         while left > 0 {

@@ -1,5 +1,5 @@
-//! `bench cold`: what README's commands take where nothing is built, in checkouts that are measured in turn. What Cargo and Go
-//! have downloaded stays: a network is not measured.
+//! `bench cold`: measures README's commands where nothing is built, in several checkouts alternately.
+//! Downloads of Cargo and Go stay cached, because the network is not measured.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,9 @@ use crate::Failure;
 use crate::args::ColdArgs;
 use crate::output::{self, Console};
 
-/// Disk that one checkout's builds take, MiB.
+/// Disk space for the builds of one checkout, in MiB.
 const NEEDED_MIB: u64 = 12 * 1024;
 
-/// A part of a command that README names.
 struct Step {
     what: &'static str,
     /// The program, on PATH; `None` is the one that the first step builds.
@@ -39,17 +38,14 @@ const SECOND_COMMAND: [Step; 2] = [
     Step { what: "tests", program: Some("cargo"), args: &["test", "--locked"] },
 ];
 
-/// What a step took.
 #[derive(Debug, Clone, Copy)]
 struct Took {
     processor: Duration,
     wall: Duration,
 }
 
-/// Builds and runs every checkout as often as asked, the order reversed each time, and prints each step as it ends.
-///
-/// # Errors
-/// [`Failure::Usage`] for a folder that is no checkout; [`Failure::Infrastructure`] where a step fails or the disk is full.
+/// Builds and runs every checkout the requested number of times, in reverse order every second time, and
+/// prints each step as it ends.
 pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
     let talk = Console::default();
     let steps = || FIRST_COMMAND.iter().chain(args.tests.then_some(&SECOND_COMMAND).into_iter().flatten());
@@ -68,7 +64,7 @@ pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
             let cache = home::cache();
             home::make(&cache)?;
             home::require_space(&cache, NEEDED_MIB, "to build a checkout", home::CACHE_VARIABLE)?;
-            // It goes when it is dropped, after an interruption as well.
+            // The folder is removed on drop, also after an interruption.
             let folder = tempfile::Builder::new().prefix("bench-cold-").tempdir_in(&cache);
             let folder = folder.map_err(ClusterError::file(&cache))?;
             sums.entry(dir).or_default().extend(measured(dir, folder.path(), steps(), &talk).await?);
@@ -103,7 +99,7 @@ async fn measured(
 }
 
 impl Step {
-    /// Runs it in a checkout, with empty caches at first.
+    /// Runs the step in a checkout, with caches that are empty at first.
     async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
         let target = folder.join("target");
         let own = target.join("debug/grove-conformance");

@@ -1,5 +1,5 @@
-//! What the suite and the controller take: a control plane's start, a small gang from its request to its last pod
-//! bound, the controller's throughput, and memory.
+//! Measures the suite and the reference controller: start of a control plane, time from a small gang's
+//! request to its last bound pod, the controller's throughput, and memory.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,6 @@ const SMALL_GANGS: usize = 5;
 const GANGS: usize = 100;
 const PODS_PER_GANG: usize = 10;
 
-/// Measures and prints.
-///
-/// # Errors
-/// [`Failure::Usage`] for a backend that there is not; [`Failure::Infrastructure`].
 pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let talk = Console::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;
@@ -35,7 +31,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     let run = run_id();
     starts(&spec, &programs, &run, &talk).await?;
     let (cluster, test_cluster) = with_nodes(&spec, programs, &run).await?;
-    // A stand-in's figures are nobody's.
+    // A stand-in's figures mean nothing.
     let stood_in = spec.stood_in_for();
     for target in
         targets.iter().filter(|target| **target != Target::EXTERNAL && !stood_in.contains(&target.backend()))

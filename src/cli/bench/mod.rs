@@ -1,14 +1,15 @@
 //! `bench`: figures that users ask for, measured on this machine.
 //!
-//! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
-//! - [`calibration`]: how fast the machine is;
-//! - [`train_jobs`] (`--trainjob`): the same of TrainJobs; [`trainer_plugin`]: what the KAI plugin takes for a request;
-//! - [`cold`] (`cold DIR...`): what README's commands take where nothing is built;
-//! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its input,
-//!   [`table`] its output.
+//! - [`figures`]: the suite and the controller: cluster start, latency of a small gang, memory;
+//! - [`calibration`]: the speed of the machine;
+//! - [`train_jobs`] (`--trainjob`): the same for TrainJobs; [`trainer_plugin`]: the KAI plugin's time per
+//!   request;
+//! - [`cold`] (`cold DIR...`): README's commands where nothing is built;
+//! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its
+//!   input, [`table`] its output.
 //!
-//! Every figure comes from the same watches that judge cases, on dedicated control planes: simulated nodes, a real
-//! API server, a real scheduler.
+//! Every figure comes from the same watches that decide cases, on dedicated control planes: simulated nodes,
+//! a real API server, a real scheduler.
 
 mod calibration;
 mod cold;
@@ -26,10 +27,6 @@ use conformance_report::Exit;
 use super::args::{BenchArgs, BenchVerb, Versions};
 use super::{Failure, output};
 
-/// Measures and prints.
-///
-/// # Errors
-/// [`Failure::Usage`] for invalid options; [`Failure::Infrastructure`].
 pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     output::data(&match calibration::calibrate() {
         Ok(took) => format!("calibration, sha256sum of 2 GB of zeros: {:.1} s", took.as_secs_f64()),

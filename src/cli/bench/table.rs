@@ -1,55 +1,49 @@
-//! The layout of `bench --throughput`: a row per mapping and version, without topology and with a required rack
-//! side by side.
+//! The layout of `bench --throughput`: a row per mapping and version, with figures without topology and with
+//! a required rack.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 
 use super::workload::{self, Size};
 
-/// What one PodCliqueSet took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Figures {
-    /// From its request to the last pod bound.
+    /// From the request to the last bound pod.
     pub seconds: f64,
-    /// Pods per second, from the first one released to the scheduler to the last one bound.
+    /// Pods per second, from the first pod released to the scheduler to the last one bound.
     pub bound_rate: f64,
-    /// The same to the last one released.
+    /// The same, to the last pod released.
     pub released_rate: f64,
 }
 
-/// One mapping on one version.
+/// One mapping on one Kubernetes version.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// The version.
     pub kubernetes: Kubernetes,
-    /// The gate that is off, of those that the version has.
+    /// The gate that is turned off, if any.
     pub gate_off: Option<&'static str>,
-    /// The mapping.
     pub target: Target,
-    /// Without topology, and with a required rack, as far as it was measured.
+    /// Without topology, and with a required rack; `None` until measured.
     pub cells: [Option<Figures>; 2],
     /// Resident memory of API server and scheduler at the end of the row, in bytes.
     pub resident: [Option<u64>; 2],
 }
 
 impl Row {
-    /// Nothing is measured yet.
     pub(super) fn new(kubernetes: Kubernetes, gate_off: Option<&'static str>, target: Target) -> Self {
         Self { kubernetes, gate_off, target, cells: [None; 2], resident: [None; 2] }
     }
 }
 
-/// The heading of the table.
 const LEGEND: &str = "\
 seconds:     from the PodCliqueSet's request to the last pod bound
 pods/s:      from the first pod released to the scheduler (its scheduling gates are gone) to the last one bound
 released/s:  from the first pod released to the last one; where pods/s is as much, the controller is what was measured
 resident MB: at the end of the row; PodGroup and PodGang of a version share a control plane, one after the other";
 
-/// Of the figures' columns.
 const WIDTHS: [usize; 8] = [9, 8, 12, 9, 8, 12, 15, 12];
 
-/// What is measured, the table, and a line per row that says what its mapping is.
+/// The legend, the table, and a line per row that describes its mapping.
 pub(super) fn table(size: Size, rows: &[Row]) -> String {
     let cell = ["seconds", "pods/s", "released/s"].map(str::to_owned);
     let resident = ["API server", "scheduler"].map(str::to_owned);

@@ -1,16 +1,17 @@
-//! kube-scheduler's throughput: pods bound per second in each mapping of a PodGang, without topology and with a
-//! required rack.
+//! kube-scheduler's throughput: pods bound per second in each mapping of a PodGang, without topology and with
+//! a required rack.
 //!
-//! There is a control plane per version of Kubernetes and set of gates. A version that has trees has two: with the gate
-//! CompositePodGroup off it has the mappings of one without, so that what the version changes can be told from what the
-//! tree changes.
+//! There is one control plane per Kubernetes version and combination of gates. A version with trees has two:
+//! with the gate CompositePodGroup off, it has the mappings of a version without trees. This separates the
+//! effect of the version from that of the tree.
 //!
-//! A cell of the table is one PodCliqueSet. It has its own namespace, which the recorder forgets afterwards (2,000
-//! pods in seven versions each take a lot of memory), and is deleted completely before the next one is created:
-//! every cell starts with the same empty nodes, no partly used rack, and an otherwise idle API server.
+//! A cell of the table is one PodCliqueSet in its own namespace. The recorder forgets the namespace
+//! afterwards, because 2,000 pods in seven versions each take a lot of memory. The PodCliqueSet is deleted
+//! completely before the next one is created. So every cell starts with the same empty nodes, no partly used
+//! rack, and an otherwise idle API server.
 //!
-//! No mapping can be faster than the controller releases its pods, and the controller shares the machine with the
-//! scheduler: the table has both rates.
+//! No mapping can be faster than the controller releases its pods, and the controller shares the machine with
+//! the scheduler: the table has both rates.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -36,32 +37,27 @@ use crate::args::{BenchArgs, Versions};
 use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id};
 
-/// How long a cell may take, and its removal.
+/// Time limit for a cell, and for its deletion.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How often a namespace is looked at, at most. Thousands of changes come a second; to count 2,000 pods at each of them
-/// would take a core that the cluster needs. Figures are no coarser for it: they are read from the times at which the
-/// watches delivered each pod, not taken when this loop looks.
+/// Minimum time between two counts of a namespace. Thousands of changes arrive per second, and counting 2,000
+/// pods at each would take a core that the cluster needs. The figures are not coarser: they come from the
+/// times at which the watches delivered each pod, not from this loop.
 const PACE: Duration = Duration::from_millis(50);
 
-/// Requests at a time that make nodes.
+/// Concurrent requests that create nodes.
 const CREATORS: usize = 32;
 
-/// The gate without which there are no trees.
 const TREES: &str = "CompositePodGroup";
 
-/// The mappings without trees.
 const FLAT: &[Target] = &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
 
-/// The mappings that are measured on one control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Round {
-    /// The gate that is off, on API server and scheduler.
     gate_off: Option<&'static str>,
     targets: &'static [Target],
 }
 
-/// The control planes of a version.
 fn rounds(kubernetes: Kubernetes) -> &'static [Round] {
     if kubernetes.has_trees() {
         &[
@@ -84,11 +80,8 @@ impl Round {
     }
 }
 
-/// Measures and prints a table. What was measured before an error is printed too.
-///
-/// # Errors
-/// [`Failure::Usage`] for a size that does not serve; [`Failure::Infrastructure`], also for a PodCliqueSet that is not
-/// bound in 300 s.
+/// Measures and prints a table, also of what was measured before an error. A PodCliqueSet that is not bound
+/// within 300 s is an error.
 pub(super) async fn throughput(args: &BenchArgs) -> Result<Exit, Failure> {
     let size = Size::of(args)?;
     let talk = Console::default();
@@ -120,14 +113,12 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Console, rows: &mut Vec<Ro
     Ok(())
 }
 
-/// A control plane that is measured.
 struct Plane<'a> {
     kubernetes: Kubernetes,
     test_cluster: &'a TestCluster,
     talk: &'a Console,
 }
 
-/// One PodCliqueSet.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     target: Target,
@@ -156,7 +147,7 @@ impl std::fmt::Display for Cell {
 impl Plane<'_> {
     async fn measure(&self, round: Round, size: Size, rows: &mut Vec<Row>) -> Result<(), ClusterError> {
         self.add_nodes(size).await?;
-        // The first gang of all finds every cache cold, and the scheduler still taking in nodes: it is no row's.
+        // The first gang is not measured: every cache is cold, and the scheduler is still receiving nodes.
         if let Some(target) = round.targets.first() {
             self.figures(Cell { target: *target, rack: true, gangs: 1 }).await?;
         }
@@ -178,7 +169,7 @@ impl Plane<'_> {
         Ok(())
     }
 
-    /// Makes the nodes and waits until the watches show all of them Ready.
+    /// Creates the nodes and waits until the watches show all of them Ready.
     async fn add_nodes(&self, size: Size) -> Result<(), ClusterError> {
         let client = &self.test_cluster.client;
         let nodes =
@@ -199,7 +190,7 @@ impl Plane<'_> {
         self.until("", "the last node", |live| ready(live) >= size.nodes as usize, so_far).await
     }
 
-    /// Submits a PodCliqueSet, waits until all its pods are bound, and lets it go again.
+    /// Submits a PodCliqueSet, waits until all its pods are bound, and deletes it again.
     async fn figures(&self, cell: Cell) -> Result<Figures, ClusterError> {
         let (client, recorder) = (&self.test_cluster.client, &self.test_cluster.recorder);
         let title = format!("Kubernetes {}, {cell}", self.kubernetes);
@@ -238,8 +229,8 @@ impl Plane<'_> {
         Ok(times.figures(sent, pods))
     }
 
-    /// Waits until a namespace's objects ("" for the cluster's) are as wanted. `so_far` says how they are if that takes
-    /// longer than [`LIMIT`].
+    /// Waits until a namespace's objects ("" for cluster-scoped ones) are as wanted. `so_far` describes their
+    /// state in the error if that takes longer than [`LIMIT`].
     async fn until(
         &self,
         namespace: &str,
@@ -259,14 +250,14 @@ impl Plane<'_> {
                 return Err(ClusterError::NotReady { what: what.into(), seconds: LIMIT.as_secs(), last });
             }
             tokio::time::sleep(PACE).await;
-            // A second without a change is no reason to look again, but a part may have died in it.
+            // Without a change for a second, the loop still checks whether a component has died.
             let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
         }
         Ok(())
     }
 }
 
-/// When the pods of a history were released and bound, as the watches delivered it.
+/// The times at which pods were released and bound, as the watches delivered them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Times {
     first_released: Timestamp,
@@ -275,7 +266,6 @@ struct Times {
 }
 
 impl Times {
-    /// `None` if no pod was bound.
     fn of(history: &History) -> Option<Self> {
         let (mut released, mut bound) = (HashMap::new(), HashMap::new());
         for version in history.pods() {
@@ -296,7 +286,7 @@ impl Times {
 
     fn figures(self, sent: Timestamp, pods: u32) -> Figures {
         let seconds = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
-        // One pod, or a machine that is faster than the clock, would divide by nothing.
+        // Avoids a division by zero for one pod, or on a machine faster than the clock.
         let rate = |to| f64::from(pods) / seconds(self.first_released, to).max(0.001);
         Figures {
             seconds: seconds(sent, self.last_bound),

@@ -1,4 +1,5 @@
-//! What every measurement is made of: a control plane's start, nodes, and the time from a request to what comes of it.
+//! Building blocks of measurements: starting a control plane, adding nodes, and timing a request until its
+//! effect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +20,7 @@ const STARTS: usize = 3;
 const NODES: usize = 50;
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Starts and stops control planes one after the other, and prints what a start takes.
-///
-/// # Errors
-/// [`Failure::Infrastructure`].
+/// Starts and stops control planes one after the other, and prints how long a start takes.
 pub(super) async fn starts(
     spec: &ClusterSpec,
     programs: &Programs,
@@ -40,10 +38,6 @@ pub(super) async fn starts(
     Ok(())
 }
 
-/// A control plane to measure on.
-///
-/// # Errors
-/// [`Failure::Infrastructure`].
 pub(super) async fn begun(
     name: &str,
     spec: ClusterSpec,
@@ -56,10 +50,7 @@ pub(super) async fn begun(
     Ok((cluster, test_cluster))
 }
 
-/// Ends it, after its watches.
-///
-/// # Errors
-/// [`Failure::Infrastructure`].
+/// Ends the watches, then the control plane.
 pub(super) async fn ended(cluster: Arc<LocalCluster>, test_cluster: TestCluster) -> Result<(), Failure> {
     drop(test_cluster);
     if let Some(cluster) = Arc::into_inner(cluster) {
@@ -68,10 +59,6 @@ pub(super) async fn ended(cluster: Arc<LocalCluster>, test_cluster: TestCluster)
     Ok(())
 }
 
-/// A control plane with nodes of 8 GPUs.
-///
-/// # Errors
-/// [`Failure::Infrastructure`].
 pub(super) async fn with_nodes(
     spec: &ClusterSpec,
     programs: Programs,
@@ -86,10 +73,8 @@ pub(super) async fn with_nodes(
     Ok((cluster, test_cluster))
 }
 
-/// From the first request, of objects in the default namespace, to the moment when the watches show that it is done.
-///
-/// # Errors
-/// [`Failure::Infrastructure`], also if it is not done in the time.
+/// The time from the first request, which creates objects in the default namespace, until the watches show
+/// that it is done. A timeout is an error.
 pub(super) async fn timed(
     test_cluster: &TestCluster,
     objects: &[Value],
@@ -119,7 +104,6 @@ pub(super) async fn timed(
     Ok(begin.elapsed())
 }
 
-/// Minimum, median, maximum.
 pub(super) fn print(what: &str, durations: &mut [Duration]) {
     durations.sort_unstable();
     let seconds = |index: usize| durations[index].as_secs_f64();

@@ -1,5 +1,5 @@
-//! What a TrainJob takes from its request to its last pod bound, on a control plane with the unmodified trainer and JobSet,
-//! and what the KAI plugin takes of memory and of the time of a request.
+//! Measures TrainJobs from the request to the last bound pod, on a control plane with the unmodified trainer
+//! and JobSet. Also measures the KAI plugin's memory and time per request.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,17 +24,11 @@ use crate::{Failure, cluster_spec, programs, run_id, select};
 
 const TRAIN_JOBS: usize = 5;
 const PODS: usize = 10;
-/// How long the trainer may take to know a new runtime.
 const RUNTIME_KNOWN: Duration = Duration::from_secs(20);
-/// Webhooks of the KAI plugin end so.
+/// Name suffix of the KAI plugin's webhooks.
 const PLUGIN: &str = ".trainer-kai-plugin.kai.scheduler";
-/// Those of the trainer itself end so.
 const TRAINER: &str = ".trainer.kubeflow.org";
 
-/// Measures and prints.
-///
-/// # Errors
-/// [`Failure::Usage`] for a backend that there is not; [`Failure::Infrastructure`].
 pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let talk = Console::default();
     let targets = select::train_job_targets(&args.backend)?;
@@ -68,7 +62,7 @@ pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Resu
             ));
         }
         let metrics = metrics(&test_cluster.client).await?;
-        // The trainer's own say what the API server and a start of everything add on this machine.
+        // The trainer's own webhooks show the overhead of the API server and of a cold start on this machine.
         for (whose, suffix) in [("KAI plugin", PLUGIN), ("trainer's own webhooks", TRAINER)] {
             let Some(Requests { count, mean, within_5_ms }) = Requests::to(suffix, &metrics) else {
                 continue;
@@ -139,7 +133,6 @@ fn train_job(name: &str, runtime: &Value) -> Value {
     })
 }
 
-/// What the API server says of itself.
 async fn metrics(client: &Client) -> Result<String, Failure> {
     let failed = |source| Failure::from(ClusterError::api("GET /metrics", source));
     let request = http::Request::get("/metrics").body(Vec::new());
@@ -147,7 +140,6 @@ async fn metrics(client: &Client) -> Result<String, Failure> {
     client.request_text(request).await.map_err(failed)
 }
 
-/// Requests that went to webhooks, as the API server saw them.
 #[derive(Debug, PartialEq, Eq)]
 struct Requests {
     count: u64,
@@ -156,7 +148,6 @@ struct Requests {
 }
 
 impl Requests {
-    /// Those to the webhooks whose names end so, if there were any.
     fn to(suffix: &str, metrics: &str) -> Option<Self> {
         let sum = |field: &str, also: &str| -> f64 {
             let start = format!("apiserver_admission_webhook_admission_duration_seconds_{field}{{");

@@ -1,4 +1,4 @@
-//! What the KAI plugin takes for a request: asked as the API server asks it, on a connection of its own.
+//! Measures the KAI plugin's time per request, sent like the API server's requests, on a separate connection.
 
 use std::time::{Duration, Instant};
 
@@ -10,17 +10,14 @@ use serde_json::{Value, json};
 
 use crate::Failure;
 
-/// The webhook of TrainJobs; it reads a runtime.
+/// The webhook of TrainJobs, which reads a runtime.
 const WEBHOOK: &str = "patch.trainjob.trainer-kai-plugin.kai.scheduler";
 const REQUESTS: usize = 200;
-/// As far apart as not to ask a busy program.
+/// Long enough for the program to be idle between requests.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The time of each request for a TrainJob of a runtime with a queue, the shortest first; none where the plugin does not run.
-/// The request that makes the connection is left out.
-///
-/// # Errors
-/// [`Failure::Infrastructure`], also for an answer without the queue.
+/// The time of each request for a TrainJob of a runtime with a queue, shortest first; `None` if the plugin
+/// does not run. The request that opens the connection is left out. A response without the queue is an error.
 pub(super) async fn requests(client: &Client) -> Result<Option<Vec<Duration>>, Failure> {
     let Some((webhook, path)) = webhook(client).await? else { return Ok(None) };
     deploy::create_unless_there(client, &runtime()).await?;
@@ -39,7 +36,6 @@ pub(super) async fn requests(client: &Client) -> Result<Option<Vec<Duration>>, F
     Ok(Some(took))
 }
 
-/// A client of it, and its path.
 async fn webhook(client: &Client) -> Result<Option<(Client, String)>, Failure> {
     let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration");
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -49,13 +45,13 @@ async fn webhook(client: &Client) -> Result<Option<(Client, String)>, Failure> {
         return Ok(None);
     };
     let url = text(&webhook["clientConfig"]["url"]);
-    // Local processes are reached by `https://127.0.0.1:PORT/PATH`.
+    // Local processes are reached at `https://127.0.0.1:PORT/PATH`.
     let (server, path) = url.match_indices('/').nth(2).map_or((url, ""), |(end, _)| url.split_at(end));
     let server =
         server.parse().map_err(|error| Failure::Infrastructure(format!("{WEBHOOK}: {url:?}: {error}")))?;
     let path = path.to_owned();
     let mut config = Config::new(server);
-    // Its certificate is no part of what is measured.
+    // Verifying the certificate is not part of the measurement.
     config.accept_invalid_certs = true;
     Ok(Some((Client::try_from(config).map_err(failed)?, path)))
 }

@@ -1,7 +1,7 @@
 //! The input of `bench --throughput`: nodes in racks, and a PodCliqueSet of many gangs.
 //!
-//! Each gang is two cliques of five one-GPU pods, so that the mappings differ: flat there are two PodGroups, in
-//! PodGang scope one, as a tree one above two.
+//! Each gang is two cliques of five one-GPU pods, so that the mappings differ: two PodGroups in flat scope,
+//! one in PodGang scope, and one above two as a tree.
 
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
@@ -15,28 +15,20 @@ use crate::{Failure, select};
 
 const CLIQUES: [&str; 2] = ["prefill", "decode"];
 const PODS_PER_CLIQUE: u32 = 5;
-/// The pods of one gang.
 pub(super) const PODS_PER_GANG: u32 = CLIQUES.len() as u32 * PODS_PER_CLIQUE;
 /// kube-scheduler tries every rack for every group: with racks of 4 nodes it bound 4 pods/s on 1,000 nodes.
 const NODES_PER_RACK: u32 = 40;
 const RACKS_PER_BLOCK: u32 = 5;
 
-/// How much there is of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
-    /// Gangs of a PodCliqueSet.
     pub gangs: u32,
-    /// Nodes of a control plane.
     pub nodes: u32,
-    /// GPUs of a node.
     pub gpus: u32,
 }
 
 impl Size {
-    /// As the command line says.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] if it cannot be read, or if the racks do not execute the gangs.
+    /// Reads the size from the command line, and rejects one whose racks have no room for the gangs.
     pub(super) fn of(args: &BenchArgs) -> Result<Self, Failure> {
         let (nodes, gpus) = select::nodes(&args.nodes)?;
         let size = Self { gangs: args.gangs, nodes, gpus };
@@ -51,12 +43,11 @@ impl Size {
         }
     }
 
-    /// The pods of a PodCliqueSet.
     pub(super) fn pods(self) -> u32 {
         self.gangs * PODS_PER_GANG
     }
 
-    /// How many gangs find room, each in one rack. What a rack has left over is too small for one.
+    /// How many gangs fit, each in one rack. The rest of a rack is too small for a gang.
     fn room(self) -> u32 {
         let of_rack = |nodes: u32| nodes * self.gpus.min(PODS) / PODS_PER_GANG;
         self.nodes / NODES_PER_RACK * of_rack(NODES_PER_RACK) + of_rack(self.nodes % NODES_PER_RACK)
@@ -78,7 +69,6 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// The node of that index.
 pub(super) fn node(index: u32, gpus: u32) -> NodeSpec {
     let rack = index / NODES_PER_RACK;
     let labels = [
@@ -88,10 +78,11 @@ pub(super) fn node(index: u32, gpus: u32) -> NodeSpec {
     NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 
-/// A PodCliqueSet of that many gangs, mapped as the target says; with a rack that each gang must be in, or without.
+/// A PodCliqueSet of this many gangs, mapped as the target requires, with or without a required rack per
+/// gang.
 ///
-/// The rack is required where the mapping can say it: for the whole PodCliqueSet, but flat on each clique, since two
-/// PodGroups choose their domains independently of each other.
+/// The rack is required for the whole PodCliqueSet, but in flat scope on each clique: two PodGroups choose
+/// their domains independently of each other.
 pub(super) fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: bool) -> Value {
     let constraint = || json!({"topologyName": TOPOLOGY, "pack": {"required": "rack"}});
     let clique = |name: &str| {
@@ -123,7 +114,7 @@ pub(super) fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: 
     pcs
 }
 
-/// What becomes of a PodGang, and where the rack is required.
+/// What a PodGang becomes, and where the rack is required.
 pub(super) fn mapping(target: Target) -> &'static str {
     match target.scope() {
         Some("PodGroup") => "a PodGroup per podgroup; the rack is required of each clique for itself",

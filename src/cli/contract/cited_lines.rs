@@ -1,4 +1,4 @@
-//! Whether the files that clauses cite have the cited lines, in clones of their repositories.
+//! Checks in clones of the cited repositories that every cited file has the cited lines.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,10 +8,7 @@ use conformance_report::Exit;
 
 use crate::{Failure, output};
 
-/// Prints each cited line that is missing or empty, and how many there are.
-///
-/// # Errors
-/// [`Failure::Usage`] if no clone has a cited commit or git does not start; [`Failure::Infrastructure`] if a cited line is missing.
+/// Prints each cited line that is missing or empty, and the number of cited lines.
 pub(super) fn check(clones: &[PathBuf]) -> Result<Exit, Failure> {
     let cited = || {
         CLAUSES.iter().flat_map(|clause| {
@@ -38,7 +35,6 @@ pub(super) fn check(clones: &[PathBuf]) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Whether the first and the last of the lines exist, in this order, and are not empty.
 fn has_lines(text: &str, (first, last): (usize, usize)) -> bool {
     let has = |number: usize| {
         number > 0 && text.lines().nth(number - 1).is_some_and(|line| !line.trim().is_empty())
@@ -57,7 +53,7 @@ fn read(clones: &[PathBuf], file: CitedFile) -> Result<Option<String>, Failure> 
     Err(Failure::Usage(format!("no clone has commit {commit} of {repository}: clone it")))
 }
 
-/// What git prints; `None` if it fails.
+/// Git's output; `None` if git fails.
 fn git(clone: &Path, args: &[&str]) -> Result<Option<String>, Failure> {
     let output = Command::new("git")
         .arg("-C")

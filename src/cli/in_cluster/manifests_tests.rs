@@ -1,4 +1,4 @@
-//! What `manifests/suite/` has pods run is what the command line understands.
+//! Checks that the command line accepts the arguments in `manifests/suite/`.
 
 use clap::Parser;
 use serde_json::{Value, json};
@@ -14,7 +14,6 @@ fn document(text: &str) -> Value {
     grove_yaml::documents(text).unwrap().remove(0)
 }
 
-/// What a container runs.
 fn verb(container: &Value) -> Verb {
     let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
     Cli::try_parse_from(std::iter::once("grove-conformance").chain(args)).unwrap().verb
@@ -46,8 +45,8 @@ fn the_last_step_on_a_volume_merges() {
     assert!(matches!(verb(container), Verb::Report(_)));
 }
 
-/// Sonobuoy's contract: a Job plugin whose container is called `plugin`, without a shell to write the done file, and results where
-/// Sonobuoy mounts its folder.
+/// Sonobuoy's contract: a Job plugin with a container called `plugin`, no shell to write the done file, and
+/// results where Sonobuoy mounts its folder.
 #[test]
 fn the_sonobuoy_plugin_leaves_a_junit_result() {
     let plugin = document(PLUGIN);

@@ -1,8 +1,9 @@
-//! `run --in-cluster`: the suite as pods of a Job in a cluster. This side submits it, passes on what the pods log, fetches
-//! their reports, merges them and removes what was made; [`words`] is what each pod runs.
+//! `run --in-cluster`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the
+//! pods' logs, fetches and merges their reports, and removes what it created. [`words`] is the arguments of
+//! each pod.
 //!
-//! A pod's side is an ordinary run: [`as_share`] makes of its arguments, and of what Kubernetes tells it, which share of the
-//! cases it holds, and `publish` leaves its report in ConfigMaps.
+//! A pod runs `run` as usual: [`as_share`] derives its share of the cases from its arguments and from what
+//! Kubernetes provides, and `publish` leaves its report in ConfigMaps.
 
 mod words;
 
@@ -27,15 +28,12 @@ use super::output::{self, Console};
 use super::run::{command, write};
 use super::{Failure, provider, run_id};
 
-/// Where a Job's controller tells a pod which share it has, from 0.
+/// The environment variable in which the Job controller gives a pod its index, from 0.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
-/// The folder of the pods' reports in that of the merged one.
+/// The folder of the pods' reports below that of the merged one.
 const SHARDS: &str = "shards";
 
-/// Which share this pod has, from 0.
-///
-/// # Errors
-/// [`Failure::Usage`] outside of a pod of an Indexed Job.
+/// The index of this pod's share, from 0. It is only known in a pod of an Indexed Job.
 pub(crate) fn index() -> Result<usize, Failure> {
     let said = std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok());
     said.ok_or_else(|| {
@@ -45,10 +43,8 @@ pub(crate) fn index() -> Result<usize, Failure> {
     })
 }
 
-/// The arguments of a run with what a pod adds: its share, and an id by which what it makes is told from the others'.
-///
-/// # Errors
-/// [`Failure::Usage`] if the share is none of so many.
+/// The arguments of a run, with a pod's share, and an id that distinguishes its objects from those of other
+/// pods.
 pub(crate) fn as_share(args: &RunArgs) -> Result<Cow<'_, RunArgs>, Failure> {
     if args.in_cluster || (args.shards.is_none() && args.run_id.is_none()) {
         return Ok(Cow::Borrowed(args));
@@ -65,11 +61,8 @@ pub(crate) fn as_share(args: &RunArgs) -> Result<Cow<'_, RunArgs>, Failure> {
     Ok(Cow::Owned(RunArgs { shard, run_id, ..args.clone() }))
 }
 
-/// Runs the cases in the cluster, and merges what its pods found.
-///
-/// # Errors
-/// [`Failure::Usage`] for options that have no meaning there; [`Failure::Infrastructure`] for what the user may not do, before
-/// anything is made; if a pod does not start; if none leaves a report.
+/// Runs the cases in the cluster, and merges the reports of its pods. Options without a meaning there and
+/// missing permissions are reported before anything is created.
 pub(crate) async fn run(
     args: &RunArgs,
     plan: &Plan,
@@ -105,7 +98,7 @@ pub(crate) async fn run(
         merged(&client, &suite.name(), &args.report_dir, Some(suite.shares), &ended).await
     };
     let merged = ran.await;
-    // Whatever came of it.
+    // Regardless of the outcome.
     if let Err(error) = submit::remove(&client, &suite).await {
         let file = kubeconfig.display();
         output::say(&format!(
@@ -115,7 +108,6 @@ pub(crate) async fn run(
     merged
 }
 
-/// Submits a run and follows it to its end, or to the end of its pods if it is interrupted.
 async fn ran(client: &Client, suite: &SuiteRun, interruption: &Interruption) -> Result<Ended, ClusterError> {
     submit::submit(client, suite).await?;
     let follower: Arc<dyn Follower> = Arc::new(Lines { console: Console::default(), shares: suite.shares });
@@ -130,7 +122,6 @@ async fn ran(client: &Client, suite: &SuiteRun, interruption: &Interruption) -> 
     }
 }
 
-/// Prints what pods say.
 struct Lines {
     console: Console,
     shares: usize,
@@ -142,10 +133,7 @@ impl Follower for Lines {
     }
 }
 
-/// `report fetch`: the reports that pods have stored in a namespace, merged.
-///
-/// # Errors
-/// [`Failure::Usage`] for a kubeconfig that cannot be used; [`Failure::Infrastructure`] if there is no report.
+/// `report fetch`: merges the reports that pods have stored in a namespace.
 pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     provider::readable(&args.kubeconfig).await?;
     let client = existing::reached(&Access::Kubeconfig(args.kubeconfig.clone())).await?;
@@ -153,8 +141,8 @@ pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// Fetches what the pods in a namespace have stored, merges it, and writes and prints the report. Without `shares` there are as
-/// many as the pods say.
+/// Fetches the stored reports of a namespace, merges them, and writes and prints the result. Without
+/// `shares`, the stored reports give their number.
 async fn merged(
     client: &Client,
     namespace: &str,
@@ -170,7 +158,7 @@ async fn merged(
     Ok(report)
 }
 
-/// One report of those that are stored. Where there is none of a share, its cases are not run.
+/// Merges the stored reports. The cases of a share without a report are not run.
 fn merge(
     mut stored: BTreeMap<usize, Result<Stored, String>>,
     namespace: &str,
@@ -180,7 +168,7 @@ fn merge(
 ) -> Result<Report, Failure> {
     let infrastructure = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     let shards = folder.join(SHARDS);
-    // What an earlier run left there would pass for this one's.
+    // Files of an earlier run would be taken for this run's.
     let _ = std::fs::remove_dir_all(&shards);
     let (mut sources, mut lost) = (Vec::new(), Vec::new());
     for (index, shard) in (0..shares).filter_map(|index| Some((index, Shard::at(index, shares)?))) {

@@ -1,9 +1,9 @@
 use conformance_cluster::suite::results::Head;
-use conformance_report::{CaseResult, Features, Outcome, ProfileReport, testing, verify};
+use conformance_report::{CaseResult, Features, Outcome, TargetReport, testing, verify};
 
 use super::*;
 
-/// The archive of a share of a run of four cases.
+/// The archive of one share of a run of four cases.
 fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
     let shard = Shard::at(index, shares).unwrap();
     let cases = (0..4).map(|place| {
@@ -13,7 +13,7 @@ fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
         case.artifacts = shard.holds(place).then(|| format!("artifacts/{place}"));
         case
     });
-    let profile = ProfileReport::new(
+    let target = TargetReport::new(
         "volcano",
         None,
         "1.14.1",
@@ -23,7 +23,7 @@ fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
         },
     );
     let report = testing::report(vec![
-        profile.conclude(conformance_contract::clauses::CLAUSES.iter(), cases.collect()),
+        target.conclude(conformance_contract::clauses::CLAUSES.iter(), cases.collect()),
     ]);
     let folder = tempfile::tempdir().unwrap();
     for place in (0..4).filter(|place| shard.holds(*place)) {
@@ -43,7 +43,7 @@ fn the_reports_of_all_shares_become_one() {
     let both = BTreeMap::from([(0, Ok(stored(0, 2, None))), (1, Ok(stored(1, 2, None)))]);
     let report = merge(both, "ns", folder.path(), 2, &Ended::default()).unwrap();
     assert_eq!((verify(&report), report.incomplete), (Ok(()), false));
-    let cases = &report.profiles[0].cases;
+    let cases = &report.targets[0].cases;
     assert!(cases.iter().all(|case| case.attempts == 1), "each was held once");
     for case in cases {
         let artifacts = folder.path().join(case.artifacts.as_ref().unwrap());
@@ -72,7 +72,7 @@ fn the_cases_of_a_share_without_a_report_are_not_run(
     }
     let report = merge(one, "ns", folder.path(), 2, &ended).unwrap();
     assert_eq!((verify(&report), report.exit()), (Ok(()), Exit::Inconclusive));
-    let cases = &report.profiles[0].cases;
+    let cases = &report.targets[0].cases;
     let lost = cases.iter().filter(|case| case.outcome.reason().is_some_and(|reason| reason.contains(said)));
     assert_eq!(lost.map(|case| case.id.as_str()).collect::<Vec<_>>(), ["aon/1", "aon/3"]);
     assert!(report.incomplete_reason.unwrap().contains("shard 2/2 left no report"));

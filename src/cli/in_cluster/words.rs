@@ -1,16 +1,15 @@
-//! What the pods of a run in a cluster run: the options that say what is judged, and how. Options about files and programs of
-//! this machine have no meaning there and are refused.
+//! The arguments of the pods of a run in a cluster: the options about what is tested and how. Options about
+//! files and programs of this machine are refused.
 
 use crate::Failure;
 use crate::args::{ProviderName, RunArgs, Versions};
 use clap::ValueEnum;
 
-/// The arguments of a pod's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PodArgs(Vec<String>);
 
 impl PodArgs {
-    /// Those of a pod that holds one of so many shares.
+    /// The arguments of a pod that runs one of `shares` shares.
     pub(super) fn with_shares(mut self, shares: usize) -> Vec<String> {
         if shares > 1 {
             self.0.push(format!("--shards={shares}"));
@@ -19,10 +18,7 @@ impl PodArgs {
     }
 }
 
-/// The arguments of a pod, of those of the run.
-///
-/// # Errors
-/// [`Failure::Usage`] for an option that goes with this machine only.
+/// Derives a pod's arguments from those of the run. Options that only apply to this machine are refused.
 pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     if let Some(option) = refused(args) {
         return Err(Failure::Usage(format!(
@@ -85,7 +81,6 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     Ok(PodArgs(words))
 }
 
-/// An option that was given and goes with this machine only.
 fn refused(args: &RunArgs) -> Option<&'static str> {
     let (cluster, provider) = (&args.cluster_args, &args.provider);
     let given = [
@@ -146,7 +141,7 @@ mod tests {
         ");
     }
 
-    /// Everything that is said of what is judged, and how, is what a pod reads; only where it happens differs.
+    /// A pod gets every option about what is tested and how; only the place differs.
     #[test]
     fn a_pod_judges_what_was_asked_for() {
         let asked = submitted(&[

@@ -1,14 +1,15 @@
-//! What a breach of a clause weighs, and what can decide it.
+//! How severe a violation of a clause is, and what can decide it.
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a breach weighs. The [feature](super::Feature) of a clause is another question: who owes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// How severe a violation is. The [feature](super::Feature) of a clause says who must satisfy it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
-    /// MUST: Grove's documentation, API, proposals or tests promise it, or it is what gang scheduling is for.
+    /// MUST: promised by Grove's documentation, API, proposals or tests, or essential to gang scheduling.
     Required,
     /// SHOULD: only this suite asks for it.
     Recommended,
@@ -23,7 +24,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// A program whose fault a breach can be.
+/// A program that can cause a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Party {
@@ -45,7 +46,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// What a run needs to decide a clause.
+/// The environment that a run needs to decide a clause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Environment {

@@ -76,15 +76,15 @@
     rows ??= filtered();
     const data = new FormData(filter);
     const words = data.get("text").toLowerCase().split(/\s+/).filter(Boolean);
-    const [tier, level, profile] = ["tier", "level", "profile"].map((name) => data.get(name));
+    const [tier, level, target] = ["tier", "level", "target"].map((name) => data.get(name));
     const verdicts = data.getAll("verdict");
-    const isOfProfile = (element) => !profile || element.dataset.p === profile;
-    for (const cell of $$("table.matrix [data-p]")) cell.hidden = !isOfProfile(cell);
+    const isOfTarget = (element) => !target || element.dataset.p === target;
+    for (const cell of $$("table.matrix [data-p]")) cell.hidden = !isOfTarget(cell);
     const counts = {};
     for (const { row, text, tiers, levels, cells } of rows) {
       const found = cells
-        ? cells.filter((cell) => cell.dataset.verdict && isOfProfile(cell)).map((cell) => cell.dataset.verdict)
-        : isOfProfile(row) ? [row.dataset.verdict] : [];
+        ? cells.filter((cell) => cell.dataset.verdict && isOfTarget(cell)).map((cell) => cell.dataset.verdict)
+        : isOfTarget(row) ? [row.dataset.verdict] : [];
       const shown = found.length > 0
         && words.every((word) => text.includes(word))
         && (!tier || tiers.includes(tier))
@@ -148,7 +148,7 @@
     const missing = sheet.missing ?? "the history is empty";
     return [
       el("p", { class: "back" }, el("a", { href: "#cases" }, "← all cases")),
-      el("h2", { tabindex: "-1" }, sheet.case, " ", badge(sheet), " ", el("small", {}, sheet.profile)),
+      el("h2", { tabindex: "-1" }, sheet.case, " ", badge(sheet), " ", el("small", {}, sheet.target)),
       el("p", { class: "promise" }, sheet.title),
       ...sheet.reasons.map((reason) => el("p", { class: "reason" }, reason)),
       el("dl", { class: "figures" }, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),

@@ -132,7 +132,7 @@ fn filter(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     };
     tab.eval(&choose("tier", "agnostic"))?;
     let agnostic = tab.count_visible(clauses)?;
-    tab.eval(&choose("level", "ext:TopologyRequired"))?;
+    tab.eval(&choose("level", "TopologyRequired"))?;
     same("no clause is agnostic and of a feature", tab.count_visible(clauses)?, 0)?;
     tab.eval(&choose("tier", ""))?;
     let topology = tab.count_visible(clauses)?;

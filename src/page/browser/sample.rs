@@ -6,7 +6,7 @@ use conformance_contract::target::Target;
 use conformance_history::testing::{Story, canary, gated, its_gang, object, one_clique, worker};
 use conformance_history::{History, SharedMark};
 use conformance_report::{
-    CaseResult, Features, Judgement, Outcome, ProfileReport, Report, Violation, testing,
+    CaseResult, Features, Judgement, Outcome, Report, TargetReport, Violation, testing,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn report() -> Report {
         case("aon/fits", "AON-01", Outcome::pass(), Vec::new(), "fits"),
         case("aon/cut", "AON-03", Outcome::pass(), Vec::new(), "cut"),
     ];
-    let profile = ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases);
+    let target = TargetReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases);
     // The history begins and ends there.
-    Report { date: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10), ..testing::report(vec![profile]) }
+    Report { date: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10), ..testing::report(vec![target]) }
 }

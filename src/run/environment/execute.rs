@@ -1,4 +1,4 @@
-//! Runs one case on one target, from its namespace to its judgements.
+//! Runs one case on one target, from its namespace to its verdicts.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +28,6 @@ use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
 
-/// Between two looks at what nothing announces.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 impl Environment {
@@ -51,7 +50,7 @@ impl Environment {
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
-        // Of a case that is interrupted while it is tried again, the attempts that ended are what is known.
+        // If a retry is interrupted, the finished attempts count.
         loop {
             let failed_before =
                 attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
@@ -76,7 +75,7 @@ impl Environment {
             }
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
-            // A race has to be seen to pass, whatever retries there are.
+            // A race must be seen to pass, regardless of the number of retries.
             if attempts.len() < verdict::tries_of_races(&attempts, target) {
                 continue;
             }
@@ -86,15 +85,15 @@ impl Environment {
         }
     }
 
-    /// Waits for its turn, and for where it is. What failed is tried again with nothing beside it, so that what only a loaded
-    /// machine does is told apart.
+    /// Waits for a free slot on one of the clusters. A failed case is retried alone, to exclude effects of a
+    /// loaded machine.
     async fn seats(
         &self,
         case: &Case,
         target: Target,
         failed_before: bool,
     ) -> (&ClusterSlot, Option<Seat<'_>>) {
-        // A control plane of its own has one seat.
+        // A dedicated control plane has one slot.
         let is_beside = matches!(case.isolation, Isolation::Shared);
         let is_alone = is_beside && failed_before || case.isolation == Isolation::Exclusive;
         let turns = self.places(case.isolation, target).iter().map(|place| {
@@ -107,14 +106,14 @@ impl Environment {
         select_all(turns).await.0
     }
 
-    /// Ends a control plane that was made for one attempt; the others are the run's.
+    /// Ends a control plane that was started for one attempt; the others belong to the run.
     async fn end_of_attempt(&self, case: &Case, cluster: Result<Arc<TestCluster>, Arc<ClusterError>>) {
         let Ok(test_cluster) = cluster else { return };
         if case.isolation != Isolation::Upgrade {
             return;
         }
         let cluster = test_cluster.cluster.clone();
-        // Its watches end before what they watch.
+        // The watches end before the cluster.
         drop(test_cluster);
         if let Err(error) = cluster.end(self.settings.keep).await {
             tracing::warn!(case = case.id, %error, "the case's control plane did not end in order");
@@ -160,7 +159,8 @@ impl Environment {
         let beginning = caught("what begins a case", beginning);
         let begun = match self.settings.origin {
             Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(beginning).await,
-            // A request that is dropped may still be served: in somebody's cluster the case is made, and removed.
+            // The API server may still process a dropped request. In a user's cluster, the case is therefore
+            // created completely and then removed.
             Origin::Up(_) | Origin::Existing { .. } => Some(beginning.await),
         };
         let mut test = match begun {
@@ -182,10 +182,10 @@ impl Environment {
         let stop = match (stop, caught_up) {
             (Some(Stop::Cluster(error)), _) => Some(Stop::Cluster(error)),
             (stop, Ok(())) => stop,
-            // Whatever the driver waited for in vain, the API server may have shown it to nobody.
+            // If the watches are behind, the driver's timeout proves nothing.
             (_, Err(unsettled)) => Some(unsettled),
         };
-        // Nobody but this case was on its cluster.
+        // Dedicated: no other case ran on this cluster.
         let operator_death =
             || test_cluster.cluster.operator_death().filter(|_| case.isolation == Isolation::Dedicated);
         let stop = match stop {
@@ -202,7 +202,7 @@ impl Environment {
         let history = test.history();
         let (findings, stop) = match judged(case, &history) {
             Ok(findings) => (findings, stop),
-            // Of no clause anything is known then.
+            // No clause is decided then.
             Err(defect) => (unknown(case, target), Some(Stop::Cluster(defect))),
         };
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
@@ -218,7 +218,7 @@ impl Environment {
             }
         }
         if let Some(reason) = self.absent(target) {
-            // What the stand-in breaks is nobody's to keep.
+            // Ignore clauses violated only by the stand-in scheduler.
             let asked = verdict::judged_clauses(case, target);
             judgements.retain(|judgement| {
                 verdict::is_contract(&judgement.clause) || asked.contains(&judgement.clause.as_str())
@@ -246,15 +246,15 @@ impl Environment {
         result
     }
 
-    /// The result of a case that the interruption has ended. It is not judged: what it had not come to would look as if
-    /// it had not happened. Its history is kept.
+    /// The result of an interrupted case. It is not decided, because missing later steps would look like
+    /// violations. Its history is kept.
     async fn interrupted(&self, test: TestContext, artifacts: &Artifacts, begin: Instant) -> CaseResult {
         test.mark(SharedMark::Interrupted, serde_json::Value::Null);
         let history = test.history();
         let judgements = verdict::interrupted(test.case, test.target);
         let mut result = CaseResult::new(test.case.id, test.case.title, judgements);
         result.artifacts = artifacts.keep(&history, &result, None).await;
-        // The others end with the run.
+        // The other clusters end with the run.
         if let Origin::Up(_) | Origin::Existing { .. } = self.settings.origin {
             let _ = self.clean(&test).await;
         }
@@ -262,11 +262,9 @@ impl Environment {
         result
     }
 
-    /// Deletes the case's objects without waiting for it: the next case has other names and nodes. On a cluster
-    /// that ends with the run the namespace stays; its deletion costs the API server more than most cases.
-    ///
-    /// # Errors
-    /// As [`Environment::release`].
+    /// Deletes the case's objects without waiting, because the next case has other names and nodes. On a
+    /// cluster that ends with the run, the namespace stays: deleting it costs the API server more than most
+    /// cases.
     async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
             tracing::warn!(namespace = test.namespace, %error, "the case's objects of the cluster may be left");
@@ -274,10 +272,8 @@ impl Environment {
         self.release(&test.test_cluster, &test.namespace).await
     }
 
-    /// Deletes a namespace's objects and gives its nodes back.
-    ///
-    /// # Errors
-    /// Why a node did not come back as it was.
+    /// Deletes a namespace's objects and releases its nodes. Only a node that could not be restored is an
+    /// error.
     async fn release(&self, test_cluster: &TestCluster, pool: &str) -> Result<(), ClusterError> {
         let client = &test_cluster.client;
         let gone = async {
@@ -299,26 +295,26 @@ impl Environment {
         if let Err(error) = gone.await {
             tracing::warn!(namespace = pool, %error, "the case's workloads may be left");
         }
-        // Whatever is left, nodes must not be.
+        // Nodes must be released even if objects are left.
         let released = test_cluster.cluster.node_pools().release(names::POOL, pool).await;
         released.inspect_err(|error| tracing::warn!(pool, %error, "not all nodes of a case came back"))
     }
 }
 
-/// Work of a case; a panic in it is the case's error, and what comes after it is done all the same.
+/// Runs a part of a case. A panic becomes the case's error, and the cleanup still runs.
 async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
-    // What it leaves behind half done is looked at by nobody but the watches and the cleaning up.
+    // Only the watches and the cleanup use its state after a panic.
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
 }
 
-/// What was written during the case's rest, if it has one, and does not count.
+/// Writes during the case's rest that are allowed.
 fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
     let excepted = idle_writes::excepted(history).into_iter();
     excepted.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
 }
 
-/// What the case measured, if it measured anything, and what the suite took for it, its judge included.
+/// The case's measurements, if any, and the peak memory of the suite, including the checks.
 fn figures(history: &History) -> Map<String, Value> {
     let measured = history.marks(SharedMark::Measured).last();
     let Some(mut figures) = measured.and_then(|(_, mark)| mark.detail.as_object().cloned()) else {
@@ -329,9 +325,9 @@ fn figures(history: &History) -> Map<String, Value> {
     figures
 }
 
-/// What the case's judge finds, unless it panics.
+/// Runs the case's checks; a panic is an error.
 fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
-    // A judge has nothing but the history, which it cannot change.
+    // A check only reads the history.
     let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
     findings.map_err(|panic| defect("the case's judge", &*panic))
 }
@@ -342,14 +338,14 @@ fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
     ClusterError::Defect { what, message: message.unwrap_or_else(|| "no message".into()) }
 }
 
-/// Of each clause that nothing is known.
+/// The result if the check panicked: no clause is decided.
 fn unknown(case: &Case, target: Target) -> Vec<Finding> {
     let ruling = || Err(Broken::NotReached("the judge panicked".into()));
     let clauses = verdict::judged_clauses(case, target);
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
-/// Returns when a part of the cluster that the target needs has ended by itself, or when nobody can see it any more.
+/// Returns when a component that the target needs has ended, or when the cluster cannot be observed any more.
 async fn death(test_cluster: &TestCluster, target: Target) -> ClusterError {
     let ended = async {
         let mut children = process::changes();
@@ -358,7 +354,7 @@ async fn death(test_cluster: &TestCluster, target: Target) -> ClusterError {
             if let Some(death) = death {
                 break death;
             }
-            // Whatever fails without a process of ours ending is seen at the next look.
+            // The next iteration detects failures that end none of our processes.
             let _ = tokio::time::timeout(LOOK_AGAIN, children.changed()).await;
         }
     };

@@ -1,15 +1,13 @@
-//! Something that is made at the first call, and made anew once it was used and went to pieces.
+//! A lazily created value that can be replaced after it breaks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
-/// A value that can be replaced between two users of it.
 #[derive(Debug)]
 pub(super) struct Renewable<T>(Mutex<Arc<OnceCell<T>>>);
 
 impl<T: Clone> Renewable<T> {
-    /// Nothing is made yet.
     pub(super) fn new() -> Self {
         Self(Mutex::default())
     }
@@ -18,17 +16,17 @@ impl<T: Clone> Renewable<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The value, made at the first call.
+    /// The value, created on the first call.
     pub(super) async fn get_or_make(&self, make: impl AsyncFnOnce() -> T) -> T {
         self.current().get_or_init(|| make()).await.clone()
     }
 
-    /// The value, if there is one.
     pub(super) fn get(&self) -> Option<T> {
         self.current().get().cloned()
     }
 
-    /// Takes the value away if `is_spent` says so: the next call makes another. Nobody may be using it.
+    /// Removes the value if `is_spent` returns true; the next call creates another. The value must not be in
+    /// use.
     pub(super) fn take_if(&self, is_spent: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = current.get().filter(|value| is_spent(value)).cloned()?;

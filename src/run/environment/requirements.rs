@@ -1,4 +1,4 @@
-//! What the clusters of a run lack for a case, worded for the report.
+//! Why the clusters of a run cannot run a case, worded for the report.
 
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ use conformance_driver::test_cluster::TestCluster;
 use super::{Environment, Origin, Settings};
 
 impl Environment {
-    /// Why a scheduler itself is not in the clusters of this run.
     fn missing(&self, scheduler: Scheduler) -> Option<&'static str> {
         let install = installation(scheduler);
         match &self.settings.origin {
@@ -25,19 +24,19 @@ impl Environment {
         }
     }
 
-    /// Whether the operator has the External profile that the harness gives to the reference controller.
+    /// Whether the operator has the External profile that the harness configures for the reference
+    /// controller.
     fn has_external_profile(&self) -> bool {
         let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
         self.settings.spec.operator.as_ref().is_none_or(has)
     }
 
-    /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
-    /// alone shows is judged all the same.
+    /// Why a target's scheduler cannot be tested: the clusters of this run do not have it. Clauses that the
+    /// API server alone decides are still tested.
     pub(super) fn absent(&self, target: Target) -> Option<&'static str> {
         self.missing(target.scheduler())
     }
 
-    /// Why a case cannot be run on a target in the clusters of this run.
     pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
         let origin = &self.settings.origin;
         let reconfigures = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
@@ -46,7 +45,7 @@ impl Environment {
                 "it stops or reconfigures a component of the control plane: run it with --provider local",
             );
         }
-        // There not even its API is.
+        // Without the scheduler, its API is missing too.
         if matches!(origin, Origin::Kind(_))
             && let Some(missing) = self.missing(target.scheduler())
         {
@@ -60,7 +59,6 @@ impl Environment {
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
     }
 
-    /// Why the clusters of this run do not have what a case needs.
     fn lacks_need(&self, need: Need, target: Target) -> Option<&'static str> {
         let Settings { origin, spec, .. } = &self.settings;
         let (has, otherwise) = match need {
@@ -116,21 +114,22 @@ impl Environment {
     }
 }
 
-/// Where several gang scopes of one scheduler are among the targets, the one on which the lifecycle is judged: one or another,
-/// as the seed says.
+/// If the targets include several gang scopes of one scheduler: the scope that runs lifecycle cases, chosen
+/// by the seed.
 pub fn scope_of_later_life(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
     let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();
     (scopes.len() > 1).then(|| *scopes[scope])
 }
 
-/// Whether a case that is about the later life alone is run on another gang scope of the target's scheduler.
+/// Whether a pure lifecycle case runs in another gang scope of the target's scheduler.
 pub fn is_anothers_turn(case: &Case, target: Target, on: Target) -> bool {
     let mut clauses = case.clauses.iter().filter_map(|id| clause(id));
     target.scheduler() == on.scheduler() && target != on && clauses.all(Clause::is_of_later_life)
 }
 
-/// Why a case cannot run on a cluster's nodes: there are too few, or it needs a limit on a kubelet's own `pods`.
+/// Why a case cannot run on a cluster's nodes: there are too few, or it needs a limit on a kubelet's own
+/// `pods`.
 pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<String> {
     let pools = test_cluster.cluster.node_pools();
     let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
@@ -146,7 +145,6 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
     (wanted > there).then(|| format!("it needs {wanted} nodes, the cluster has {there}"))
 }
 
-/// Why a target's scheduler is not there.
 pub(super) fn scheduler_failed(test_cluster: &TestCluster, target: Target) -> Option<ClusterError> {
     let source = test_cluster.cluster.scheduler_failed(target.scheduler())?;
     Some(ClusterError::NoScheduler { backend: target.backend().into(), source })

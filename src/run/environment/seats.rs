@@ -1,31 +1,28 @@
-//! How many cases run on a cluster at a time.
+//! Limits the number of concurrent cases on a cluster.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// The seats of a cluster, given in the order in which they were asked for.
+/// The slots of a cluster, granted in the order of requests.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Semaphore,
-    /// It is held for moments only.
+    /// Never held across an await.
     counted: Mutex<Counted>,
 }
 
 #[derive(Debug)]
 struct Counted {
     all: u32,
-    /// How many there were at most.
     most: u32,
-    /// How many cases wait for one.
     waiting: u32,
-    /// How many cases want or have all of them: until they are done, however long they wait, none is added or taken away.
+    /// Number of cases that need or hold all slots. Until they are done, no slot is added or removed.
     alone: u32,
-    /// How many go when who has them is done.
+    /// Number of slots to remove once their cases are done.
     leaving: u32,
 }
 
-/// A case's seat, or all of them.
 #[derive(Debug)]
 pub(super) struct Seat<'a> {
     of: &'a Seats,
@@ -44,7 +41,7 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// While there is one, no seat is added.
+/// While a value of this type exists, no slot is added.
 #[derive(Debug)]
 struct Alone<'a>(&'a Seats);
 
@@ -54,7 +51,6 @@ impl Drop for Alone<'_> {
     }
 }
 
-/// A case that waits.
 struct Waiting<'a>(&'a Seats);
 
 impl Drop for Waiting<'_> {
@@ -71,12 +67,10 @@ impl Seats {
         }
     }
 
-    /// Waits for one.
     pub(super) async fn one(&self) -> Option<Seat<'_>> {
         self.take(1, None).await
     }
 
-    /// Waits until nobody else has one.
     pub(super) async fn all(&self) -> Option<Seat<'_>> {
         let all = {
             let mut counted = self.counted();
@@ -87,7 +81,7 @@ impl Seats {
         self.take(all, Some(Alone(self))).await
     }
 
-    /// `None` would mean that the semaphore was closed, which it never is.
+    /// Returns `None` only if the semaphore is closed, which never happens.
     async fn take<'a>(&'a self, seats: u32, alone: Option<Alone<'a>>) -> Option<Seat<'a>> {
         self.counted().waiting += 1;
         let waiting = Waiting(self);
@@ -96,22 +90,21 @@ impl Seats {
         Some(Seat { of: self, permit: Some(permit), alone })
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> u32 {
         self.counted().all
     }
 
-    /// How many there were at most.
+    /// The maximum number of slots so far.
     pub(super) fn most(&self) -> u32 {
         self.counted().most
     }
 
-    /// Whether a case waits for one.
     pub(super) fn is_wanted(&self) -> bool {
         self.counted().waiting > 0
     }
 
-    /// Adds one if a case waits, up to `most`, and if none has or wants all of them. Says whether it did.
+    /// Adds a slot if a case waits, up to `most`, unless a case holds or needs all of them. Returns whether
+    /// it did.
     pub(super) fn add(&self, most: u32) -> bool {
         let mut counted = self.counted();
         let is_added = counted.waiting > 0 && counted.alone == 0 && counted.all - counted.leaving < most;
@@ -127,7 +120,7 @@ impl Seats {
         is_added
     }
 
-    /// Takes one away, down to `least`, when a case is done, unless one wants all of them.
+    /// Removes a slot once a case is done, down to `least`, unless a case needs all of them.
     pub(super) fn remove(&self, least: u32) {
         let mut counted = self.counted();
         if counted.alone == 0 && counted.all - counted.leaving > least {

@@ -11,61 +11,54 @@ use conformance_contract::target::Target;
 use conformance_driver::test_cluster::Thorough;
 use conformance_report::Implementation;
 
-/// How cases are run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The run's id: part of cluster names, namespaces and labels.
     pub run: String,
-    /// The shared cluster.
     pub spec: ClusterSpec,
-    /// Where the shared cluster comes from.
     pub origin: Origin,
-    /// Whose controller is judged; `None` is the reference controller.
+    /// The implementation under test; `None` is the reference controller.
     pub implementation: Option<Implementation>,
-    /// How to make local clusters.
     pub programs: Programs,
-    /// Factor on every named limit.
     pub scale: f64,
-    /// Cases at a time on the shared cluster.
+    /// Initial number of concurrent cases on the shared cluster.
     pub concurrency: usize,
-    /// Whether more run while processors are idle, there and alone.
+    /// Whether concurrency grows while CPUs are idle, on the shared cluster and for dedicated cases.
     pub grows: bool,
-    /// Control planes of a scheduler for cases that are alone, one case at a time on each; one where it is not named.
+    /// Number of control planes per scheduler for dedicated cases, one case at a time on each; one if not
+    /// listed.
     pub dedicated: BTreeMap<Scheduler, u32>,
-    /// Whether a broken recommendation counts like a broken requirement.
+    /// Whether a violated recommendation counts like a violated requirement.
     pub strict: bool,
-    /// How often a case that did not pass is tried again; a pass then counts as flaky.
+    /// Number of retries of a case that did not pass; a later pass counts as flaky.
     pub retries: u32,
-    /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
+    /// Whether to run cases of undeclared features too, to find out what the operator supports.
     pub probe_undeclared: bool,
-    /// Whether a wait that runs out means something although limits were shortened: on clusters that are broken on purpose.
+    /// Whether timeouts count although limits were shortened: on clusters that are broken on purpose.
     pub short_limits_count: bool,
-    /// How much time cases take.
+    /// Which long parts of cases to run.
     pub thorough: Thorough,
-    /// Where a scheduler has several gang scopes: the one on which cases of the later life alone are run; `None` is all.
+    /// For a scheduler with several gang scopes: the scope that runs lifecycle cases; `None` is all.
     pub later_life_on: Option<Target>,
-    /// Where histories and artifacts go.
     pub out: PathBuf,
-    /// Whether clusters and their folders stay after a failure.
+    /// Whether to keep clusters and their folders after a failure.
     pub keep: bool,
-    /// A command that runs one case again, with `{case}` and `{target}` in it.
+    /// A command that runs one case again, with `{case}` and `{target}` as placeholders.
     pub reproduce: String,
 }
 
-/// Where the shared cluster comes from.
 #[derive(Debug, Clone)]
 pub enum Origin {
-    /// The run makes it of local processes.
+    /// Local processes, started by the run.
     Local,
-    /// The run makes it of containers.
+    /// Containers, started by the run.
     Kind(Box<KindSpec>),
-    /// `up` has made it.
+    /// A cluster started by `up`.
     Up(PathBuf),
     /// An existing cluster that the harness did not start.
     Existing {
-        /// How it is used.
         connection: Connection,
-        /// Whether all its kinds are in one etcd, so that their resourceVersions are in one order.
+        /// Whether one etcd stores all kinds, so that their resourceVersions are comparable.
         one_etcd: bool,
     },
 }
