@@ -1,31 +1,39 @@
-//! What became of a PodCliqueSet that was scaled (GANG-10, GANG-24).
+//! PodCliqueSets after scaling (GANG-10, GANG-24).
 
 use conformance_contract::ruling::Ruling;
-use conformance_expect::scaling;
-use conformance_history::History;
+use conformance_contract::violation::Code;
+use conformance_expect::{Gang, scaling};
+use conformance_history::{History, Live, Pod};
 
 use super::idle_writes::{self, Concern};
-use super::{gang_resources, gangs, premise};
+use super::{gang_resources, gangs, none, premise, violation};
 
-/// After one scaling, of which the mark is at `scaled`, PodGangs, references and gang resources have followed at `until`
+const WRONG_NUMBER_OF_PODS: Code = Code::new("wrong-number-of-pods");
+
+/// PodGangs, references and gang resources at the entry `until` match the scaling marked at `scaled`
 /// (GANG-10).
-///
-/// # Errors
-/// A violation per object that did not follow; `NotReached` if the PodCliqueSet was not submitted.
 pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     let after = scaling::gangs(history, history.submitted(set)?, scaled + 1);
     let live = history.before(until);
     gangs::base(&live, set, &after)?;
     gangs::scaled(history, &live, &after)?;
     gangs::references_are_the_pods(&live, &after)?;
+    as_many_pods_as_replicas(&live, &after)?;
     gang_resources::owned(history, &live, &after)?;
     gang_resources::as_the_pod_gangs_say(history, &live, &after)
 }
 
-/// What such a scaling does not concern was not written (GANG-24). Where PodGangs did not follow, it is not judged.
-///
-/// # Errors
-/// A violation per object that was written; a broken premise, or `NotReached`, as [`followed`] has it.
+fn as_many_pods_as_replicas(live: &Live, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
+        let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating();
+        let pods = live.pods().filter(is_its).count();
+        let message = || format!("{} has {pods} pods and {} replicas", group.clique, group.replicas);
+        (pods != group.replicas).then(|| violation(WRONG_NUMBER_OF_PODS, message()))
+    }))
+}
+
+/// Objects that the scaling does not concern were not written (GANG-24). The check requires that PodGangs
+/// followed the scaling.
 pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     premise("GANG-10", followed(history, set, scaled, until))?;
     let pcs = history.submitted(set)?;
