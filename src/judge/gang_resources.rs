@@ -1,7 +1,7 @@
-//! What the target's backend created for the PodGangs: its gang resources.
+//! The gang resources that the target's backend created for the PodGangs.
 //!
-//! They are compared with the PodGang as it was created, not with the PodCliqueSet: a backend that was given too
-//! little is not to blame for it.
+//! They are compared with the PodGang as created, not with the PodCliqueSet: a backend is not to blame for an
+//! incomplete PodGang.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::{self, Made, Resource};
 use conformance_expect::{Gang, scaling};
 use conformance_history::{
-    Change, History, Live, Pod, Version, controller, event_about, event_note, is_controlled_by, text,
+    Change, History, Live, Version, controller, event_about, event_note, is_controlled_by, text,
 };
 use serde_json::Value;
 
@@ -35,13 +35,13 @@ const WRONG_PRIORITY: Code = Code::new("wrong-priority");
 const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-in-vain");
 const PRIORITY_REFUSED: Code = Code::new("priority-refused-otherwise");
 
-/// Whether an object is a gang resource of the workload, of whatever backend; canaries are none.
+/// Whether an object is a gang resource of any backend. Gang resources of canaries are excluded.
 pub fn is_gang_resource(object: &Value) -> bool {
     schedulers::kinds().into_iter().any(|(kind, _)| object["kind"] == kind)
         && object["metadata"]["labels"][names::CANARY].is_null()
 }
 
-/// The gang resources that a PodGang should have, as it was created; parents first.
+/// The gang resources that a PodGang should have, derived from the PodGang as created. Parents come first.
 pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
     let expectations = schedulers::of(history.header.target);
     let created = as_created(history, &gang.name);
@@ -54,7 +54,7 @@ pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
         .unwrap_or_default()
 }
 
-/// For each expected gang resource the one that stands for it. A cut name is recognised by owner and size.
+/// Finds the object for each expected gang resource. A truncated name is matched by owner and size.
 fn found<'a>(
     target: Target,
     live: &'a Live,
@@ -81,10 +81,10 @@ fn found<'a>(
     expected.iter().map(&mut take).collect()
 }
 
-/// Whether an object is controlled, without a pod in between, by a PodGang or a PodCliqueSet.
+/// Whether a PodGang or a PodCliqueSet controls the object, directly or through owners other than pods.
 fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
     let mut object = object;
-    // As deep as anybody nests what it makes.
+    // No known backend nests its resources deeper.
     for _ in 0..4 {
         let Some(owner) = controller(object) else { return false };
         let found = live.get(text(&owner["kind"]), text(&owner["name"]));
@@ -97,26 +97,18 @@ fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
     false
 }
 
-/// Every PodGang has its gang resources, and each of these goes with a PodGang or its PodCliqueSet (GANG-08, GANG-23).
-///
-/// # Errors
-/// A violation per object that is missing or owned otherwise.
+/// Every PodGang has its gang resources (GANG-08), and each is controlled by a PodGang or its PodCliqueSet
+/// (GANG-23).
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing(history, live, gangs).chain(strayed(live)))
 }
 
 /// Every PodGang has its gang resources (GANG-08).
-///
-/// # Errors
-/// A violation per object that is missing.
 pub fn exist(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing(history, live, gangs))
 }
 
-/// Every gang resource goes with a PodGang or its PodCliqueSet (GANG-23).
-///
-/// # Errors
-/// A violation per gang resource that is owned otherwise.
+/// Every gang resource is controlled by a PodGang or its PodCliqueSet (GANG-23).
 pub fn controlled(live: &Live) -> Ruling {
     none(strayed(live))
 }
@@ -152,11 +144,9 @@ fn strayed(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     })
 }
 
-/// Every PodGang was given its gang resources, whatever became of them: what is said of them rests on it. For a history
-/// in which the backend has had its time.
-///
-/// # Errors
-/// [`Broken::Premise`] with a violation per object that was never made, for that is what GANG-08 is about.
+/// Every gang resource was created at some time, even if it was deleted later. This is the precondition for
+/// checks of gang resources, so a violation counts against GANG-08. The history must be long enough for the
+/// backend to react.
 pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
     let was_made =
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
@@ -175,19 +165,13 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
     premise("GANG-08", none(never))
 }
 
-/// Every PodGang has its gang resources and no more, and each is what the PodGang's podgroups and `minReplicas` say
-/// (KUBE-01, VOL-01, KOORD-01, KAI-01).
-///
-/// # Errors
-/// A violation per object that says otherwise.
+/// Every PodGang has exactly its gang resources, and each matches the podgroups and `minReplicas` of the
+/// PodGang (KUBE-01, VOL-01, KOORD-01, KAI-01).
 pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| deviations(history, live, gang)))
 }
 
-/// PodGangs and gang resources are what a PodCliqueSet asks for after all the scaling that was done to it.
-///
-/// # Errors
-/// A violation; [`Broken::NotReached`] if the PodCliqueSet was not submitted.
+/// PodGangs and gang resources match the PodCliqueSet after the last scaling.
 pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     gangs::as_scaled_last(history, live, set)?;
     let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
@@ -240,10 +224,8 @@ fn deviations(history: &History, live: &Live, gang: &Gang) -> Vec<Violation> {
     violations
 }
 
-/// Gang resources kept uid and spec from their first version to the entry at `until` (KUBE-04).
-///
-/// # Errors
-/// A violation per gang resource that was patched, deleted or recreated; [`Broken::NotReached`] if there were none.
+/// No gang resource was patched, deleted or recreated before the entry `until`: uid and spec stayed the same
+/// (KUBE-04).
 pub fn never_reshaped(history: &History, until: usize) -> Ruling {
     let mut first: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -267,10 +249,7 @@ pub fn never_reshaped(history: &History, until: usize) -> Ruling {
     none(violations)
 }
 
-/// A gang resource that was deleted at `since` is there again: another object with the same spec and owner (GANG-12).
-///
-/// # Errors
-/// A violation if it is not; [`Broken::NotReached`] if it was not there before.
+/// A gang resource that was deleted at `since` was recreated with the same spec and owner (GANG-12).
 pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruling {
     let (before, end) = (history.before(since), history.end());
     let Some(lost) = before.get(kind, name) else {
@@ -292,10 +271,7 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
     })
 }
 
-/// After `since`, a Warning event on the PodGang or the PodCliqueSet named the object (GANG-12).
-///
-/// # Errors
-/// A violation if none did.
+/// After `since`, a Warning event on the PodGang or the PodCliqueSet names the object (GANG-12).
 pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &str) -> Ruling {
     let told = history
         .of("Event")
@@ -308,7 +284,6 @@ pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &
     })
 }
 
-/// Whether an Event is a warning on the PodGang or the PodCliqueSet that names `about`.
 pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
     let on = event_about(event);
     let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang
@@ -316,22 +291,14 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
     event["type"] == "Warning" && on_them && event_note(event).contains(about)
 }
 
-/// The priority class reached every PodGang and, where the API server keeps the field, every gang resource, of which none
-/// is missing; where it drops it, the pods, for else it would reach nobody (GANG-13).
-///
-/// # Errors
-/// A violation per object without it.
+/// Every PodGang and every gang resource has the priority class (GANG-13). If the API server drops the field
+/// from gang resources (`kept` is false), only PodGangs must have it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
-    owned(history, live, gangs)?;
-    let is_without = |pod: &Pod<'_>| !kept && pod.0["spec"]["priorityClassName"] != class;
-    let pods = live.pods().filter(is_without).map(|pod| without_priority(pod.0, class));
-    none(pods.chain(gangs_without_priority(history, live, gangs, class, kept)))
+    exist(history, live, gangs)?;
+    with_priority(history, live, gangs, class, kept)
 }
 
-/// The same of PodGangs and gang resources alone.
-///
-/// # Errors
-/// As there.
+/// Every PodGang and every gang resource has the priority class. Pods are not checked.
 pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     none(gangs_without_priority(history, live, gangs, class, kept))
 }
@@ -360,11 +327,9 @@ fn without_priority(object: &Value, class: &str) -> Violation {
         .shown_by_object("it", object)
 }
 
-/// PodGangs and gang resources have the priority class at the end, each soon after it was changed at the entry `changed`; those
-/// of a target whose gang resources cannot follow should not have been asked to (UPD-20).
-///
-/// # Errors
-/// A violation per object that has not got it, or got it late.
+/// At the end, PodGangs and gang resources have the priority class, and each got it soon after the change at
+/// entry `changed` (UPD-20). If gang resources of the target cannot follow, admitting the change is the
+/// violation.
 pub fn priority_follows(
     history: &History,
     gangs: &[Gang],
@@ -396,10 +361,8 @@ pub fn priority_follows(
     }))
 }
 
-/// Another priority class is refused where gang resources cannot follow, and only there; what is said names the field (UPD-20).
-///
-/// # Errors
-/// A violation if it is refused elsewhere, or without the name.
+/// A change of the priority class was refused, which is right only if gang resources cannot follow. The
+/// refusal names the field (UPD-20).
 pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
     ensure(!schedulers::of(target).follows_priority(), || {
         let message = format!("another priority class was refused, and gang resources can follow: {refusal}");

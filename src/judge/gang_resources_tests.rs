@@ -230,7 +230,6 @@ fn events_that_tell(
 fn priority_reaches_what_can_carry_it() {
     let mut all = flat();
     all[0]["spec"]["priorityClassName"] = json!("high");
-    let mut pod = object("Pod", "p");
     let judge = |all: &[Value], kept| {
         let history = Story::flat().all_added(all.iter().cloned()).end();
         said(have_priority(&history, &history.end(), &gangs(), "high", kept)).len()
@@ -243,18 +242,19 @@ fn priority_reaches_what_can_carry_it() {
         template["priorityClassName"] = json!("high");
     }
     assert_eq!(judge(&all, true), 0);
-    all.push(pod.clone());
-    assert_eq!(judge(&all, false), 1, "where PodGroups cannot carry it the pods have to");
-    pod["spec"]["priorityClassName"] = json!("high");
-    *all.last_mut().unwrap() = pod;
-    assert_eq!(judge(&all, false), 0);
+    let mut dropped = all.clone();
+    for group in &mut dropped[2..] {
+        group["spec"]["priorityClassName"] = Value::Null;
+    }
+    assert_eq!(judge(&dropped, true), 2);
+    assert_eq!(judge(&dropped, false), 0, "the API server drops the field");
     all[0]["spec"]["priorityClassName"] = Value::Null;
     assert_eq!(judge(&all, true), 1);
     all[0]["spec"]["priorityClassName"] = json!("high");
     assert_eq!(judge(&all[..1], true), 3, "no gang resource is none that carries it");
 }
 
-/// A PodGang with another priority class, and its PodGroup of Volcano's, with that class after so many seconds.
+/// A PodGang gets another priority class, and its Volcano PodGroup gets `class` after this many seconds.
 fn another_priority(after: i64, class: &str) -> Ruling {
     let with = |kind: &str, class: &str| {
         let mut found = object(kind, "w-0");

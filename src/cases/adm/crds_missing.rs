@@ -1,6 +1,7 @@
-//! `bereft`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller started again. `late`, 2
-//! pods, is refused until the CRD is back, without another start of the controller; Volcano's comes back as an older
-//! release has it first. `unconcerned`, 2 pods of the default scheduler, needs no CRD and is bound meanwhile.
+//! `bereft`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller restarted. `late`, 2
+//! pods, is refused until the CRD is back, without another restart. Volcano's CRD first returns in the
+//! version of an older release. `unconcerned`, 2 pods of the default scheduler, needs no CRD and is bound
+//! meanwhile.
 
 use conformance_cluster::local::Part;
 use conformance_contract::names;
@@ -18,7 +19,6 @@ use serde_json::Value;
 use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};
 
-/// ADM-10, ADM-18 to ADM-21.
 pub(crate) const CASE: Case = Case::new(
     "Without its scheduler's CRD a backend refuses by its name; when it comes, no restart is needed",
     |test| Box::pin(drive(test)),
@@ -31,7 +31,6 @@ pub(crate) const CASE: Case = Case::new(
 
 const OTHER: &str = "unconcerned";
 
-/// The CRD that a target's backend needs.
 fn needed(target: Target) -> Result<&'static Crd, Broken> {
     let crd = backends::own(target)?.crd.as_ref();
     crd.ok_or_else(|| Broken::NotReached(format!("{target} needs no CRD")))
@@ -50,7 +49,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
-    // They hang or look away when a CRD goes; with them gone, only the controller has to find it again.
+    // Both hang or miss events when a CRD is deleted. Stopping them leaves the controller as the only one
+    // that must find the CRD again.
     test.kill_scheduler().await?;
     test.take_away(Part::ControllerManager).await?;
     let Ok(needed) = needed(test.target) else { return Ok(()) };
@@ -77,7 +77,7 @@ async fn bereft(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(),
     Ok(())
 }
 
-/// The CRD as it was before `spec` had that field.
+/// The CRD without that field of `spec`.
 fn without_field(crd: &Value, field: &str) -> Value {
     let mut crd = crd.clone();
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
@@ -102,7 +102,8 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("ADM-18", || {
             let needed = needed()?;
             let too_old = needed.too_old.map(|(_, attempt)| attempt);
-            answers(history, &[Some(needed.missing), too_old].into_iter().flatten().collect::<Vec<_>>())
+            let refused = [Some(needed.missing), too_old].into_iter().flatten();
+            answers(history, &refused.map(Attempt::in_any_words).collect::<Vec<_>>())
         }),
         finding("ADM-19", || named_by_readiness(history, needed()?.name)),
         finding("ADM-20", || {
@@ -117,7 +118,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// At the end the PodCliqueSet's only pods, 2, are bound.
 fn bound(history: &History, set: &str) -> Ruling {
     binding::whole(&history.end(), &history.units(set)?)
 }

@@ -1,6 +1,8 @@
-//! One block of 2 racks of a node each, of which HyperNodes are made. `whole` requires a rack, `parts` a host for one
-//! of its two cliques, `both` a block, and in it a rack for one clique. `grouped` has a scaling group of two cliques.
+//! One block of 2 racks of a node each, from which HyperNodes are created. `whole` requires a rack, `parts` a
+//! host for one of its two cliques, `both` a block, and in it a rack for one clique. `grouped` has a scaling
+//! group of two cliques.
 
+use conformance_contract::clauses::Feature::TopologyPerGroup;
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
@@ -22,25 +24,24 @@ const HYPER_NODE_MISSING: Code = Code::new("hyper-node-missing");
 const TIERS_OUT_OF_ORDER: Code = Code::new("tiers-out-of-order");
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 
-/// VOL-05, VOL-10.
 pub(crate) const CASE: Case = Case::new("Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused", |test| Box::pin(drive(test)), judge)
     .clauses(&["VOL-05", "VOL-10"])
     .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
     .only(&[Target::VOLCANO]);
 
-/// A PodCliqueSet, and the keys that its PodGroup and its podgroup a are to be kept in; b is free.
+/// A PodCliqueSet, and the keys for its PodGroup and for its podgroup a; b has no constraint.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
     [("whole", Some(RACK), None), ("parts", None, Some(HOST)), ("both", Some(BLOCK), Some(RACK))];
 
 const ATTEMPTS: &[Attempt] = &[
-    refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
+    refused("a level of a scaling group", &[], |pcs| {
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
-    refused("a level of a scaling group within one of the PodCliqueSet", &["PodCliqueScalingGroup"], |pcs| {
+    refused("a level of a scaling group within one of the PodCliqueSet", &[], |pcs| {
         template(pcs)["topologyConstraint"] = required("block");
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
-    refused("three levels", &["PodCliqueScalingGroup"], |pcs| {
+    refused("three levels", &[], |pcs| {
         template(pcs)["topologyConstraint"] = required("block");
         group(pcs, 0)["topologyConstraint"] = required("rack");
         clique(pcs, 0)["topologyConstraint"] = required("host");
@@ -56,7 +57,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, _, _) in SETS {
         gangs.extend(test.submit(name).await?);
     }
-    test.creates(&test.manifest("grouped")?, ATTEMPTS).await?;
+    if !test.target.declares(TopologyPerGroup) {
+        test.creates(&test.manifest("grouped")?, ATTEMPTS).await?;
+    }
     let target = test.target;
     test.until("the PodGroups", REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
@@ -64,7 +67,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The tier of each level: that of the HyperNodes of its domains.
+/// The tier of each level, taken from the HyperNodes of its domains.
 fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
     let found = hyper_nodes::of_domains(live, domains)
         .map_err(|missing| violation(HYPER_NODE_MISSING, missing.to_string()))?;
@@ -86,7 +89,8 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     Ok(tiers)
 }
 
-/// A `networkTopology` is hard and ends at the level of the key, by number or by name; without a key there is none.
+/// A `networkTopology` is hard and ends at the level of the key, by number or by name. Without a key, there
+/// is none.
 fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     let Some(key) = key else { return found.is_null() };
     let Some((_, hyper_node)) = tiers.iter().find(|(of, _)| *of == key) else { return false };
@@ -95,7 +99,6 @@ fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     found["mode"] == "hard" && (found["highestTierAllowed"] == spec["tier"] || by_name)
 }
 
-/// The PodGroup of a PodGang, and its subgroups, are kept in the levels that they have to be.
 fn kept_in(
     live: &Live,
     gang: &Gang,
@@ -140,7 +143,12 @@ fn judge(history: &History) -> Vec<Finding> {
             SETS.iter()
                 .try_for_each(|(set, whole, part)| kept_in(&end, &history.base(set)?, &tiers, *whole, *part))
         }),
-        finding("VOL-10", || answers(history, ATTEMPTS)),
+        finding("VOL-10", || {
+            if history.header.target.declares(TopologyPerGroup) {
+                return Err(Broken::NotAsked("the operator declares TopologyPerGroup".into()));
+            }
+            answers(history, ATTEMPTS)
+        }),
     ]
 }
 

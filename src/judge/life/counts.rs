@@ -1,4 +1,5 @@
-//! What statuses should say, recounted from the pods and objects that there are (STAT-01 to STAT-04, TERM-01).
+//! The counts that statuses should have, recounted from the existing pods and objects (STAT-01 to STAT-04,
+//! TERM-01).
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -26,9 +27,9 @@ struct Counted {
     bound: usize,
     healthy: usize,
     ready: usize,
-    /// Made as its PodClique asks.
+    /// Pods that match their PodClique.
     current: usize,
-    /// Made as the PodCliqueSet asks by now.
+    /// Pods that match the current template of the PodCliqueSet.
     new: usize,
 }
 
@@ -52,24 +53,24 @@ impl Counted {
         }
     }
 
-    /// Whether each pod that there should be is there, with the present template of the PodCliqueSet.
+    /// Whether all wanted pods exist with the current template of the PodCliqueSet.
     fn is_new(self, wanted: Option<usize>) -> bool {
         self.new == self.live && Some(self.live) == wanted
     }
 }
 
-/// What the PodCliqueSet of a PodClique says that its pods are to be by now.
+/// The current template of the PodCliqueSet for a PodClique.
 fn template_of<'a>(live: &'a Live, clique: &str) -> Option<&'a Value> {
     let set = text(&live.get("PodClique", clique)?["metadata"]["labels"][names::PART_OF]);
     clique_template(&live.get("PodCliqueSet", set)?["spec"]["template"], set, clique)
 }
 
-/// How many pods or replicas an object asks for.
+/// The replicas that an object requests.
 fn wanted(live: &Live, kind: &str, name: &str) -> Option<usize> {
     count(&live.get(kind, name)?["spec"]["replicas"])
 }
 
-/// What differs between counts in a status and those that should be there.
+/// Describes the counts of a status that differ from the wanted ones.
 fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
     let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let said = |field: &str| count(&object["status"][field]).unwrap_or(0);
@@ -77,11 +78,25 @@ fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
     differs.map(|(field, wanted)| format!("{of}: {field} is {}, {wanted} are", said(field))).collect()
 }
 
+/// Describes what is wrong with a count in a status that may be anything from `least` to `most`.
+fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Option<String> {
+    let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let said = count(&object["status"][field]).unwrap_or(0);
+    let range = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    (said < least || said > most).then(|| format!("{of}: {field} is {said}, {range} are"))
+}
+
+/// Whether an object does not say if its minimum is breached, as during an update.
+fn is_undecided(live: &Live, kind: &str, name: &str) -> bool {
+    let said = live.get(kind, name).and_then(|object| condition(object, BREACHED));
+    said.is_some_and(|said| said["status"] == "Unknown")
+}
+
 fn is_missing(kind: &str, name: &str) -> Vec<String> {
     vec![format!("{kind} {name} does not exist")]
 }
 
-/// What is wrong with the counts of a PodClique (STAT-01).
+/// Describes what is wrong with the counts of a PodClique (STAT-01).
 pub fn of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     let Some(found) = live.get("PodClique", &clique.name) else {
         return is_missing("PodClique", &clique.name);
@@ -97,41 +112,53 @@ pub fn of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     differences(found, &wanted)
 }
 
-/// What is wrong with the counts of a scaling group (STAT-03).
+/// Describes what is wrong with the counts of a scaling group (STAT-03).
 pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
     let tally = Tally::of(live, group);
-    let wanted = [
-        ("replicas", tally.size),
-        ("scheduledReplicas", tally.held),
-        ("availableReplicas", tally.available),
-        ("updatedReplicas", tally.updated),
-    ];
-    differences(found, &wanted)
+    let wanted =
+        [("replicas", tally.size), ("scheduledReplicas", tally.held), ("availableReplicas", tally.available)];
+    // Upstream's API does not say whether a replica has to be available to count as updated.
+    let updated = out_of_bounds(found, "updatedReplicas", tally.updated, tally.new);
+    differences(found, &wanted).into_iter().chain(updated).collect()
 }
 
 /// What is wrong with the counts of a PodCliqueSet (STAT-04).
+///
+/// Upstream's API counts as available a replica that is not breached, and its operator one that has minAvailable ready.
+/// They differ while pods start, and during an update: then both are right.
 pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     let name = text(&pcs["metadata"]["name"]);
     let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };
     let size = count(&found["spec"]["replicas"]).unwrap_or(0);
-    let (mut available, mut updated) = (0, 0);
+    let (mut available, mut unbreached, mut updated, mut new) = (0, 0, 0, 0);
     for replica in replicas_of(live, pcs) {
         let cliques = || replica.standalone.iter().map(|clique| (clique, Counted::of(live, &clique.name)));
         let tallies: Vec<_> = replica.groups.iter().map(|group| (group, Tally::of(live, group))).collect();
         let is_available = cliques().all(|(clique, counted)| counted.ready >= clique.min)
             && tallies.iter().all(|(group, tally)| tally.available >= group.min);
-        let is_new = cliques()
-            .all(|(clique, counted)| counted.is_new(wanted(live, "PodClique", &clique.name)))
-            && tallies.iter().all(|(_, tally)| tally.updated == tally.size);
-        available += usize::from(is_available);
-        updated += usize::from(is_available && is_new);
+        let is_unbreached = cliques().all(|(clique, counted)| counted.healthy >= clique.min)
+            && tallies.iter().all(|(group, tally)| tally.healthy >= group.min);
+        let is_undecided = cliques().any(|(clique, _)| is_undecided(live, "PodClique", &clique.name))
+            || tallies.iter().any(|(group, _)| is_undecided(live, "PodCliqueScalingGroup", &group.name));
+        let are_new =
+            cliques().all(|(clique, counted)| counted.is_new(wanted(live, "PodClique", &clique.name)));
+        let has_to_count = is_available && !is_undecided;
+        available += usize::from(has_to_count);
+        unbreached += usize::from(is_available || is_unbreached);
+        updated += usize::from(
+            has_to_count && are_new && tallies.iter().all(|(_, tally)| tally.updated == tally.size),
+        );
+        new += usize::from(are_new && tallies.iter().all(|(_, tally)| tally.new == tally.size));
     }
-    differences(found, &[("replicas", size), ("availableReplicas", available), ("updatedReplicas", updated)])
+    let bounds = [("availableReplicas", available, unbreached), ("updatedReplicas", updated, new)];
+    let faults =
+        bounds.into_iter().filter_map(|(field, least, most)| out_of_bounds(found, field, least, most));
+    differences(found, &[("replicas", size)]).into_iter().chain(faults).collect()
 }
 
-/// The replicas of a PodCliqueSet as many as they are by now, in the shape that it was sent in.
+/// The current number of replicas of a PodCliqueSet, in the shape in which it was submitted.
 pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
     let found = live.get("PodCliqueSet", text(&pcs["metadata"]["name"]));
     let mut grown = pcs.clone();
@@ -139,7 +166,6 @@ pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
     replicas(&grown)
 }
 
-/// The replicas of a scaling group, counted.
 #[derive(Debug, Default)]
 struct Tally {
     size: usize,
@@ -147,6 +173,8 @@ struct Tally {
     healthy: usize,
     available: usize,
     updated: usize,
+    /// Available or not.
+    new: usize,
 }
 
 impl Tally {
@@ -168,13 +196,15 @@ impl Tally {
             tally.held += usize::from(is_held);
             tally.healthy += usize::from(is_held && all(|min, _, counted| counted.healthy >= min));
             tally.available += usize::from(is_available);
-            tally.updated += usize::from(is_available && all(|_, wanted, counted| counted.is_new(wanted)));
+            let is_new = all(|_, wanted, counted| counted.is_new(wanted));
+            tally.updated += usize::from(is_available && is_new);
+            tally.new += usize::from(is_new);
         }
         tally
     }
 }
 
-/// What is wrong with what a PodClique says of its minimum (TERM-01).
+/// Describes what is wrong with the `MinAvailableBreached` condition of a PodClique (TERM-01).
 pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     let Some(found) = live.get("PodClique", &clique.name) else {
         return is_missing("PodClique", &clique.name);
@@ -190,7 +220,7 @@ pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     verdict_differs(found, wanted)
 }
 
-/// What is wrong with what a scaling group says of its minimum (TERM-01).
+/// Describes what is wrong with the `MinAvailableBreached` condition of a scaling group (TERM-01).
 pub fn breach_of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
@@ -207,10 +237,7 @@ fn verdict_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> Ve
     if is_right { Vec::new() } else { vec![format!("{of}: {BREACHED} is {found}, not {wanted}")] }
 }
 
-/// What a recount found at a point, as a ruling.
-///
-/// # Errors
-/// A violation per difference.
+/// The faults of a recount as a ruling.
 pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
     none(faults.into_iter().map(|fault| {
         let name = fault.split([' ', ':']).nth(1).unwrap_or_default().to_owned();
@@ -225,11 +252,8 @@ pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
     }))
 }
 
-/// At every event the counts of a PodClique go together: ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas
-/// (STAT-01).
-///
-/// # Errors
-/// A violation per PodClique, with the first version that contradicts itself.
+/// In every version the counts of a PodClique are consistent (STAT-01): ready ≤ scheduled ≤ replicas, gated +
+/// scheduled ≤ replicas.
 pub fn go_together(history: &History) -> Ruling {
     let mut blamed = std::collections::BTreeSet::new();
     none(history.of("PodClique").filter(|version| version.change != Change::Deleted).filter_map(|version| {
@@ -247,11 +271,9 @@ pub fn go_together(history: &History) -> Ruling {
     }))
 }
 
-/// Five seconds after the number of a clique's bound pods has changed, and has not changed again meanwhile, its status says so,
-/// and whether they are enough, whatever their containers do (STAT-02).
-///
-/// # Errors
-/// A violation per number that is not told; [`Broken::NotReached`] if the history ends before it has to be.
+/// Five seconds after a change of a clique's number of bound pods, its status reports the number and whether
+/// it suffices (STAT-02). A number that changes again within that time is not checked. The state of the
+/// containers does not matter.
 pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
     let mut census = Census::default();
     let mut changes: Vec<(Version<'_>, usize)> = Vec::new();
@@ -297,7 +319,7 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
     }
 }
 
-/// Whether a PodCliqueSet and all that belongs to it have taken in their generation.
+/// Whether a PodCliqueSet and all its objects report their current generation as observed.
 pub fn is_observed(live: &Live, set: &str) -> bool {
     let kinds = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"];
     let of_set = |object: &&Value| {
@@ -378,7 +400,8 @@ mod tests {
         assert_eq!(saying(other, "Any").len(), 1);
     }
 
-    /// A set of one group of `size`, of which one is needed; its replicas have a pod each, in these states.
+    /// A PodCliqueSet with one scaling group, of which one replica is needed. Each replica has one pod in the
+    /// given state.
     fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<String>) {
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "b", "spec": {}}],

@@ -1,8 +1,9 @@
-//! What an update has to be like: what it takes down, when and in which order, and what it says of that (UPD).
+//! Rules for rolling updates: which pods are replaced, when and in which order, and the reported progress
+//! (UPD).
 //!
-//! Whether a pod is new is told by what cases change in a template: labels, annotations, and the variable [`REVISION`] of a
-//! container. Whatever the harness does not delete itself, and nobody scaled in, the updater deletes. All is looked at in the
-//! order in which it was written.
+//! A pod is new if it has what cases change in a template: labels, annotations, and the variable [`REVISION`]
+//! of a container. Every deletion that neither the harness nor a scale-in explains counts as the updater's.
+//! The checks follow the order of the writes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -39,13 +40,10 @@ const NOT_AS_IT_WAS: Code = Code::new("not-as-it-was");
 const MADE_TWICE: Code = Code::new("pod-made-twice");
 const MISCOUNTED: Code = Code::new("update-miscounted");
 
-/// The variable by which cases tell templates apart.
+/// The variable whose value identifies the revision of a template.
 pub const REVISION: &str = "REVISION";
 
-/// The operator admits updates.
-///
-/// # Errors
-/// [`Broken::NotAsked`] with its words where it does not.
+/// The operator admits updates. Returns `NotAsked` with the operator's message if it does not.
 pub fn are_admitted(history: &History) -> Ruling {
     match history.marks(SharedMark::UpdateRefused).next() {
         None => Ok(()),
@@ -56,7 +54,7 @@ pub fn are_admitted(history: &History) -> Ruling {
     }
 }
 
-/// Whether a pod has what a clique's template says by now.
+/// Whether a pod matches the current template of its clique.
 pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
     let has = |field: &str| {
         let wanted = template[field].as_object().into_iter().flatten();
@@ -65,7 +63,7 @@ pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
     has("labels") && has("annotations") && revision(&pod.0["spec"]) == revision(&template["spec"]["podSpec"])
 }
 
-/// Whether a pod is of that revision.
+/// Whether a pod is of this revision.
 pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
     revision(&pod.0["spec"]) == Some(wanted)
 }
@@ -75,7 +73,7 @@ fn revision(spec: &Value) -> Option<&str> {
     variables.into_iter().find(|variable| variable["name"] == REVISION)?["value"].as_str()
 }
 
-/// What of a PodCliqueSet makes its pods.
+/// The fields of a PodCliqueSet that determine its pods.
 fn templates(pcs: &Value) -> Vec<Value> {
     let template = &pcs["spec"]["template"];
     let of = |clique: &Value| {
@@ -90,14 +88,14 @@ fn templates(pcs: &Value) -> Vec<Value> {
     list(&template["cliques"]).iter().map(of).collect()
 }
 
-/// What there is of a PodCliqueSet at a point.
+/// The state of a PodCliqueSet at a point of the history.
 #[derive(Debug, Clone, Default)]
 struct Scene<'a> {
     set: Option<Version<'a>>,
     pods: BTreeMap<&'a str, Version<'a>>,
     /// `spec.replicas` of PodCliques and groups.
     sizes: BTreeMap<&'a str, usize>,
-    /// How often its templates have changed, and when they did last.
+    /// How often the templates have changed, and the last change.
     update: usize,
     changed: Option<Version<'a>>,
 }
@@ -153,7 +151,7 @@ impl<'a> Scene<'a> {
         replicas(self.set())
     }
 
-    /// Every clique of a replica, with those of its groups' replicas.
+    /// Every clique of a replica, including those of its scaling-group replicas.
     fn cliques(&self, replica: &SetReplica) -> Vec<Clique> {
         let of_groups = replica.groups.iter().flat_map(|group| {
             (0..self.size(&group.name, group.replicas)).flat_map(|j| group.replica(j).collect::<Vec<_>>())
@@ -161,21 +159,21 @@ impl<'a> Scene<'a> {
         replica.standalone.iter().cloned().chain(of_groups).collect()
     }
 
-    /// Whether none of a replica is bound, or a clique of it is below its minimum.
+    /// Whether a replica has no bound pod, or a clique below its minimum.
     fn is_down(&self, replica: &SetReplica) -> bool {
         let cliques = self.cliques(replica);
         !cliques.iter().any(|clique| self.count(&clique.name, is_bound) > 0)
             || cliques.iter().any(|clique| self.count(&clique.name, is_ready) < clique.min)
     }
 
-    /// What a clique lacks to be new, there and Ready.
+    /// What a clique lacks to be complete, new and Ready.
     fn lacks(&self, clique: &Clique) -> Option<String> {
         let pods = self.pods_of(&clique.name);
         let old = pods.iter().find(|pod| self.is_old(**pod));
         old.map(|old| format!("{} is old", old.name())).or_else(|| self.lacks_pods(clique))
     }
 
-    /// What a clique lacks to be there and Ready, old or new.
+    /// What a clique lacks to be complete and Ready, old or new.
     fn lacks_pods(&self, clique: &Clique) -> Option<String> {
         let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
         let unready = pods.iter().find(|pod| !is_ready(**pod));
@@ -192,7 +190,7 @@ impl<'a> Scene<'a> {
         group.replica(j).any(|member| self.count(&member.name, |pod| self.is_old(pod)) > 0)
     }
 
-    /// The clique or group of a pod, as it stands.
+    /// The current counts of a pod's clique or scaling group.
     fn units(&self, pod: Pod<'_>) -> Option<Units> {
         let all = self.replicas();
         let replica = all.iter().find(|replica| replica.scope().has(pod))?;
@@ -222,7 +220,8 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// What of the clique or group a pod is: itself, or its replica.
+    /// The unit that a pod belongs to: itself, or its scaling-group replica. With it, whether the unit is up
+    /// and whether it is old.
     fn unit(&self, pod: Pod<'_>) -> (String, bool, bool) {
         let name_and_index =
             pod.label(names::SCALING_GROUP).zip(pod.label(names::SCALING_GROUP_REPLICA_INDEX));
@@ -239,7 +238,8 @@ impl<'a> Scene<'a> {
         )
     }
 
-    /// The cliques that are taken down with a pod, and all of its scaling group: its own, where it is in none.
+    /// The cliques that are deleted together with a pod, and all cliques of its scaling group. Without a
+    /// scaling group, both are the pod's clique.
     fn taken_together(&self, pod: Pod<'_>) -> (Vec<String>, BTreeSet<String>) {
         let own = pod.pod_clique().unwrap_or_default().to_owned();
         let groups: Vec<_> = self.replicas().into_iter().flat_map(|replica| replica.groups).collect();
@@ -250,7 +250,7 @@ impl<'a> Scene<'a> {
         (names(j), (0..self.size(&group.name, group.replicas)).flat_map(names).collect())
     }
 
-    /// Whether a pod is one too many.
+    /// Whether a pod is beyond the wanted replicas.
     fn is_surplus(&self, pod: Pod<'_>) -> bool {
         let beyond = |label: &str, size: Option<usize>| {
             let index = pod.label(label).and_then(|index| index.parse::<usize>().ok());
@@ -264,7 +264,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// A clique or group, counted in pods or replicas.
+/// A clique counted in pods, or a scaling group counted in replicas.
 #[derive(Debug, Clone)]
 struct Units {
     name: String,
@@ -275,13 +275,13 @@ struct Units {
     old: usize,
 }
 
-/// A pod that the updater has taken down.
+/// A pod that the updater deleted.
 struct Taken<'a> {
-    /// Where it is no longer live.
+    /// The version in which it is no longer live.
     at: Version<'a>,
-    /// As it was before.
+    /// The pod before that.
     pod: Pod<'a>,
-    /// What there was right before.
+    /// The state right before that.
     scene: Scene<'a>,
 }
 
@@ -291,14 +291,14 @@ impl Taken<'_> {
     }
 }
 
-/// All versions in the order in which they were written.
+/// All versions in the order of the writes.
 fn in_order(history: &History) -> Vec<Version<'_>> {
     let mut all: Vec<_> = history.versions().filter(|version| !version.pod().is_canary()).collect();
     all.sort_by_cached_key(|version| (version.revision(), version.index));
     all
 }
 
-/// Walks through what happened to a PodCliqueSet; `look` sees each version with what there was right before.
+/// Walks through the history of a PodCliqueSet; `look` gets each version with the state right before it.
 fn walk<'a>(history: &'a History, set: &str, mut look: impl FnMut(&Scene<'a>, Version<'a>)) {
     let mut scene = Scene::default();
     for version in in_order(history) {
@@ -307,7 +307,7 @@ fn walk<'a>(history: &'a History, set: &str, mut look: impl FnMut(&Scene<'a>, Ve
     }
 }
 
-/// What the updater has taken down of a PodCliqueSet.
+/// The pods of a PodCliqueSet that the updater deleted.
 fn taken<'a>(history: &'a History, set: &str) -> Vec<Taken<'a>> {
     let excused = taken_away(history);
     let mut found = Vec::new();
@@ -323,19 +323,18 @@ fn taken<'a>(history: &'a History, set: &str) -> Vec<Taken<'a>> {
     found
 }
 
-/// An update step: a Ready pod, or an available replica of a group, that the updater takes down.
+/// An update step: the updater deletes a Ready pod, or an available scaling-group replica.
 struct Step<'a> {
     at: Version<'a>,
-    /// What is taken down.
     unit: String,
-    /// Its clique or group, right before.
+    /// Its clique or scaling group right before the step.
     units: Units,
-    /// How many steps of its clique or group, in the same update, have to be over before it.
+    /// The number of earlier steps of the same clique or group and update that must be complete.
     earlier: usize,
 }
 
 fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
-    // Those that were up, by update and clique or group.
+    // The units that were up, by update and clique or group.
     let mut seen: BTreeMap<(usize, String), BTreeSet<String>> = BTreeMap::new();
     let mut steps = Vec::new();
     for taken in taken(history, set) {
@@ -351,20 +350,14 @@ fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
     steps
 }
 
-/// A Ready pod, or an available replica of a group, is taken down only if enough stay, and only when what was taken down before it
-/// has been replaced.
-///
-/// # Errors
-/// A violation per unit that was taken otherwise.
+/// A Ready pod or an available scaling-group replica is deleted only if enough stay up, and only after the
+/// previously deleted ones were replaced.
 pub fn one_turn_at_a_time(history: &History, set: &str) -> Ruling {
     all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
-/// A Ready pod, or an available replica of a group, is taken down only if the minimum of its clique or group stays up; where all
-/// are needed, all but one (UPD-30).
-///
-/// # Errors
-/// A violation per unit that was taken down although too few stayed.
+/// A Ready pod or an available scaling-group replica is deleted only if the minimum of its clique or group
+/// stays up. If all are needed, all but one must stay up (UPD-30).
 pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let units = &step.units;
@@ -377,11 +370,8 @@ pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A Ready pod, or an available replica of a group, is taken down only when what was taken down before it, of the same clique or
-/// group in the same update, has been replaced (UPD-04).
-///
-/// # Errors
-/// A violation per unit that was taken down too early.
+/// A Ready pod or an available scaling-group replica is deleted only after the earlier ones were replaced,
+/// within one clique or group and one update (UPD-04).
 pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let (unit, earlier) = (&step.unit, step.earlier);
@@ -395,11 +385,8 @@ pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Nothing that is up is taken down, no pod of a standalone clique and no replica of a group, while fewer pods are Ready of what
-/// its containers start after than those wait for (START-08).
-///
-/// # Errors
-/// A violation per unit that was taken then.
+/// A pod or scaling-group replica that is up is not deleted while a clique that it starts after has too few
+/// Ready pods (START-08).
 pub fn parents_stand(history: &History, set: &str) -> Ruling {
     let all = startup::parents(history.submitted(set)?);
     let mut begun: BTreeSet<(usize, String)> = BTreeSet::new();
@@ -419,11 +406,8 @@ pub fn parents_stand(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Nothing that is new is taken down: no pod of a standalone clique, and no replica of a group without an old pod (UPD-11,
+/// Only old pods of standalone cliques and scaling-group replicas with an old pod are deleted (UPD-11,
 /// UPD-15).
-///
-/// # Errors
-/// A violation per pod.
 pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
     let mut begun: BTreeSet<(usize, String)> = BTreeSet::new();
     none(taken(history, set).into_iter().filter_map(|taken| {
@@ -437,18 +421,13 @@ pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Nothing at all is taken down (UPD-21, UPD-26).
-///
-/// # Errors
-/// A violation per pod.
+/// The updater deletes no pod (UPD-21, UPD-26).
 pub fn nothing_is_taken(history: &History, set: &str) -> Ruling {
     none(taken(history, set).iter().map(|taken| taken_in_vain(taken)))
 }
 
-/// Nothing is taken down while the strategy is OnDelete, but for the update step in progress (UPD-24).
-///
-/// # Errors
-/// A violation per further pod.
+/// While the strategy is OnDelete, the updater deletes at most the pod of the update step in progress
+/// (UPD-24).
 pub fn nothing_is_taken_on_delete(history: &History, set: &str) -> Ruling {
     let mut in_hand = None;
     let mut violations = Vec::new();
@@ -468,11 +447,9 @@ fn taken_in_vain(taken: &Taken<'_>) -> Violation {
     violation(TAKEN_IN_VAIN, message).shown_by("taken down", taken.at)
 }
 
-/// One replica of the PodCliqueSet at a time: no other one in which something was taken down has a pod missing, old or not Ready
-/// (UPD-03). What an earlier change has left in the middle has to be whole again first, old or not.
-///
-/// # Errors
-/// A violation per deletion while another replica is in the middle of its update.
+/// Only one PodCliqueSet replica is updated at a time (UPD-03). A pod is deleted only if every other replica
+/// that this update has touched is complete, new and Ready. A replica that an earlier change left incomplete
+/// must be complete and Ready again first, old or new.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut in_the_middle: BTreeSet<usize> = BTreeSet::new();
@@ -502,21 +479,26 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// The replicas of which the status of a PodCliqueSet says that they are being updated.
+/// The replicas that the status of a PodCliqueSet reports as being updated.
 fn said_to_be_updated(set: &Value) -> Vec<usize> {
     let said = list(&set["status"]["updateProgress"]["currentlyUpdating"]).iter();
     said.filter_map(|said| count(&said["replicaIndex"])).collect()
 }
 
-/// While something of a replica of the PodCliqueSet is taken down, the status names that replica and no other (UPD-29).
-///
-/// # Errors
-/// A violation per pod that was taken down while the status named something else.
+/// When a pod of a PodCliqueSet replica is deleted, the status names exactly that replica, or does so within 5 seconds
+/// (UPD-29).
 pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     none(taken(history, set).into_iter().filter_map(|taken| {
         let own = taken.replica()?;
         let said = said_to_be_updated(taken.scene.set());
-        (said != [own]).then(|| {
+        let since = taken.at.at;
+        let due = since.saturating_add(patience(history)).unwrap_or(since);
+        let is_named_later = || {
+            let later = history.named("PodCliqueSet", set);
+            let mut later = later.filter(|version| version.at >= since && version.at <= due);
+            later.any(|version| said_to_be_updated(version.object) == [own])
+        };
+        (said != [own] && !is_named_later()).then(|| {
             let name = taken.pod.name();
             let message =
                 format!("{name} was taken down while currentlyUpdating named the replicas {said:?}");
@@ -525,11 +507,9 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// No replica of the PodCliqueSet has its first update step while one of a lower index is not through, unless it is down itself,
-/// or was being updated when templates changed again (UPD-28).
-///
-/// # Errors
-/// A violation per replica.
+/// The first update step of a PodCliqueSet replica comes after all replicas with lower indexes are updated
+/// (UPD-28). Exceptions are a replica that is down, and one that was being updated when the templates changed
+/// again.
 pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(taken(history, set).into_iter().filter_map(|taken| {
@@ -552,10 +532,8 @@ pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// No replica of the PodCliqueSet that is up has its first turn while another that has had none is down (UPD-28).
-///
-/// # Errors
-/// A violation per replica.
+/// A PodCliqueSet replica that is up has its first update step only after the replicas that are down had
+/// theirs (UPD-28).
 pub fn down_go_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(taken(history, set).into_iter().filter_map(|taken| {
@@ -573,8 +551,8 @@ pub fn down_go_first(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// What an update of a PodCliqueSet still lacks, in words: pods that are old, missing or not Ready, or a status that does not
-/// say that it is over.
+/// Describes what an update of a PodCliqueSet still lacks: new and Ready pods, or a status that reports the
+/// end.
 pub fn lacks(live: &Live, set: &str) -> Option<String> {
     let pcs = live.get("PodCliqueSet", set)?;
     let status = &pcs["status"];
@@ -590,7 +568,7 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
     })
 }
 
-/// What a PodCliqueSet lacks of pods that are new, there and Ready, whatever its status says.
+/// Describes which new and Ready pods a PodCliqueSet lacks, regardless of its status.
 pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
     let mut scene = Scene::default();
     let objects = ["PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "Pod"];
@@ -604,10 +582,7 @@ pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
     cliques.iter().find_map(|clique| scene.lacks(clique))
 }
 
-/// Every pod of a scope is of that revision (TERM-13).
-///
-/// # Errors
-/// A violation per pod of another; [`Broken::NotReached`] if there is none at all.
+/// Every pod of a scope is of this revision (TERM-13). Returns `NotReached` if there are no pods.
 pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let its = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
@@ -621,10 +596,7 @@ pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling
     }))
 }
 
-/// The update of a PodCliqueSet is through.
-///
-/// # Errors
-/// A violation with what it lacks.
+/// The update of a PodCliqueSet is complete.
 pub fn through(live: &Live, set: &str) -> Ruling {
     none(
         lacks(live, set)
@@ -632,18 +604,13 @@ pub fn through(live: &Live, set: &str) -> Ruling {
     )
 }
 
-/// Every pod of a PodCliqueSet is there, new and Ready (UPD-02).
-///
-/// # Errors
-/// A violation with what it lacks.
+/// All pods of a PodCliqueSet exist, are new and Ready (UPD-02).
 pub fn pods_through(live: &Live, set: &str) -> Ruling {
     none(lacks_pods(live, set).map(|lack| violation(NOT_ENDED, format!("{set} is not updated: {lack}"))))
 }
 
-/// The update is over, and the statuses say so: hashes too, which are others than before (UPD-02).
-///
-/// # Errors
-/// What it lacks; [`Broken::NotReached`] if templates never changed, as where the case stopped before.
+/// The update has ended and the statuses report it, with hashes that differ from those before (UPD-02).
+/// Returns `NotReached` if the templates never changed.
 pub fn ended(history: &History, set: &str) -> Ruling {
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
@@ -676,11 +643,8 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     none(lack.map(shown))
 }
 
-/// An update is not said to be over before it is: no pod is old then, and of every clique the minimum is Ready (UPD-27). With
-/// the strategy OnDelete there is nothing to be over.
-///
-/// # Errors
-/// A violation per time that it is said.
+/// The status reports the end of an update only when no pod is old and every clique has its minimum Ready
+/// (UPD-27). The strategy OnDelete is excluded, because such an update ends at once.
 pub fn never_ended_early(history: &History, set: &str) -> Ruling {
     let mut violations = Vec::new();
     walk(history, set, |scene, version| {
@@ -709,16 +673,11 @@ pub fn never_ended_early(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// What is said of an update is true when it is said: no more pods or replicas are updated than are new, what is named as taken
-/// has been, and no count falls while it runs but by what was lost (UPD-18).
-///
-/// # Errors
-/// A violation per thing said that is not so.
+/// The reported progress of an update is correct in every status (UPD-18). The reported number of updated
+/// pods or replicas is at most the number of new ones. Pods reported as replaced no longer exist.
 pub fn progress_is_true(history: &History, set: &str) -> Ruling {
     let mut before: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut ever: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let mut lost: BTreeMap<&str, usize> = BTreeMap::new();
-    let taken_away = taken_away(history);
     let mut said = BTreeMap::new();
     let (mut update, mut of_former) = (0, BTreeMap::new());
     let mut violations = Vec::new();
@@ -727,18 +686,14 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
             of_former.clone_from(&said);
         }
         let is_its = version.label(names::PART_OF) == Some(set) || version.name() == set;
-        let ends = version.change == Change::Deleted || !is_live(version.pod());
-        if ends && scene.pods.contains_key(version.uid()) && taken_away.contains(version.name()) {
-            let of = [version.pod().pod_clique(), version.label(names::SCALING_GROUP), Some(set)];
-            of.into_iter().flatten().for_each(|name| *lost.entry(name).or_default() += 1);
-        }
         if let Some(clique) = version.pod().pod_clique().filter(|_| version.kind() == "Pod" && is_its) {
             ever.entry(clique).or_default().insert(version.name());
         }
         if !is_its || version.change == Change::Deleted {
             return;
         }
-        // What a group says of an update goes by the templates when it began, until the group has heard of others.
+        // A scaling group reports progress against the templates at its start, until it observes the next
+        // change.
         let generation = &version.object["status"]["updateProgress"]["podCliqueSetGenerationHash"];
         said.insert(version.uid(), generation);
         let is_of_former = version.kind() == "PodCliqueScalingGroup"
@@ -753,17 +708,12 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
             "PodCliqueSet" => set_says(scene, version),
             _ => return,
         };
-        // What is said, with the spec of which it was said.
-        let old = before.get(version.uid()).copied();
-        let is_news = old.is_none_or(|old| old.object["status"] != version.object["status"]);
-        if is_news {
-            before.insert(version.uid(), version);
+        let old = before.get(version.uid());
+        if old.is_some_and(|old| old.object["status"] == version.object["status"]) {
+            return;
         }
-        let fallen = old.map_or(0, |old| fall(old.object, version.object));
-        let by_loss = lost.get_mut(version.name()).filter(|lost| **lost >= fallen);
-        let fall = (fallen > 0 && by_loss.is_none()).then(|| "updatedReplicas has become less".to_owned());
-        by_loss.into_iter().for_each(|lost| *lost -= fallen);
-        violations.extend(faults.into_iter().filter(|_| is_news).chain(fall).map(|fault| {
+        before.insert(version.uid(), version);
+        violations.extend(faults.into_iter().map(|fault| {
             let message = format!("{} {}: {fault}", version.kind(), version.name());
             violation(UNTRUE_PROGRESS, message).shown_by("said", version)
         }));
@@ -771,24 +721,10 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// What the status says of how many are updated, where it says that an update has begun.
+/// `updatedReplicas` of a status that reports an update.
 fn updated(object: &Value) -> Option<usize> {
     let status = &object["status"];
     status["updateProgress"].is_object().then(|| count(&status["updatedReplicas"]).unwrap_or(0))
-}
-
-/// By how much the count of the same update has become less, where no fewer are wanted.
-fn fall(before: &Value, now: &Value) -> usize {
-    let same = |path: &[&str]| {
-        let at = |object: &Value| path.iter().fold(object, |at, field| &at[*field]).clone();
-        at(before) == at(now)
-    };
-    let is_same = same(&["status", "updateProgress", "updateStartedAt"])
-        && same(&["status", "updateProgress", "podCliqueSetGenerationHash"])
-        && same(&["status", "currentGenerationHash"])
-        && same(&["spec"]);
-    let count = |object: &Value| updated(object).unwrap_or(0);
-    if is_same { count(before).saturating_sub(count(now)) } else { 0 }
 }
 
 fn too_many(said: Option<usize>, are: usize) -> Option<String> {
@@ -823,7 +759,7 @@ fn group_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
 fn set_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
     let mut now = scene.clone();
     now.take(version, version.name());
-    // What was said before the templates changed is not said of them.
+    // A status from before the change of the templates does not refer to the new ones.
     let is_told = scene.set.is_some_and(|before| before.object["status"] != version.object["status"]);
     let is_new = |replica: &SetReplica| {
         let cliques = now.cliques(replica);
@@ -833,11 +769,8 @@ fn set_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
     too_many(updated(version.object).filter(|_| is_told), are).into_iter().collect()
 }
 
-/// PodGangs and what is made for them go through an update as they are: the same objects, the same minimums. Gang resources of a
-/// gang that was taken down whole may be new (UPD-07).
-///
-/// # Errors
-/// A violation per PodGang or gang resource that changed.
+/// PodGangs stay the same objects with the same minimums during an update, and so do their gang resources.
+/// Gang resources of a gang that was down as a whole may be new (UPD-07).
 pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     let Some(begin) = first_change(history, set) else { return Ok(()) };
     let (before, after) = (history.before(begin.index), history.end());
@@ -885,7 +818,7 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// A pod that a PodGang refers to and that is not there, or that is there and no PodGang refers to, in words.
+/// Describes a mismatch: a PodGang refers to a missing pod, or no PodGang refers to an existing one.
 pub fn misnamed(live: &Live, set: &str) -> Option<String> {
     let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
     let podgroups = live.of("PodGang").filter(of_set).flat_map(|gang| list(&gang["spec"]["podgroups"]));
@@ -898,19 +831,14 @@ pub fn misnamed(live: &Live, set: &str) -> Option<String> {
     stale.or_else(|| there.difference(&named).next().map(|name| format!("no PodGang refers to {name}")))
 }
 
-/// References of PodGangs are added for pods that exist, and removed soon after their pods (UPD-31).
-///
-/// # Errors
-/// A violation per reference.
+/// References of PodGangs are added only for existing pods, and removed soon after their pods are deleted
+/// (UPD-31).
 pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
     let Some(begin) = first_change(history, set) else { return Ok(()) };
     none(references(history, set, begin))
 }
 
-/// PodGangs refer to the pods that there are (UPD-31).
-///
-/// # Errors
-/// A violation with the first pod that is gone and named, or exists and is not.
+/// PodGangs refer to exactly the existing pods (UPD-31).
 pub fn names_what_there_is(live: &Live, set: &str) -> Ruling {
     none(misnamed(live, set).map(|fault| violation(GANG_CHANGED, fault)))
 }
@@ -921,7 +849,7 @@ fn first_change<'a>(history: &'a History, set: &str) -> Option<Version<'a>> {
     first
 }
 
-/// The PodGangs of which at every point since then a pod was live that had been there before that point.
+/// The PodGangs that had at least one bound pod at every point since `begin`.
 fn survivors<'a>(history: &'a History, set: &str, begin: Version<'_>) -> BTreeSet<&'a str> {
     let mut live: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut died = BTreeSet::new();
@@ -941,7 +869,7 @@ fn survivors<'a>(history: &'a History, set: &str, begin: Version<'_>) -> BTreeSe
     live.into_keys().filter(|gang| !died.contains(gang)).collect()
 }
 
-/// What is wrong with the references of PodGangs since an update began.
+/// Violations of the references of PodGangs since an update began.
 fn references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation> {
     let mut made: BTreeSet<&str> = BTreeSet::new();
     let mut gone: BTreeMap<&str, Version<'_>> = BTreeMap::new();
@@ -980,11 +908,9 @@ fn references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation
     violations
 }
 
-/// What an update makes anew joins its gang as what was there before did: it is released when its PodGang names it, and it is
-/// in the same gang resource, where that is there still (UPD-08).
-///
-/// # Errors
-/// A violation per pod that does not.
+/// Pods that an update creates are members of their gang like the pods before (UPD-08). They are released
+/// only after their PodGang refers to them. They are in the same gang resource if the gang survived the
+/// update.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(begin) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);
@@ -1028,11 +954,9 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// An update whose first turns did not end, for what they took is broken or has no place, has taken one unit of each clique and
-/// group that was up, and at least one of all (UPD-06, UPD-12).
-///
-/// # Errors
-/// A violation per clique or group of which more were taken, or if nothing was.
+/// An update is blocked in its first update steps, because the replaced pods are broken or do not fit. It has
+/// deleted exactly one unit of each clique or group that was up, and at least one unit overall (UPD-06,
+/// UPD-12).
 pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) -> Ruling {
     let part = history.upto(until);
     let mut turns: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -1050,13 +974,13 @@ pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) 
     }))
 }
 
-/// A pod that was lost, and the one that was made in its place.
+/// A lost pod and its replacement.
 struct Replaced<'a> {
     lost: Pod<'a>,
-    /// What there was right before.
+    /// The state right before the loss.
     lost_in: Scene<'a>,
     made: Version<'a>,
-    /// What there was right before.
+    /// The state right before the replacement.
     made_in: Scene<'a>,
 }
 
@@ -1066,12 +990,12 @@ impl Replaced<'_> {
     }
 }
 
-/// Whether two pods are of one template, as far as cases change it.
+/// Whether two pods have the same revision.
 fn is_alike(one: Pod<'_>, other: Pod<'_>) -> bool {
     revision(&one.0["spec"]) == revision(&other.0["spec"])
 }
 
-/// What was lost otherwise than by the updater, in the order in which it was replaced in its clique.
+/// The pods that were lost other than by the updater, with their replacements in order within each clique.
 fn replaced<'a>(history: &'a History, set: &str) -> Vec<Replaced<'a>> {
     let excused = taken_away(history);
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
@@ -1103,10 +1027,8 @@ fn replaced<'a>(history: &'a History, set: &str) -> Vec<Replaced<'a>> {
     found
 }
 
-/// What is lost where the turn has not come, and is replaced before it comes, is replaced with the template that it had (UPD-16).
-///
-/// # Errors
-/// A violation per pod; [`Broken::NotReached`] if nothing was lost so.
+/// A pod that was lost and replaced before the update step of its replica is replaced with its old template
+/// (UPD-16). Returns `NotReached` if no pod was lost this way.
 pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
     let taken = taken(history, set);
     let has_come = |scene: &Scene<'_>, pod: Pod<'_>, until: Version<'_>| {
@@ -1130,11 +1052,8 @@ pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// In an update nothing is made with a template of before that has not to be: of it may be what takes the place of one that was
-/// lost and had it (UPD-10).
-///
-/// # Errors
-/// A violation per pod.
+/// During an update a pod with an old template is created only to replace a lost pod with that template
+/// (UPD-10).
 pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
     let replaced = replaced(history, set);
     let restored = replaced.iter().filter(|replaced| replaced.is_restored());
@@ -1142,11 +1061,8 @@ pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
     made_later(history, set, &restored)
 }
 
-/// What is made once an update has begun, for whatever reason, is new: a pod that is made later than an operator may take to
-/// react, or after it said that it is done (UPD-34).
-///
-/// # Errors
-/// A violation per pod.
+/// Every pod created during an update is new (UPD-34). Pods created within the operator's reaction time are
+/// excluded, unless its status already reported the end of an OnDelete update.
 pub fn made_later_is_new(history: &History, set: &str) -> Ruling {
     made_later(history, set, &BTreeSet::new())
 }
@@ -1174,16 +1090,13 @@ fn made_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling 
     none(violations)
 }
 
-/// Whether the hash that is told is another one than when the templates changed.
+/// Whether the reported hash differs from that at the change of the templates.
 fn is_said_since(scene: &Scene<'_>, changed: Version<'_>) -> bool {
     let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].clone();
     hash(scene.set()) != hash(changed.object)
 }
 
-/// With the strategy OnDelete an update has ended as soon as it has begun (UPD-35).
-///
-/// # Errors
-/// A violation if it has not.
+/// With the strategy OnDelete the update is reported as ended at once (UPD-35).
 pub fn ended_at_once(history: &History, set: &str) -> Ruling {
     let Some(begin) = first_change(history, set) else { return Ok(()) };
     let mut versions = history.named("PodCliqueSet", set).filter(|version| version.index >= begin.index);
@@ -1196,10 +1109,8 @@ pub fn ended_at_once(history: &History, set: &str) -> Ruling {
     })
 }
 
-/// What is made of certain pods from a point on, as long as templates do not change again, is new (UPD-33, UPD-34).
-///
-/// # Errors
-/// A violation per pod.
+/// The selected pods created from the entry `since` on are new, until the templates change again (UPD-33,
+/// UPD-34).
 pub fn made_since_is_new(
     history: &History,
     set: &str,
@@ -1222,10 +1133,8 @@ pub fn made_since_is_new(
     none(violations)
 }
 
-/// The statuses of a PodCliqueSet, its groups and cliques say that all that there should be is there and updated (UPD-13).
-///
-/// # Errors
-/// A violation per object that says another number.
+/// The statuses of a PodCliqueSet, its groups and its cliques report all replicas as existing and updated
+/// (UPD-13).
 pub fn counted(live: &Live, set: &str) -> Ruling {
     let of_set = |found: &&Value| found["metadata"]["labels"][names::PART_OF] == set;
     let parts =
@@ -1240,10 +1149,7 @@ pub fn counted(live: &Live, set: &str) -> Ruling {
     }))
 }
 
-/// A PodClique says that as many of its pods are updated as are new (UPD-37).
-///
-/// # Errors
-/// A violation if it says another number.
+/// The status of a PodClique reports as many updated pods as are new (UPD-37).
 pub fn counts_the_new(live: &Live, clique: &str) -> Ruling {
     let Some(found) = live.get("PodClique", clique) else {
         return Err(Broken::NotReached(format!("there is no PodClique {clique}")));
@@ -1257,15 +1163,12 @@ pub fn counts_the_new(live: &Live, clique: &str) -> Ruling {
     })
 }
 
-/// Whether a pod is of the revision that its PodClique asks for.
+/// Whether a pod has the revision that its PodClique requests.
 pub(super) fn is_as_asked(pod: Pod<'_>, pclq: &Value) -> bool {
     revision(&pod.0["spec"]) == revision(&pclq["spec"]["podSpec"])
 }
 
-/// No more pods of a clique are made than it should have, as far as an operator could know by then (UPD-13, UPD-15).
-///
-/// # Errors
-/// A violation per pod.
+/// A clique never has more pods than requested, as far as the operator could know (UPD-13, UPD-15).
 pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();
@@ -1291,7 +1194,7 @@ pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// The largest of the sizes that were asked for then, or shortly before.
+/// The largest size that was requested at that time or shortly before.
 fn largest(sizes: &[(Timestamp, usize)], then: Timestamp, before: SignedDuration) -> Option<usize> {
     let ends = sizes.iter().skip(1).map(|(begun, _)| Some(*begun)).chain([None]);
     let known = sizes.iter().zip(ends);
