@@ -1,4 +1,4 @@
-//! What the mutants say together: the share that is killed, by group, and who survives.
+//! Summary of all mutants: the killed share by group, and those that survive.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,19 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Mutant, Outcome, Verdict};
 
-/// The last outcome of a mutant, as it is kept beside its report.
+/// The last outcome of a mutant, as stored next to its report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// The mutant.
     pub id: String,
-    /// What its run came to.
     pub outcome: Outcome,
-    /// How long that took.
     pub seconds: f64,
 }
 
-/// How many mutants of each group of clauses were killed, of how many that were run; a mutant is of the groups of the
-/// clauses that it must turn red.
+/// Killed and run mutants per clause group. A mutant belongs to the groups of its `must` clauses.
 pub fn ratios(mutants: &[Mutant], kept: &[Kept]) -> BTreeMap<String, (usize, usize)> {
     let mut ratios = BTreeMap::new();
     let known = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?)));
@@ -39,24 +35,22 @@ fn of<'a>(mutant: &Mutant, kept: &'a [Kept]) -> Option<&'a Kept> {
     kept.iter().find(|kept| kept.id == mutant.id)
 }
 
-/// The clauses that no mutant has to turn red, in the order of the contract.
+/// The clauses that no mutant must make fail, in the order of the contract.
 #[cfg(test)]
 pub(crate) fn without_mutant(mutants: &[Mutant]) -> Vec<&'static str> {
     let covered: std::collections::BTreeSet<&str> = mutants.iter().flat_map(Mutant::musts).collect();
     CLAUSES.iter().map(|clause| clause.id).filter(|id| !covered.contains(id)).collect()
 }
 
-/// The clauses that can have no mutant, each with the reason.
+/// The clauses that cannot have a mutant, each with the reason.
 pub(crate) fn excused() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("clauses-without-mutant.txt").lines().filter_map(|line| line.split_once(": "))
 }
 
-/// The page of all that: `docs/kill-ratio.md`.
 pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
     let mut page = String::from(
-        "# Kill ratio\n\nWritten by `grove-conformance mutants --write`: the last run of each [mutant](running.md#mutants). A \
-         mutant is of the\ngroups of the clauses that it must turn red. What the judges' own unit tests see is on [another \
-         page](unit-mutants.md);\nmutants of kubelets are [run on kind](kind.md#mutants) and not counted here.\n\n| group | killed | run |\n|---|---|---|\n",
+        "# Kill ratio\n\nThe last run of each mutant. A mutant belongs to the groups of the clauses that it must make fail. \
+         Mutants of\nkubelets run on kind and are not counted here.\n\n| group | killed | run |\n|---|---|---|\n",
     );
     for (group, (killed, run)) in ratios(mutants, kept) {
         let _ = writeln!(page, "| {group} | {killed} | {run} |");
