@@ -1,5 +1,5 @@
-//! The program: the suite's command line, and each of the programs of this project that a cluster runs. This file
-//! is the only place that knows both.
+//! The program: the suite's command line, and the programs of this project that run in a cluster. Only this
+//! file knows both.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use conformance_cluster::process::{self, EXEC_VERB};
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     match args.next().as_deref().and_then(|verb| verb.to_str()) {
-        // The launcher of child processes, before anything else: it must become the program at once.
+        // The launcher of child processes runs first, because it must turn into the program at once.
         Some(EXEC_VERB) => {
             let words = args.map(|word| word.to_string_lossy().into_owned());
             conformance_cli::launcher_failed(&process::exec(words))
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Arguments as the program of that name would get them.
+/// The arguments with the program's name in front.
 fn named(name: &str, args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     std::iter::once(OsString::from(name)).chain(args)
 }

@@ -1,4 +1,4 @@
-//! The programs of the reference in one file, for images: the first argument says which one it is.
+//! The reference programs in one binary, for images: the first argument selects the program.
 
 use std::process::ExitCode;
 

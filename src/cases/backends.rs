@@ -1,5 +1,5 @@
-//! What admission is asked on each backend where backends differ. A file per scheduler, `admission.rs` in the folder of
-//! its cases, and a line in [`ALL`].
+//! Admission attempts that differ between backends. Each scheduler has a file `admission.rs` in the folder of
+//! its cases and a line in [`ALL`].
 
 use conformance_contract::names::{self, KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::ruling::Broken;
@@ -11,55 +11,49 @@ use serde_json::{Value, json};
 use crate::levels::Level;
 use crate::{ext, kai, koord, kube, vol};
 
-/// Questions for the columns of one backend.
 pub(crate) struct Backend {
-    /// The columns.
     pub(crate) columns: &'static [Target],
-    /// A PodCliqueSet of another backend, given to this one (ADM-03).
+    /// An update that gives another backend's PodCliqueSet to this one (ADM-03).
     pub(crate) given_to_it: Attempt,
-    /// What is its own; `None` of a profile of type External, whose backend has nothing.
+    /// What is specific to this backend; `None` for a profile of type External, which has nothing of its own.
     pub(crate) own: Option<Own>,
 }
 
-/// What only one backend does.
 pub(crate) struct Own {
-    /// Its rules (ADM-06).
     pub(crate) rules: Rules,
-    /// Topology levels that it honours, and that it does not (ADM-09, ADM-17).
+    /// Topology levels, honoured or not (ADM-09, ADM-17).
     pub(crate) levels: &'static [Level],
-    /// The CRD without which it cannot work (ADM-18); `None` where it needs an API of Kubernetes' instead.
+    /// The CRD that the backend requires (ADM-18); `None` if it requires an API of Kubernetes instead.
     pub(crate) crd: Option<Crd>,
-    /// A new PodCliqueSet for it when it is disabled (ADM-23); `None` where it cannot be.
+    /// A new PodCliqueSet for the backend while it is disabled (ADM-23); `None` if it cannot be disabled.
     pub(crate) disabled: Option<Attempt>,
 }
 
 impl Own {
-    /// What is asked of a target's required levels, or of its preferred ones.
     pub(crate) fn levels(&self, target: Target, are_preferred: bool) -> Vec<Attempt> {
         let asked = self.levels.iter().filter(|level| level.is_about_preference(target) == are_preferred);
         asked.map(|level| level.on(target)).collect()
     }
 }
 
-/// Rules of a backend, and PodCliqueSets that they do not reach.
+/// Rules of a backend, and PodCliqueSets to which they do not apply.
 pub(crate) struct Rules {
-    /// Rules of its own, on one of its own: what is refused, and the clause that demands it.
+    /// Each rule of this backend, tried on its own PodCliqueSet: the clause that demands the rule, and the
+    /// attempt.
     pub(crate) own: &'static [(&'static str, Attempt)],
-    /// Rules that do not apply to one of its own, nor to one of nobody's.
+    /// Other backends' rules that do not apply to this backend's PodCliqueSets, nor to those of an unknown
+    /// scheduler.
     pub(crate) others: &'static [Attempt],
-    /// The rules of its own on one of another backend.
+    /// This backend's rules, tried on a PodCliqueSet of another backend.
     pub(crate) elsewhere: &'static [Attempt],
-    /// The backends that have no such rules.
     pub(crate) strangers: &'static [Target],
 }
 
-/// A CRD that a backend needs.
 pub(crate) struct Crd {
-    /// That of its PodGroup.
+    /// The name of the PodGroup CRD.
     pub(crate) name: &'static str,
-    /// The answer to a new PodCliqueSet while it is missing.
     pub(crate) missing: Attempt,
-    /// Where a CRD of an older release lacks a field, and what is said of that.
+    /// A field that the CRD of an older release lacks, and the expected answer with that CRD.
     pub(crate) too_old: Option<(&'static str, Attempt)>,
 }
 
@@ -72,39 +66,33 @@ static ALL: [&Backend; 6] = [
     &kai::admission::BACKEND,
 ];
 
-/// Questions for a target.
 pub(crate) fn of(target: Target) -> Option<&'static Backend> {
     ALL.into_iter().find(|backend| backend.columns.contains(&target))
 }
 
-/// What is the target's backend's own.
-///
-/// # Errors
-/// [`Broken::NotReached`] if nothing is.
+/// What is specific to the target's backend. Undecided (`NotReached`) for a target without an entry or with
+/// nothing of its own.
 pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     let own = of(target).and_then(|backend| backend.own.as_ref());
     own.ok_or_else(|| Broken::NotReached(format!("nothing is known that is {target}'s own in admission")))
 }
 
-/// What a refusal says of the shape of gangs. An update strategy is called RollingRecreate, which says nothing.
+/// What a refused change of the gang shape must say. The update strategy RollingRecreate does not count.
 pub(crate) const RECREATE: &[&str] = &[" recreat| re-creat"];
 
-/// A PodCliqueSet given to another backend.
 pub(crate) const fn given_to(edit: fn(&mut Value)) -> Attempt {
     refused("another scheduler", RECREATE, edit)
 }
 
-/// A PodCliqueSet for a scheduler that is not enabled any more.
 pub(crate) const fn not_enabled(says: &'static [&'static str]) -> Attempt {
     refused("a new one for a backend that is disabled", says, |_| {})
 }
 
-/// A PodCliqueSet of a backend whose CRD is missing.
 pub(crate) const fn without_crd(says: &'static [&'static str]) -> Attempt {
     refused("a gang without the CRD", says, |_| {})
 }
 
-/// 8 standalone cliques beside the one of the scaling group's only replica.
+/// 8 standalone cliques in addition to the one in the scaling group's only replica.
 pub(crate) fn nine_podgroups(pcs: &mut Value) {
     pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
     let first = clique(pcs, 0).clone();
@@ -123,7 +111,6 @@ pub(crate) fn no_such_queue(pcs: &mut Value) {
     pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "no-such-queue".into();
 }
 
-/// A gang is in one queue.
 pub(crate) fn two_kai_queues(pcs: &mut Value) {
     pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
     clique(pcs, 0)["labels"] = json!({KAI_QUEUE: "another-queue"});

@@ -1,5 +1,5 @@
-//! Lists the cases of each group's folder, so that a case is registered by being there: `CASES` of the group `aon` has
-//! `across_cliques.rs` as `aon/across-cliques`, with the text of `across_cliques.yaml`.
+//! Lists the cases of each group's folder, so that a file with a `CASE` is registered automatically.
+//! `aon/across_cliques.rs` becomes the case `aon/across-cliques`, with the text of `across_cliques.yaml`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     groups.sort();
-    // A new group has its line there.
+    // A new group needs a line in lib.rs.
     println!("cargo::rerun-if-changed=lib.rs");
     let mut list = String::from("/// Every case, group by group.\nstatic CASES: &[Case] = &[\n");
     for group in groups {
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A line for each file of a group's folder that has a `CASE`.
+/// Appends a line for each file of a group's folder that has a `CASE`.
 fn cases(group: &Path, list: &mut String) -> Result<(), Box<dyn std::error::Error>> {
     let name =
         |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

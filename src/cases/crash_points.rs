@@ -1,15 +1,16 @@
-//! After which of its writes an operator is killed, and how.
+//! Crash points: the writes after which the operator is killed, and the kill itself.
 
 use conformance_cluster::local::Part;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// How many lives are disturbed where not every crash point is tried.
+/// Number of disturbed PodCliqueSets in a run that does not try every crash point.
 pub(crate) const LIVES: usize = 2;
 
-/// For each life and step the write after which the operator is killed, of so many that each step takes in peace: all of them
-/// where the run asks for it, else as many as it has time for, drawn from its seed.
+/// For each PodCliqueSet and step, the write after which the operator is killed. `writes` has the undisturbed
+/// number of writes per step. A run tries all of them if asked to, otherwise [`LIVES`] per step, drawn from
+/// its seed.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     match test.test_cluster.thorough.every_crash_point {
         true => every(writes),
@@ -17,32 +18,34 @@ pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option
     }
 }
 
-/// Whether a run has time for what is long: always where every crash point is asked for, else with every second seed.
+/// Whether to run a long part: always if every crash point is requested, otherwise with every second seed.
 pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
     let thorough = test.test_cluster.thorough;
     let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
     thorough.every_crash_point || chance[0] % 2 == 0
 }
 
-/// What counts as a write of the operator.
+/// The requests that count as writes of the operator.
 pub(crate) fn writes_of(test: &TestContext) -> Match {
     Match::writes().in_namespace(&test.namespace)
 }
 
-/// A death of the controller that a fault proxy prepares: its n-th write is done, and it hears no answer.
+/// A crash of the controller, prepared by a fault proxy: the n-th write is applied, and the response never
+/// arrives.
 pub(crate) struct Death<'a> {
     proxy: &'a ProxyHandle,
     halt: RuleId,
 }
 
 impl<'a> Death<'a> {
-    /// After the n-th write from now on.
+    /// Crashes after the n-th write from now on.
     pub(crate) fn after(test: &TestContext, proxy: &'a ProxyHandle, n: u64, of: &str) -> Result<Self, Stop> {
         let rule = Rule::new(format!("killed after write {n} of {of}"), writes_of(test), Action::Halt);
         Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
     }
 
-    /// Whether so many writes are done before `end` comes; else it takes fewer than in peace, and nobody is killed.
+    /// Whether the crash point is reached before `end` completes. Otherwise the step took fewer writes, and
+    /// nothing is killed.
     pub(crate) async fn comes_before(
         &self,
         end: impl Future<Output = Result<(), Stop>>,
@@ -58,7 +61,6 @@ impl<'a> Death<'a> {
         }
     }
 
-    /// The controller is killed, and another one goes on.
     pub(crate) async fn another_goes_on(self, test: &mut TestContext) -> Result<(), Stop> {
         test.take_away(Part::Controller).await?;
         self.proxy.release(self.halt);
@@ -66,13 +68,12 @@ impl<'a> Death<'a> {
     }
 }
 
-/// The first, the second, ..., as many lives as the step of the most writes takes.
+/// Every crash point: as many PodCliqueSets as the step with the most writes needs.
 fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     let lives = writes.iter().max().copied().unwrap_or(0);
     (1..=lives).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()
 }
 
-/// Points that the seed chooses.
 fn chosen(writes: &[u64], seed: u64) -> Vec<Vec<Option<u64>>> {
     let mut lives = vec![Vec::new(); LIVES];
     for (step, count) in writes.iter().enumerate() {

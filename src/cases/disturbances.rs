@@ -1,5 +1,5 @@
-//! What a network and an API server do to an operator now and then, as rules for its fault proxy. Each is over after some
-//! requests, so that whoever tries again comes to the end state that there is without it.
+//! Common network and API server faults for an operator, as rules of its fault proxy. Each ends after a
+//! number of requests, so that an operator that retries reaches the undisturbed end state.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -12,12 +12,11 @@ use serde_json::{Value, json};
 
 const DISTURBED: MarkName = MarkName::of_case("the operator disturbed");
 
-/// How many there are.
 pub(crate) const COUNT: usize = 8;
 
-/// The disturbances of an operator's requests in a namespace, and of its watches on what is in it.
+/// The faults for an operator's writes in a namespace, and for its watches there.
 fn all(namespace: &str) -> [Rule; COUNT] {
-    // The first is met, and what is tried again at once gets through.
+    // Every second write is affected, starting with the first, so an immediate retry succeeds.
     let writes = |name: &str, action| {
         let when = When { every: 2, count: Some(4), ..When::default() };
         Rule { when, ..Rule::new(name, Match::writes().in_namespace(namespace), action) }
@@ -36,7 +35,7 @@ fn all(namespace: &str) -> [Rule; COUNT] {
     ]
 }
 
-/// The operator under test behind its proxy, while one disturbance after the other is on.
+/// The operator under test behind its proxy, with one fault at a time.
 pub(crate) struct Disturbed {
     proxy: ProxyHandle,
     left: std::vec::IntoIter<Rule>,
@@ -44,17 +43,16 @@ pub(crate) struct Disturbed {
 }
 
 impl Disturbed {
-    /// Starts the operator again behind a proxy.
     pub(crate) async fn begin(test: &TestContext) -> Result<Self, Stop> {
         let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
         let left = Vec::from(all(&test.namespace)).into_iter();
         Ok(Self { proxy, left, on: None })
     }
 
-    /// Ends what is on, with a mark that says how often it was done, and begins the next, if there is one.
+    /// Ends the current fault, marks how often it was applied, and starts the next one, if any.
     pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
         if let Some((name, rule)) = self.on.take() {
-            // What an object shows is committed before an answer to it can be lost.
+            // The object's state is visible before the response is lost.
             test.until_applied(&self.proxy, rule, 1, &name, limits::REACTION).await?;
             self.proxy.release(rule);
             test.mark(DISTURBED, json!({"by": name, "times": self.proxy.applied(rule)}));
@@ -65,8 +63,8 @@ impl Disturbed {
     }
 }
 
-/// Starts each part of the target's scheduler again behind a proxy, where this happens to what it watches of gang resources of
-/// such a name, and not to those of canaries.
+/// Restarts each part of the target's scheduler behind a proxy. The proxy applies `action` to the watches of
+/// gang resources of this name, but not to those of canaries.
 pub(crate) async fn gang_resources_watched(
     test: &TestContext,
     name: &str,
@@ -99,10 +97,7 @@ fn of_each_kind(
     rules.collect()
 }
 
-/// Every disturbance was on, and was more than an intention.
-///
-/// # Errors
-/// [`Broken::NotReached`].
+/// Every fault was active and was applied at least once.
 pub(crate) fn took_place(history: &History) -> Ruling {
     let done: Vec<&Value> = history.marks(DISTURBED).map(|(_, mark)| &mark.detail).collect();
     let idle = done.iter().find(|detail| detail["times"] == 0).map(|detail| detail["by"].to_string());

@@ -1,5 +1,5 @@
-//! Topology levels that a PodCliqueSet may ask for, as attempts at admission. Which of them are asked of a backend is in
-//! its `admission.rs`; which it honours it declares.
+//! Topology levels that a PodCliqueSet may ask for, as admission attempts. A backend's `admission.rs` lists
+//! its levels; the target declares which of them it honours.
 
 use conformance_contract::clauses::Feature::{
     self, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
@@ -10,22 +10,21 @@ use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_judge::admission::{Attempt, admitted, refused, refused_or_warned};
 use serde_json::{Value, json};
 
-/// A level, and what it takes to honour it.
+/// A level, and the features it needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
-    /// In words; unique.
+    /// Must be unique.
     title: &'static str,
-    /// Asks for it.
     edit: fn(&mut Value),
-    /// Without one of these, what is required of it cannot be honoured.
+    /// The features without which the required level cannot be honoured.
     required: &'static [Feature],
-    /// Without one of these, what is preferred has no effect.
+    /// The features without which the preferred level has no effect.
     preferred: &'static [Feature],
 }
 
 impl Level {
-    /// What is asked of a target, by what its operator declares: a required level that is not honoured is refused
-    /// (ADM-09), and a preferred one that has no effect is refused or reported (ADM-17).
+    /// The attempt on a target, depending on what its operator declares: a required level that is not
+    /// honoured is refused (ADM-09), and a preferred one without effect is refused or reported (ADM-17).
     pub(crate) fn on(&self, target: Target) -> Attempt {
         let &Level { title, edit, required, preferred } = self;
         let lacks_any = |features: &[Feature]| features.iter().any(|feature| !target.declares(*feature));
@@ -40,13 +39,13 @@ impl Level {
         }
     }
 
-    /// Whether the answer of a target is about a preferred level: nothing that it cannot honour is required.
+    /// Whether the target's answer is about a preferred level: it can honour every required one.
     pub(crate) fn is_about_preference(&self, target: Target) -> bool {
         !self.preferred.is_empty() && self.required.iter().all(|feature| target.declares(*feature))
     }
 }
 
-/// What a warning about a preferred level names: the field, or the level of these attempts.
+/// What a warning about a preferred level must name: the field, or the level of these attempts.
 pub(crate) const PREFERENCE: &[&str] = &["preferred|host"];
 
 const fn required_level(title: &'static str, required: &'static [Feature], edit: fn(&mut Value)) -> Level {
@@ -106,7 +105,6 @@ pub(crate) fn preferred_by_a_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "host"}));
 }
 
-/// A second podgroup in every base PodGang.
 fn add_a_clique(pcs: &mut Value) {
     let mut more = clique(pcs, 0).clone();
     more["name"] = "router".into();

@@ -1,5 +1,5 @@
-//! The conformance cases: one `.rs` file each with its manifest beside it, in a folder per group of clauses. A new
-//! case is these two files and a `mod` line; the build script registers it under the name of its file.
+//! The conformance cases: each is one `.rs` file and its manifest, in a folder per group of clauses. To add a
+//! case, add these two files and a `mod` line; the build script registers it under the name of its file.
 
 mod adm;
 mod aic;
@@ -37,7 +37,7 @@ use conformance_driver::case::Case;
 
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
-/// Every case, in the order of the first clause that it judges.
+/// Every case, in the order of its first clause.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     static IN_ORDER: LazyLock<Vec<&Case>> = LazyLock::new(|| {
         let place = |case: &&Case| CLAUSES.iter().position(|clause| Some(&clause.id) == case.clauses.first());
@@ -48,31 +48,28 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     IN_ORDER.iter().copied()
 }
 
-/// The cases that judge a clause.
 pub fn judging(clause: &str) -> impl Iterator<Item = &'static Case> {
     all().filter(move |case| case.clauses.contains(&clause))
 }
 
-/// The case of that id.
 pub fn case(id: &str) -> Option<&'static Case> {
     all().find(|case| case.id == id)
 }
 
-/// Seconds that the case of that id usually takes on two cores beside others; `None` if it was not measured.
+/// Seconds that a case usually takes on two cores with other cases running; `None` if not measured.
 pub fn usual_seconds(id: &str) -> Option<f64> {
     let lines = include_str!("usual-seconds.txt").lines();
     lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()
 }
 
-/// What a case takes that was not measured: the median of those that were.
+/// Assumed for a case that was not measured: the median of the others.
 const UNMEASURED: Duration = Duration::from_secs(6);
 
-/// How long the case of that id usually takes, or one of which nothing is known.
+/// The usual duration of a case, or [`UNMEASURED`].
 pub fn usual_length(id: &str) -> Duration {
     usual_seconds(id).map_or(UNMEASURED, Duration::from_secs_f64)
 }
 
-/// The manifest of the case of that id, for the tests of cases.
 #[cfg(test)]
 fn manifest(id: &str) -> &'static str {
     case(id).map(|case| case.manifest).unwrap_or_default()
@@ -96,10 +93,11 @@ mod tests {
         assert_eq!(all().filter(|case| usual_seconds(case.id).is_some()).count(), lines.count());
     }
 
-    /// A kubelet says itself what has become of a pod's containers, and starts what is to stay unstarted.
+    /// A kubelet sets container statuses itself and starts every container.
     #[test]
     fn cases_that_speak_in_a_kubelets_place_need_nodes_without() {
-        // Those of the one are not to be Ready before the others are released; that they are is no harm.
+        // This case only needs its first pods not to be Ready early; on kubelets they are, which does no
+        // harm.
         const ON_KUBELETS_TOO: [&str; 1] = ["aon/scaled-waits-for-base"];
         let speaks = |case: &Case| {
             let file = format!("{}/{}.rs", env!("CARGO_MANIFEST_DIR"), case.id.replace('-', "_"));
@@ -136,7 +134,8 @@ mod tests {
         assert!(missing.is_empty(), "{missing:#?}");
     }
 
-    /// KAI 0.17 knows a PodGroup by its name alone: PodCliqueSets of one name in two namespaces would be one gang.
+    /// KAI 0.17 identifies a PodGroup by name alone, so PodCliqueSets of one name in two namespaces would be
+    /// one gang.
     #[test]
     fn names_of_pod_clique_sets_are_unique_where_cases_share_a_kai() {
         let mut cases: BTreeMap<String, Vec<&str>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! How a cluster that someone else runs is reached: by a kubeconfig, or, in a pod of that cluster, by the pod's own service
-//! account.
+//! How the harness reaches a cluster that someone else runs: through a kubeconfig, or, in a pod of that
+//! cluster, through the pod's service account.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,24 @@ use kube::{Client, Config};
 
 use super::{ClusterError, local};
 
-/// Where Kubernetes puts what a pod needs to reach the API server as its service account.
+/// The folder in which Kubernetes mounts a pod's service account credentials.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// How a cluster is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// As this file says.
     Kubeconfig(PathBuf),
-    /// As the service account of the pod that this program runs in.
+    /// The service account of the pod that this program runs in.
     Pod,
 }
 
 impl Access {
-    /// That of the pod that this program runs in; `None` if it runs in none, or in one without a token.
+    /// Returns `None` outside a pod, and in a pod without a token.
     pub fn of_pod() -> Option<Self> {
         let has_token = || Path::new(SERVICE_ACCOUNT).join("token").is_file();
         (std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && has_token()).then_some(Self::Pod)
     }
 
-    /// What is known of the server. It is not asked anything.
-    ///
-    /// # Errors
-    /// [`ClusterError::Kubeconfig`]; [`ClusterError::ServiceAccount`].
+    /// Builds the client configuration, without a request to the server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         match self {
             Self::Kubeconfig(path) => local::config(path).await,
@@ -44,15 +39,11 @@ impl Access {
         }
     }
 
-    /// A client.
-    ///
-    /// # Errors
-    /// As [`Access::config`]; [`ClusterError::Api`].
     pub async fn client(&self) -> Result<Client, ClusterError> {
         Client::try_from(self.config().await?).map_err(|source| ClusterError::api("connect", source))
     }
 
-    /// What to try where its server does not answer.
+    /// What the user can try when the server does not answer.
     pub(crate) fn advice(&self) -> String {
         match self {
             Self::Kubeconfig(path) => {
@@ -66,7 +57,7 @@ impl Access {
     }
 }
 
-/// Such as `--kubeconfig admin.conf`.
+/// For example `--kubeconfig admin.conf`.
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -77,9 +68,6 @@ impl fmt::Display for Access {
 }
 
 /// The namespace of the pod that this program runs in.
-///
-/// # Errors
-/// [`ClusterError::File`] outside of a pod.
 pub fn namespace_of_pod() -> Result<String, ClusterError> {
     let path = Path::new(SERVICE_ACCOUNT).join("namespace");
     let text = std::fs::read_to_string(&path).map_err(ClusterError::file(&path))?;

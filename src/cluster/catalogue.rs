@@ -1,5 +1,5 @@
-//! The programs that clusters are made of. A new one is an entry here and, if its module is new, a folder in `components/`; a
-//! scheduler's program is declared in its own file in [`crate::schedulers`].
+//! The programs that clusters are made of. A new program is an entry here and, if its module is new, a folder
+//! in `components/`. Schedulers declare their programs in their own files in [`crate::schedulers`].
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use conformance_contract::scheduler::Scheduler;
 use crate::components::{Component, Module, Overrides, Progress, Purpose, Toolbox, module, must_be_of};
 use crate::{ClusterError, schedulers, trainer};
 
-/// The pinned modules of Kubernetes, one per row of versions. Their flags follow from the version.
+/// The pinned modules of Kubernetes, one per row of versions. The linker flags follow from the version.
 const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
     [module!("kubernetes-1.36", ""), module!("kubernetes-1.37", "")];
 static ETCD: Module = module!("etcd", "-s -w");
@@ -42,7 +42,7 @@ static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Without the stamp Kubernetes' programs call themselves v0.0.0-master and refuse version-gated features.
+/// Without the stamp, Kubernetes' programs report v0.0.0-master and refuse version-gated features.
 fn stamp(kubernetes: Kubernetes) -> String {
     const VERSION: &str = "k8s.io/component-base/version";
     let (major, minor) = kubernetes.minor().split_once('.').unwrap_or((kubernetes.minor(), ""));
@@ -83,7 +83,7 @@ static NODES: [Component; 7] = [
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 
-/// Every program that clusters of a Kubernetes version are made of, in the order in which builds share the most work.
+/// Every program of a cluster with this Kubernetes version, in the order in which builds share the most work.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     let own = Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == kubernetes);
     ETCD_ALONE
@@ -123,7 +123,8 @@ const fn cni(name: &'static str, package: &'static str) -> Component {
     Component { name, version: "v1.9.1", package, module: &CNI, purpose: Purpose::Node }
 }
 
-/// The programs of a local control plane of that version with these schedulers, and with the trainer if it is to run TrainJobs.
+/// The programs of a local control plane of this version with these schedulers, and with the trainer if it
+/// runs TrainJobs.
 pub fn components_for(
     kubernetes: Kubernetes,
     wanted: &BTreeSet<Scheduler>,
@@ -137,9 +138,9 @@ pub fn components_for(
     })
 }
 
-/// The programs of a kind cluster with these schedulers, beside what is in its nodes' image.
+/// The programs of a kind cluster with these schedulers, except those in the node image.
 pub fn components_for_kind(wanted: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
-    // kube-scheduler is in the nodes' image.
+    // The node image contains kube-scheduler.
     schedulers::components().chain(&NODES).filter(|component| match component.purpose {
         Purpose::Kind => true,
         Purpose::Scheduler(scheduler) => wanted.contains(&scheduler),
@@ -157,16 +158,13 @@ pub fn components_of_node_image(kubernetes: Kubernetes) -> impl Iterator<Item = 
     })
 }
 
-/// The program of that name; of Kubernetes' own, the newest.
+/// The program of this name. For Kubernetes' own programs, the newest version.
 pub fn component(name: &str) -> Option<&'static Component> {
     let newest = Kubernetes::ALL[Kubernetes::ALL.len() - 1];
     catalogue(newest).find(|component| component.name == name)
 }
 
-/// Every program of a version's catalogue, building what is missing.
-///
-/// # Errors
-/// As [`Toolbox::prepare_only`].
+/// Prepares every program of a version's catalogue and builds those that are not cached.
 pub async fn prepare(
     kubernetes: Kubernetes,
     overrides: &Overrides,
@@ -194,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The modules that a go.mod requires, at the version that it replaces them by.
+    /// The modules that a go.mod requires, with the versions that its `replace` lines put in.
     fn required(go_mod: &str) -> BTreeMap<&str, &str> {
         let mut found = BTreeMap::new();
         let mut excluded = false;
@@ -212,7 +210,7 @@ mod tests {
         found
     }
 
-    /// Go compiles a package again where its module has another version.
+    /// Go compiles a package again if its module has another version.
     #[test]
     fn what_every_cluster_runs_has_kubernetes_versions_of_modules() {
         let of_kubernetes = required(MODULES_OF_KUBERNETES[0].go_mod);
@@ -222,7 +220,7 @@ mod tests {
             let shared: Vec<_> = own.iter().filter(|(path, _)| of_kubernetes.contains_key(*path)).collect();
             assert!(shared.len() > 40, "{}: {shared:?}", module.name);
             for (path, version) in shared {
-                // The server and the client of etcd are of one release.
+                // The server and the client of etcd come from one release.
                 let is_of_etcd = path.starts_with("go.etcd.io/etcd/");
                 assert!(is_of_etcd || of_kubernetes[path] == *version, "{}: {path} {version}", module.name);
             }
@@ -246,7 +244,7 @@ mod tests {
             let found = catalogue(kubernetes).find(|component| component.name == "kube-apiserver");
             assert_eq!(found.unwrap().module.name, format!("kubernetes-{kubernetes}"));
         }
-        // Part of the key of what is built: another spelling would build everything anew.
+        // The stamp is part of the cache key: another spelling would rebuild everything.
         assert_eq!(
             stamp(Kubernetes::V1_36),
             "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.5 -X k8s.io/component-base/version.gitMajor=1 \

@@ -1,4 +1,4 @@
-//! The memory that control groups leave to this process: a container on a large machine may have little.
+//! The memory that control groups leave to this process. A container on a large machine may have little.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const VERSION_1: Files = Files {
 const VERSION_2: Files =
     Files { mount: "sys/fs/cgroup", limit: "memory.max", usage: "memory.current", cache: "inactive_file" };
 
-/// What the tightest group of this process leaves, MiB; `None` without a limit.
+/// The memory left in the tightest group of this process, in MiB; `None` without a limit.
 pub(crate) fn available_mib() -> Option<u64> {
     available_below(Path::new("/"))
 }
@@ -35,7 +35,7 @@ fn available_below(root: &Path) -> Option<u64> {
             _ if controllers.split(',').any(|controller| controller == "memory") => VERSION_1,
             _ => return None,
         };
-        // In a container the path may be that of the host, while the mount shows the container's own group.
+        // In a container, the path may be the host's path while the mount shows the container's own group.
         Path::new(group.trim_start_matches('/'))
             .ancestors()
             .filter_map(|group| files.left_in(&root.join(files.mount).join(group)))
@@ -62,7 +62,6 @@ mod tests {
 
     const MIB: u64 = 1024 * 1024;
 
-    /// A machine with these files, given as path and content.
     fn machine(files: &[(&str, String)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, content) in files {

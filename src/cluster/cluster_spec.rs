@@ -1,4 +1,4 @@
-//! The specification of a local cluster. The default is what a conformance run uses; mutants change parts of it.
+//! The specification of a local cluster. Conformance runs use the default; mutants change parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,24 +17,21 @@ use crate::operator::Operator;
 use crate::schedulers::{self, GivenScheduler, installation};
 use crate::trainer::TrainerSpec;
 
-/// Feature gates, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gates(pub BTreeMap<String, bool>);
 
 impl Gates {
-    /// The Workload API with gangs and topology, all of it that a version has.
+    /// Every gate that a version has for the Workload API, with gangs and topology.
     pub fn workload_api(kubernetes: Kubernetes) -> Self {
         kubernetes.workload_gates().iter().fold(Self::default(), |gates, name| gates.with(name, true))
     }
 
-    /// The same with one gate set.
     #[must_use]
     pub fn with(mut self, name: &str, on: bool) -> Self {
         self.0.insert(name.into(), on);
         self
     }
 
-    /// Only the named ones.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
         Self(
@@ -46,84 +43,80 @@ impl Gates {
         )
     }
 
-    /// Whether a gate is on; one that is not named is off (all of the Workload API's are, by default).
+    /// Returns false for a gate that is not listed: all gates of the Workload API are off by default.
     pub fn is_on(&self, name: &str) -> bool {
         self.0.get(name).copied().unwrap_or(false)
     }
 
-    /// `--feature-gates=…`, if any is named.
+    /// Returns `--feature-gates=…`, or `None` without gates.
     pub fn flag(&self) -> Option<String> {
         let all: Vec<_> = self.0.iter().map(|(name, on)| format!("{name}={on}")).collect();
         (!all.is_empty()).then(|| format!("--feature-gates={}", all.join(",")))
     }
 }
 
-/// A control plane.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterSpec {
     /// The version of the API server, the controller manager and kube-scheduler.
     pub kubernetes: Kubernetes,
-    /// Gates of the API server (and of the controller manager).
+    /// Feature gates of the API server and the controller manager.
     pub api_gates: Gates,
     /// API versions that are off by default.
     pub runtime_config: Vec<String>,
-    /// Whether the API server serves watches from memory, as it does by default. Without, a watch can be resumed
-    /// across a restart of the API server: etcd still knows the versions that a fresh cache does not.
+    /// Whether the API server serves watches from memory, as it does by default. Without the cache, a watch
+    /// can resume across an API server restart: etcd still knows the versions that a fresh cache does not.
     pub watch_cache: bool,
-    /// What its programs may take of the memory.
     pub memory: Memory,
-    /// Gates of the scheduler.
     pub scheduler_gates: Gates,
-    /// How the reference controller is configured.
     pub controller: ControllerSpec,
-    /// Whether the cluster gets the reference controller, with its CRDs and webhooks; otherwise the caller installs one.
+    /// Whether the harness installs the reference controller with its CRDs and webhooks. Otherwise the caller
+    /// installs an operator.
     pub has_controller: bool,
-    /// The operator that runs in the reference controller's place.
+    /// The operator that replaces the reference controller.
     pub operator: Option<Arc<Operator>>,
-    /// The operators that an upgrade is about, where cases are to run one.
+    /// The operators of an upgrade, for runs with upgrade cases.
     pub upgrade: Option<Upgrade>,
     /// How the trainer runs, on a cluster for TrainJobs.
     pub trainer: Option<TrainerSpec>,
-    /// The schedulers; kube-scheduler is always among them.
+    /// The schedulers, always including kube-scheduler.
     pub schedulers: BTreeSet<Scheduler>,
-    /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
-    /// that its file in [`crate::schedulers`] has for them; none but in mutants.
+    /// Plugins, or arguments of plugins, that a scheduler other than kube-scheduler starts without. The names
+    /// are those in the scheduler's file in [`crate::schedulers`]. Only mutants use this.
     pub plugins_off: Vec<(Scheduler, String)>,
-    /// Stages that KWOK has beside the suite's; none but in mutants.
+    /// Additional KWOK stages. Only mutants use this.
     pub further_stages: Vec<Value>,
-    /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in mutants.
+    /// Faults of the fake GPU plugin, which runs on nodes with kubelets. Only mutants use this.
     pub gpu_plugin_faults: Vec<String>,
-    /// The parts that reach the API server through a fault proxy; none but while a case asks for it.
+    /// The parts that reach the API server through a fault proxy, while a case needs one.
     pub proxied: BTreeSet<Part>,
-    /// What the fault proxy of a part does from its start on; none but in mutants.
+    /// Rules that a part's fault proxy has from its start. Only mutants use this.
     pub rules: BTreeMap<Part, Vec<Rule>>,
-    /// Changes of what is installed with the controller, by `Kind name`; none but in mutants.
+    /// Patches of objects that are installed with the controller, by `Kind name`. Only mutants use this.
     pub altered: Vec<(String, Patch)>,
-    /// How long KAI waits before it evicts what is left of a gang that is no longer whole; it leaves it alone unless a case
-    /// asks for this.
+    /// How long KAI waits before it evicts the rest of a gang that lost a member. Without this, KAI never
+    /// evicts it.
     pub stale_gangs_for: Option<Duration>,
-    /// Schedulers that the user gave, with their CRDs. For one that can only be given and is not, kube-scheduler stands in.
+    /// Schedulers that the user gave, with their CRDs. If a scheduler that the harness cannot build is not
+    /// given, kube-scheduler binds its pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
 
-/// Who replaces whom; `None` is the reference controller.
+/// The operator that is replaced and its replacement; `None` is the reference controller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upgrade {
-    /// Runs first.
     pub from: Option<Arc<Operator>>,
-    /// Takes its place.
     pub to: Option<Arc<Operator>>,
-    /// Faults that the reference controller is started with in the other's place; none but in mutants.
+    /// Faults of the reference controller when it replaces the other operator. Only mutants use this.
     pub faults: Vec<String>,
 }
 
 impl Upgrade {
-    /// Who is replaced, as histories have it.
+    /// The replaced operator, as histories name it.
     pub fn from(&self) -> String {
         title(self.from.as_deref())
     }
 
-    /// Who takes its place, as histories have it.
+    /// The new operator, as histories name it.
     pub fn to(&self) -> String {
         title(self.to.as_deref())
     }
@@ -138,11 +131,9 @@ fn title(operator: Option<&Operator>) -> String {
 /// The reference backend controller's configuration file and hidden flags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControllerSpec {
-    /// OperatorConfiguration.
     pub configuration: Value,
-    /// Faults it is started with; none but in mutants.
+    /// Faults that the controller starts with. Only mutants use this.
     pub faults: Vec<String>,
-    /// Whether it elects a leader.
     pub leader_election: bool,
 }
 
@@ -153,7 +144,7 @@ impl Default for ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// The default-scheduler profile with this `config`, and that of [`EXTERNAL_SCHEDULER`].
+    /// The default-scheduler profile with this `config`, and the profile of [`EXTERNAL_SCHEDULER`].
     pub fn with_profile(config: Value) -> Self {
         let configuration = json!({
             "apiVersion": "operator.config.grove.io/v1alpha1",
@@ -169,13 +160,13 @@ impl ControllerSpec {
         Self { configuration, faults: Vec::new(), leader_election: false }
     }
 
-    /// One profile for each of these schedulers that PodCliqueSets can use, and that of [`EXTERNAL_SCHEDULER`].
+    /// One profile for each of these schedulers that PodCliqueSets can use, and the profile of
+    /// [`EXTERNAL_SCHEDULER`].
     pub fn for_schedulers(schedulers: &BTreeSet<Scheduler>) -> Self {
         Self::default().with_schedulers(schedulers)
     }
 
-    /// The same with a profile, which configures nothing, for each of these schedulers that has none and that PodCliqueSets
-    /// can use.
+    /// Adds an empty profile for each of these schedulers that PodCliqueSets can use and that has no profile.
     #[must_use]
     pub fn with_schedulers(mut self, wanted: &BTreeSet<Scheduler>) -> Self {
         for scheduler in schedulers::of_pod_clique_sets().filter(|scheduler| wanted.contains(scheduler)) {
@@ -184,7 +175,7 @@ impl ControllerSpec {
         self
     }
 
-    /// The same with this `config` of the profile of that name.
+    /// Replaces the `config` of the profile of this name.
     #[must_use]
     pub fn with_profile_config(mut self, name: &str, config: Value) -> Self {
         if let Some(profile) = self.profile(name) {
@@ -193,7 +184,7 @@ impl ControllerSpec {
         self
     }
 
-    /// The profile of that name; one that is not there is put before the External one.
+    /// The profile of this name. A missing profile is inserted before the External one.
     fn profile(&mut self, name: &str) -> Option<&mut Value> {
         let profiles = self.configuration["scheduler"]["profiles"].as_array_mut()?;
         let place = profiles.iter().position(|profile| profile["name"] == name).unwrap_or_else(|| {
@@ -205,7 +196,6 @@ impl ControllerSpec {
         profiles.get_mut(place)
     }
 
-    /// The same without the profile of that name.
     #[must_use]
     pub fn without_profile(mut self, name: &str) -> Self {
         if let Some(profiles) = self.configuration["scheduler"]["profiles"].as_array_mut() {
@@ -214,7 +204,6 @@ impl ControllerSpec {
         self
     }
 
-    /// The same with a fault.
     #[must_use]
     pub fn with_fault(mut self, fault: impl Into<String>) -> Self {
         self.faults.push(fault.into());
@@ -229,7 +218,7 @@ impl Default for ClusterSpec {
 }
 
 impl ClusterSpec {
-    /// kube-scheduler alone, of that version, with the whole Workload API.
+    /// kube-scheduler alone, of this version, with the whole Workload API.
     pub fn of(kubernetes: Kubernetes) -> Self {
         let gates = Gates::workload_api(kubernetes);
         Self {
@@ -256,12 +245,13 @@ impl ClusterSpec {
         }
     }
 
-    /// The default one with these schedulers beside kube-scheduler, and the controller's profiles for them.
+    /// The default spec with these schedulers in addition to kube-scheduler, and the controller's profiles
+    /// for them.
     pub fn with(schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
         Self::default().beside(schedulers)
     }
 
-    /// The same with these schedulers beside kube-scheduler, and the controller's profiles for them.
+    /// Adds schedulers and the controller's profiles for them.
     #[must_use]
     pub fn beside(mut self, schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
         self.schedulers.extend(schedulers);
@@ -269,8 +259,8 @@ impl ClusterSpec {
         self
     }
 
-    /// The same for TrainJobs: with the trainer and its KAI plugin. Where `jobs_have_gangs`, the Job controller makes a gang
-    /// of each Job, whoever schedules its pods.
+    /// Adds the trainer and its KAI plugin, for TrainJobs. With `jobs_have_gangs`, the Job controller creates
+    /// a gang for each Job, regardless of the scheduler.
     #[must_use]
     pub fn with_trainer(mut self, jobs_have_gangs: bool) -> Self {
         self.trainer = Some(TrainerSpec { plugin: true, given: None });
@@ -280,7 +270,8 @@ impl ClusterSpec {
         self
     }
 
-    /// The same with this trainer, on a cluster for TrainJobs: without our KAI plugin where it has that inside.
+    /// Uses this trainer on a cluster for TrainJobs. The harness does not start its own KAI plugin if the
+    /// trainer contains one.
     #[must_use]
     pub fn with_given_trainer(mut self, given: Arc<GivenTrainer>) -> Self {
         if let Some(trainer) = &mut self.trainer {
@@ -290,18 +281,17 @@ impl ClusterSpec {
         self
     }
 
-    /// The trainer that the user gave, if the cluster has one.
     pub fn given_trainer(&self) -> Option<&GivenTrainer> {
         self.trainer.as_ref()?.given.as_deref()
     }
 
-    /// The same for plain pods: without a controller, and without Grove's APIs.
+    /// Removes the controller and Grove's APIs, for plain pods.
     #[must_use]
     pub fn without_controller(self) -> Self {
         Self { has_controller: false, ..self }
     }
 
-    /// What runs on it.
+    /// The kind of workload that runs on this cluster.
     pub fn workload(&self) -> Workload {
         match (&self.trainer, self.has_controller) {
             (Some(_), _) => Workload::TrainJobs,
@@ -310,7 +300,8 @@ impl ClusterSpec {
         }
     }
 
-    /// The same with one scheduler beside kube-scheduler at most, and the controller without the profiles of the others.
+    /// Keeps at most one scheduler in addition to kube-scheduler, and removes the controller's profiles of
+    /// the others.
     #[must_use]
     pub fn narrowed_to(mut self, scheduler: Scheduler) -> Self {
         for other in std::mem::take(&mut self.schedulers) {
@@ -323,26 +314,25 @@ impl ClusterSpec {
         self
     }
 
-    /// The same before an upgrade: with the operator that is replaced. `None` without an upgrade.
+    /// The spec before an upgrade, with the operator that is replaced. `None` without an upgrade.
     #[must_use]
     pub fn before_upgrade(self) -> Option<Self> {
         let operator = self.upgrade.as_ref()?.from.clone();
         Some(Self { operator, ..self })
     }
 
-    /// The same with a fault of the fake GPU plugin.
     #[must_use]
     pub fn with_gpu_plugin_fault(mut self, fault: impl Into<String>) -> Self {
         self.gpu_plugin_faults.push(fault.into());
         self
     }
 
-    /// The parts that the cluster has, in the order in which they are started.
+    /// The parts that the cluster has, in start order.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         Part::all().filter(|part| self.has(*part))
     }
 
-    /// The processes of one of its schedulers; none where it has a stand-in.
+    /// The processes of a scheduler. There are none if kube-scheduler stands in for it.
     pub fn parts_of(&self, scheduler: Scheduler) -> impl Iterator<Item = Part> {
         self.parts().filter(move |part| part.scheduler() == Some(scheduler))
     }
@@ -371,13 +361,13 @@ impl ClusterSpec {
         if stand_in { installation(Scheduler::KUBE).user } else { installation(scheduler).user }
     }
 
-    /// The part that does it.
+    /// The part that posts `pods/binding` for a scheduler's pods.
     pub fn binding_part(&self, scheduler: Scheduler) -> Option<Part> {
         let binder = self.binder(scheduler);
         self.parts().find(|part| part.user() == Some(binder))
     }
 
-    /// The same with a rule of a part's fault proxy, which is there from the start.
+    /// Adds a rule to a part's fault proxy that applies from the start.
     #[must_use]
     pub fn with_rule(mut self, part: Part, rule: Rule) -> Self {
         self.proxied.insert(part);
@@ -385,12 +375,13 @@ impl ClusterSpec {
         self
     }
 
-    /// The users whose requests the API server writes down, beside who binds pods: those that run TrainJobs.
+    /// The users whose requests the API server audits in addition to those that bind pods: the users that run
+    /// TrainJobs.
     pub(crate) fn audited(&self) -> Vec<&'static str> {
         self.parts().filter(|part| part.is_of_trainer()).filter_map(Part::user).collect()
     }
 
-    /// What a scheduler is started without.
+    /// The plugins, or arguments of plugins, that a scheduler starts without.
     pub fn off(&self, scheduler: Scheduler) -> Vec<&str> {
         self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| name.as_str()).collect()
     }

@@ -1,4 +1,5 @@
-//! Installs and removes through the API: what controller and schedulers need, by server-side apply, and the objects of cases.
+//! Installs and removes objects through the API: what controllers and schedulers need, by server-side apply,
+//! and the objects of cases.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +14,13 @@ use serde_json::Value;
 
 use super::ClusterError;
 
-/// How long an API server may take to establish a CRD: with a load of 40 on two cores it was seen to take 30 s.
+/// How long an API server may take to establish a CRD. With a load of 40 on two cores it took 30 s.
 const ESTABLISHED: Duration = Duration::from_secs(120);
 
 /// The field manager of what the harness applies.
 pub const FIELD_MANAGER: &str = "grove-conformance";
 
 /// Applies objects, namespaces first, and waits until the CRDs among them are established.
-///
-/// # Errors
-/// [`ClusterError::Forbidden`] where the user may not install CRDs or RBAC; [`ClusterError::Api`] otherwise.
 pub async fn install(client: &Client, objects: &[Value]) -> Result<(), ClusterError> {
     let (namespaces, rest): (Vec<_>, Vec<_>) =
         objects.iter().partition(|object| object["kind"] == "Namespace");
@@ -36,10 +34,7 @@ pub async fn install(client: &Client, objects: &[Value]) -> Result<(), ClusterEr
     Ok(())
 }
 
-/// Server-side applies one object, cluster-scoped unless it names a namespace.
-///
-/// # Errors
-/// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+/// Applies one object with server-side apply. The object is cluster-scoped unless it has a namespace.
 pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     api.patch(&name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(object))
@@ -48,11 +43,8 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
         .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
 }
 
-/// Applies one object of a kind whose CRD was established just now, and its status if it has one. The API server
-/// may take a moment longer to serve the kind, and answers 404 until then.
-///
-/// # Errors
-/// [`ClusterError::Forbidden`], [`ClusterError::Api`]; a 404 after 10 s.
+/// Applies one object, and its status if it has one, right after its CRD was established. The API server may
+/// serve the kind a moment later, so a 404 is retried for 10 s.
 pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while let Err(error) = apply(client, object).await {
@@ -71,10 +63,7 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
-/// Creates one object with its status (which server-side apply ignores); one that is there already is left alone.
-///
-/// # Errors
-/// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+/// Creates one object with its status, which server-side apply ignores. An existing object stays unchanged.
 pub async fn create_unless_there(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
@@ -85,7 +74,7 @@ pub async fn create_unless_there(client: &Client, object: &Value) -> Result<(), 
     }
 }
 
-/// Where an object of the API belongs, its kind and its name.
+/// The API, kind and name of an object.
 pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -99,10 +88,7 @@ pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, St
     (api, kind, name)
 }
 
-/// Deletes one object, cluster-scoped unless it names a namespace; one that is gone already is as good.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Deletes one object, cluster-scoped unless it has a namespace. A missing object is not an error.
 pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     match api.delete(&name, &DeleteParams::background()).await {
@@ -112,13 +98,10 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
 }
 
 /// Deletes a namespace without waiting.
-///
-/// # Errors
-/// [`ClusterError::Api`].
 pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), ClusterError> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     match namespaces.delete(namespace, &DeleteParams::background()).await {
-        // Gone already: the case itself has deleted it.
+        // The case itself may have deleted the namespace.
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         other => other
             .map(drop)
@@ -126,10 +109,7 @@ pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), Cl
     }
 }
 
-/// Lets the PodCliqueSets of a namespace go, without waiting.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Deletes the PodCliqueSets of a namespace without waiting.
 pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
@@ -139,10 +119,7 @@ pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))
 }
 
-/// Deletes the pods of a namespace that carry a label, without waiting.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Deletes the pods of a namespace that have this label, without waiting.
 pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     pods.delete_collection(&DeleteParams::background(), &ListParams::default().labels(label))
@@ -151,30 +128,18 @@ pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Resul
         .map_err(|source| ClusterError::api(format!("delete the pods {label} of {namespace}"), source))
 }
 
-/// Merge-patches a node.
-///
-/// # Errors
-/// [`ClusterError::Api`].
 pub async fn patch_node(client: &Client, name: &str, patch: &Value) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let patched = nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
     patched.map(drop).map_err(|source| ClusterError::api(format!("patch node {name}"), source))
 }
 
-/// Deletes a node.
-///
-/// # Errors
-/// [`ClusterError::Api`].
 pub async fn delete_node(client: &Client, name: &str) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let deleted = nodes.delete(name, &DeleteParams::default()).await;
     deleted.map(drop).map_err(|source| ClusterError::api(format!("delete node {name}"), source))
 }
 
-/// Merge-patches a node's status.
-///
-/// # Errors
-/// [`ClusterError::Api`].
 pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     nodes
@@ -184,10 +149,7 @@ pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> R
         .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
-/// Waits until something `holds` of a node. `what` is waited for, and `last` said of it if it does not come in time.
-///
-/// # Errors
-/// [`ClusterError::NotReady`]; [`ClusterError::Watch`] if the node cannot be watched.
+/// Waits until a node satisfies `holds`. A timeout reports `what` and `last`.
 pub async fn await_node(
     client: &Client,
     name: &str,
@@ -204,10 +166,7 @@ pub async fn await_node(
     }
 }
 
-/// Deletes the nodes that carry `label=value`.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Deletes the nodes that have `label=value`.
 pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     nodes
@@ -220,10 +179,7 @@ pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(
         .map_err(|source| ClusterError::api(format!("delete the nodes {label}={value}"), source))
 }
 
-/// Waits until a CRD is served.
-///
-/// # Errors
-/// [`ClusterError::NotReady`].
+/// Waits until the API server has established a CRD.
 pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());

@@ -1,4 +1,4 @@
-//! The Docker engine, by its command line: what kind itself uses, and what users have.
+//! The Docker engine through its command line, which kind uses too.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -7,24 +7,19 @@ use tokio::process::Command;
 
 use super::ClusterError;
 
-/// The engine, as `docker info` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Engine {
-    /// Its version.
     #[serde(rename = "ServerVersion")]
     pub version: String,
-    /// `1` or `2`.
+    /// Either `1` or `2`.
     #[serde(rename = "CgroupVersion")]
     pub cgroup_version: String,
-    /// Where its images and volumes are.
+    /// The folder of its images and volumes.
     #[serde(rename = "DockerRootDir")]
     pub root: String,
 }
 
-/// Runs a program to its end; what it wrote to standard output.
-///
-/// # Errors
-/// [`ClusterError::Command`] with the end of what it wrote to standard error.
+/// Runs a program to its end and returns its standard output. The error has the end of its standard error.
 pub async fn output(mut command: Command) -> Result<String, ClusterError> {
     let words = || {
         let std = command.as_std();
@@ -50,26 +45,19 @@ pub async fn output(mut command: Command) -> Result<String, ClusterError> {
 fn reason(said: &str) -> String {
     let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let is_place = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
-    // A frame is a function, and on the next line its place.
+    // A stack frame is a function, followed by a line with its source location.
     let is_frame = |at: usize| lines[at..].iter().take(2).any(|line| is_place(line));
     let telling: Vec<_> = (0..lines.len()).filter(|at| !is_frame(*at)).map(|at| lines[at]).collect();
     telling[telling.len().saturating_sub(20)..].join("\n")
 }
 
-/// Runs `docker` with these arguments.
-///
-/// # Errors
-/// [`ClusterError::Command`].
 pub async fn docker<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, ClusterError> {
     let mut command = Command::new("docker");
     command.args(words).env("DOCKER_CLI_HINTS", "false");
     output(command).await
 }
 
-/// The engine.
-///
-/// # Errors
-/// [`ClusterError::Docker`]: there is no `docker`, no engine, or no permission.
+/// Fails if `docker` or the engine is missing, or the user has no permission.
 pub async fn engine() -> Result<Engine, ClusterError> {
     let unusable = |reason: String| ClusterError::Docker { reason };
     let answer = Command::new("docker")
@@ -82,7 +70,7 @@ pub async fn engine() -> Result<Engine, ClusterError> {
     let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
     match serde_json::from_slice::<Engine>(&answer.stdout) {
         Ok(engine) if !engine.version.is_empty() => Ok(engine),
-        // The client answers for itself even where there is no engine.
+        // The client prints its own data even without an engine.
         _ if said.contains("permission denied") => {
             Err(unusable(format!("no permission to use the Docker engine: {said}")))
         }
@@ -90,15 +78,11 @@ pub async fn engine() -> Result<Engine, ClusterError> {
     }
 }
 
-/// Whether the engine has an image.
 pub async fn has_image(name: &str) -> bool {
     docker(["image", "inspect", "--format", "{{.Id}}", name]).await.is_ok()
 }
 
-/// Builds an image from a Dockerfile's text and a folder.
-///
-/// # Errors
-/// [`ClusterError::Command`].
+/// Builds an image from the text of a Dockerfile and a folder.
 pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), ClusterError> {
     let path = context.join(".dockerfile");
     super::home::write(&path, dockerfile)?;
@@ -106,7 +90,7 @@ pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), Cl
     docker(["build", "--quiet", "--label", LABEL, "--tag", tag, "--file", &path, &context]).await.map(drop)
 }
 
-/// On every image that the harness makes.
+/// The label of every image that the harness builds.
 pub const LABEL: &str = "conformance.grove.io/made-by=grove-conformance";
 
 #[cfg(test)]

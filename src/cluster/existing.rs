@@ -1,9 +1,10 @@
-//! A cluster that someone else runs: nothing is installed in it, and everything that a run creates there is
-//! removed.
+//! A cluster that someone else runs. A run installs nothing in it, and removes everything that it creates
+//! there.
 //!
-//! Cases get nodes that KWOK simulates, with their own taint, so that the cluster's own nodes and workloads are
-//! left alone; or some of the cluster's own, which are given back as they were. Before the first case, all permissions that the kubeconfig's identity lacks are reported together,
-//! and so are Grove workloads that are not the run's.
+//! Cases get nodes that KWOK simulates, with their own taint, so that the cluster's own nodes and workloads
+//! stay untouched. Alternatively they lease some of the cluster's own nodes, which the harness restores
+//! afterwards. Before the first case, the harness reports together all permissions that the kubeconfig's
+//! identity lacks. It also reports Grove workloads that do not belong to the run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -34,23 +35,22 @@ use crate::access::Access;
 
 /// Concurrent requests to the API server.
 const AT_ONCE: usize = 16;
-/// The API server answers its first question.
+/// Timeout of the first request to the API server.
 const ANSWER: Duration = Duration::from_secs(15);
-/// KWOK takes a new node.
+/// How long KWOK may take to run a pod on a new node.
 const TAKEN: Duration = Duration::from_secs(15);
-/// Between two tries to create its pod.
+/// Pause between attempts to create the probe pod.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Something that a run does there.
+/// A permission that a run needs in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
-    /// What, such as `list`.
     pub verb: &'static str,
-    /// The API group; empty for Kubernetes' core.
     pub group: String,
-    /// The plural, with its subresource if it is about one, such as `nodes/status`.
+    /// The plural, with a subresource if needed, such as `nodes/status`.
     pub resource: String,
-    /// It is done only where one of these `GROUP/VERSION` is served; nothing, if it is done everywhere.
+    /// The run needs this right only if the cluster serves one of these `GROUP/VERSION`. If empty, it always
+    /// needs it.
     pub served_in: Vec<String>,
 }
 
@@ -61,45 +61,38 @@ impl std::fmt::Display for Right {
     }
 }
 
-/// How a run uses such a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// How it is reached.
     pub access: Access,
-    /// Whether other workloads there are no obstacle.
+    /// Whether the run may start although the cluster has other workloads.
     pub beside_others: bool,
-    /// The cluster's own nodes that cases may have; without any they are simulated by KWOK.
+    /// The cluster's own nodes that cases may lease. Without them, KWOK simulates nodes.
     pub lent: Option<LentNodes>,
-    /// Whether a run of the same id may have begun before, and was killed: what it has left is removed first.
+    /// Whether an earlier run with the same id may have been killed. Its leftovers are removed first.
     pub again: bool,
 }
 
-/// Nodes of a cluster that are lent to cases.
+/// Nodes of a cluster that cases may lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LentNodes {
-    /// The label that they carry, `KEY=VALUE`.
+    /// The label of the nodes, `KEY=VALUE`.
     pub selector: String,
-    /// Where several runs share them out: which share this is, from 0, of how many. Nodes are dealt in turn, by name.
+    /// If several runs split the nodes: the index of this share from 0, and the number of shares. Nodes are
+    /// assigned round-robin by name.
     pub share: Option<(usize, usize)>,
 }
 
-/// A cluster that the harness did not create.
 #[derive(Debug)]
 pub struct ExistingCluster {
     node_pools: NodePools,
-    /// `key=value` of the nodes that the run makes.
+    /// The `key=value` label of the nodes that the run creates.
     run: (String, String),
 }
 
 impl ExistingCluster {
-    /// Connects, and looks whether the run may do there what it has to: what is `needed`, and to list every kind that a
-    /// namespace may hold, for that is how leftovers are found; and whether the `kinds` of the schedulers are served. `run` is
-    /// the label of everything that it makes.
-    ///
-    /// # Errors
-    /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with
-    /// workloads of others unless `beside_others`; [`ClusterError::Rights`] with everything that is not allowed;
-    /// [`ClusterError::NotServed`], [`ClusterError::QueueNotOpen`]; [`ClusterError::NoNodes`].
+    /// Connects, and checks that the run has the rights in `needed` and may list every namespaced kind,
+    /// because that is how it finds leftovers. Also checks that the API server serves the `kinds` of the
+    /// schedulers. `run` is the label of everything that the run creates.
     pub async fn connect(
         way: &Connection,
         run: (&str, &str),
@@ -133,7 +126,7 @@ impl ExistingCluster {
             Some(lent) => match Workers::of_somebody_else(client.clone(), lent, run).await {
                 Ok(workers) => NodePools::Workers(workers),
                 Err(error) => {
-                    // What it has done by then is undone.
+                    // Undo what the failed attempt has changed.
                     sweep::remove_all(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
                     return Err(error);
                 }
@@ -142,11 +135,8 @@ impl ExistingCluster {
         Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
-    /// Waits until a simulated node works, KWOK acting as its kubelet: a pod created with that `nodeName` runs.
-    /// `namespace` is made for it, with the run's label, and goes with it.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], [`ClusterError::Api`].
+    /// Waits until KWOK acts as the kubelet of a simulated node: a pod created with that `nodeName` runs.
+    /// Creates `namespace` with the run's label, and deletes it afterwards.
     pub async fn simulates(&self, namespace: &str, node: &str) -> Result<(), ClusterError> {
         let client = self.client();
         let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -170,7 +160,7 @@ impl ExistingCluster {
         }});
         let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
         let runs = async {
-            // A namespace has no service account in its first moment, and then takes no pods.
+            // A new namespace has no service account at first, and then rejects pods.
             while let Err(refused) = deploy::create_unless_there(&client, &pod).await {
                 tracing::debug!(%refused, "the probe pod is tried again");
                 tokio::time::sleep(PAUSE).await;
@@ -184,7 +174,7 @@ impl ExistingCluster {
         match tokio::time::timeout(TAKEN, runs).await {
             Ok(runs) => runs.map(drop),
             Err(_) => {
-                // Where it was never taken, why is the better answer.
+                // If the API server never accepted the pod, return its reason instead.
                 deploy::create_unless_there(&client, &pod).await?;
                 Err(ClusterError::NotReady {
                     what: format!("a kubelet for the simulated node {node}"),
@@ -198,10 +188,7 @@ impl ExistingCluster {
     }
 }
 
-/// A client of a server that has answered.
-///
-/// # Errors
-/// [`ClusterError::Kubeconfig`], [`ClusterError::ServiceAccount`]; [`ClusterError::Unreachable`].
+/// Returns a client after the server has answered.
 pub async fn reached(access: &Access) -> Result<Client, ClusterError> {
     reached_in(access, ANSWER).await
 }
@@ -219,18 +206,18 @@ async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterE
         Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
             Err(unreachable(format!("does not know its user: {}", status.message)))
         }
-        // Who may not ask for the version may be allowed what a run needs.
+        // A user who may not read the version may still have the rights that a run needs.
         Ok(Err(kube::Error::Api(_))) => Ok(client),
         Ok(Err(error)) => Err(unreachable(format!("does not answer: {}", causes(&error)))),
         Err(_) => Err(unreachable(format!("did not answer within {} s", limit.as_secs()))),
     }
 }
 
-/// An error with all that is behind it: that of a connection is told by its last cause.
+/// An error with all its causes. The last cause explains a connection failure.
 fn causes(error: &dyn std::error::Error) -> String {
     let (mut said, mut error) = (error.to_string(), error.source());
     while let Some(cause) = error {
-        // Some tell their cause already.
+        // Some messages already contain their cause.
         if !said.contains(&cause.to_string()) {
             said = format!("{said}: {cause}");
         }
@@ -239,12 +226,11 @@ fn causes(error: &dyn std::error::Error) -> String {
     said
 }
 
-/// What an API server serves.
 #[derive(Debug, Default)]
 struct Served {
     /// `GROUP/VERSION`, or `v1`.
     versions: BTreeSet<String>,
-    /// Group and plural of what can be listed, and whether it lives in namespaces.
+    /// Group and plural of each kind that can be listed, and whether it is namespaced.
     listed: BTreeSet<(String, String, bool)>,
 }
 
@@ -267,7 +253,8 @@ impl Served {
         Ok(served)
     }
 
-    /// Whether all of these are served. A scheduler that misses one waits for it and binds no pod at all; only its log says so.
+    /// Checks that the API server serves all of these kinds. A scheduler that lacks one waits for it and
+    /// binds no pod; only its log shows this.
     fn holds(&self, kinds: &[Kind]) -> Result<(), ClusterError> {
         let is_served = |kind: &&Kind| {
             let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -283,7 +270,7 @@ impl Served {
     }
 }
 
-/// Asks the API server about everything that a run does.
+/// Asks the API server whether the user has all rights that a run needs.
 async fn allowed(client: &Client, served: &Served, needed: Vec<Right>) -> Result<(), ClusterError> {
     let in_namespaces = served.listed.iter().filter(|(.., namespaced)| *namespaced);
     let mut rights: BTreeSet<_> = in_namespaces
@@ -302,10 +289,7 @@ async fn allowed(client: &Client, served: &Served, needed: Vec<Right>) -> Result
     granted(client, rights).await
 }
 
-/// Asks the API server whether the client's user has these rights, in every namespace.
-///
-/// # Errors
-/// [`ClusterError::Rights`] with those that are missing; [`ClusterError::Api`].
+/// Asks the API server whether the client's user has these rights in every namespace.
 pub async fn granted(client: &Client, rights: impl IntoIterator<Item = Right>) -> Result<(), ClusterError> {
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let answers = futures::stream::iter(rights).map(|right| is_missing(&reviews, right));
@@ -342,13 +326,13 @@ async fn is_missing(
     Ok((!answer.status.is_some_and(|status| status.allowed)).then_some(words))
 }
 
-/// Whether every PodCliqueSet there is a conformance run's.
+/// Fails if a PodCliqueSet exists that does not belong to a conformance run.
 async fn no_others(client: &Client, run_label: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let found = match sets.list(&ListParams::default()).await {
         Ok(found) => found,
-        // A cluster without Grove has none.
+        // A cluster without Grove has no PodCliqueSets.
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
         Err(source) => return Err(ClusterError::api("list the PodCliqueSets there are", source)),
     };
@@ -389,7 +373,7 @@ impl Provider for ExistingCluster {
         Logs::now(scheduler)
     }
 
-    /// Where its owner keeps logs is not known.
+    /// The harness does not know where the cluster's owner keeps logs.
     async fn export_logs(&self, _: &Logs, _: &Path) -> Result<(), ClusterError> {
         Ok(())
     }
@@ -408,7 +392,7 @@ mod tests {
 
     use super::*;
 
-    /// An API server that serves pods and PodGangs, and grants what is not denied.
+    /// An API server that serves pods and PodGangs, and grants every right that is not in `denied`.
     fn client(denied: &'static [&'static str]) -> Client {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(async move {
@@ -445,7 +429,7 @@ mod tests {
         Client::new(service, "default")
     }
 
-    /// A kubeconfig for a server at that port, and the folder that it lies in.
+    /// A kubeconfig for a server at this port, and the folder that contains it.
     fn kubeconfig(port: u16) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubeconfig");

@@ -1,8 +1,8 @@
-//! A Kubeflow Trainer that the user brings, in place of the pinned one: its program, and the manifests of the same release,
-//! found in a folder (`--trainer-dir`) or built from a checkout (`--trainer-source`).
+//! A Kubeflow Trainer that the user provides instead of the pinned one: its program and the manifests of the
+//! same release. They come from a folder (`--trainer-dir`) or are built from a checkout (`--trainer-source`).
 //!
-//! JobSet stays the pinned one. A trainer whose runtimes have the field `podGroupPolicy.kaiScheduler` has the KAI plugin
-//! inside: ours is not started beside it.
+//! JobSet stays the pinned one. A trainer whose runtimes have the field `podGroupPolicy.kaiScheduler`
+//! contains the KAI plugin, so the harness does not start its own.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,10 @@ use crate::source::{Module, SourceError, Tree, UNKNOWN, VersionFrom, revision, t
 
 /// The flag that names a folder.
 const FOLDER: &str = "--trainer-dir";
-/// The name of its program.
 pub const PROGRAM: &str = "trainer-controller-manager";
-/// Its manifests, in a checkout.
+/// The folder of the manifests in a checkout.
 const BASE: &str = "manifests/base";
-/// What is read of its manifests, below [`BASE`].
+/// The manifests that the harness reads, below [`BASE`].
 const MANIFESTS: [&str; 6] = [
     "crds/trainer.kubeflow.org_trainjobs.yaml",
     RUNTIMES,
@@ -30,21 +29,19 @@ const MANIFESTS: [&str; 6] = [
 ];
 const RUNTIMES: &str = "crds/trainer.kubeflow.org_trainingruntimes.yaml";
 
-/// A trainer's program, and the manifests that come with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTrainer {
-    /// Its program.
     pub program: Program,
-    /// The commit of its source, where git knows it.
+    /// The commit of its source, if git knows it.
     pub commit: Option<String>,
-    /// Whether its runtimes have the field of the KAI plugin, so that it does what the plugin does.
+    /// Whether its runtimes have the field of the KAI plugin, so that the trainer replaces the plugin.
     pub has_kai_plugin: bool,
     /// The folder that is `manifests/base` in its repository.
     pub(crate) manifests: PathBuf,
 }
 
 impl GivenTrainer {
-    /// Its version, or the digest of a program that tells none.
+    /// The trainer's version, or the digest of its program if the version is unknown.
     pub fn version(&self) -> String {
         match self.program.version.as_str() {
             UNKNOWN => format!("sha256:{}", &self.program.sha256[..12]),
@@ -52,12 +49,8 @@ impl GivenTrainer {
         }
     }
 
-    /// Looks for a trainer's files below `path`: its program, and its manifests in the layout of its repository. Of several
-    /// the one nearest to `path` is taken.
-    ///
-    /// # Errors
-    /// [`ClusterError::ProgramFolder`] naming everything that is missing; [`ClusterError::NoProgramFolder`] if `path` is no
-    /// folder; [`ClusterError::File`], [`ClusterError::Manifest`].
+    /// Finds a trainer's program and manifests below `path`; the manifests need the layout of its repository.
+    /// If there are several, the one nearest to `path` is used. The error lists everything that is missing.
     pub fn in_folder(path: &Path) -> Result<Self, ClusterError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());
@@ -100,7 +93,7 @@ impl GivenTrainer {
     }
 }
 
-/// Whether a CRD of runtimes has `podGroupPolicy.kaiScheduler` in every version.
+/// Whether every version of a runtime's CRD has `podGroupPolicy.kaiScheduler`.
 fn has_kai_policy(crd: &Value) -> bool {
     const POLICIES: &str = "/schema/openAPIV3Schema/properties/spec/properties/podGroupPolicy/properties";
     let versions = crd["spec"]["versions"].as_array().map_or(&[][..], Vec::as_slice);
@@ -115,10 +108,7 @@ pub struct TrainerSource {
 }
 
 impl TrainerSource {
-    /// Looks at a checkout of kubeflow/trainer; nothing is run or built.
-    ///
-    /// # Errors
-    /// [`SourceError::Checkout`].
+    /// Checks a checkout of kubeflow/trainer, without running or building anything.
     pub async fn open(dir: &Path) -> Result<Self, SourceError> {
         let sources = ["go.mod".to_owned(), format!("cmd/{PROGRAM}/main.go")];
         let manifests = MANIFESTS.iter().map(|file| format!("{BASE}/{file}"));
@@ -129,11 +119,7 @@ impl TrainerSource {
         Ok(Self { tree: Tree { dir, revision } })
     }
 
-    /// The trainer with its program, built unless it is in the cache.
-    ///
-    /// # Errors
-    /// [`SourceError::Go`]; [`ClusterError::Build`], [`ClusterError::Disk`], [`ClusterError::File`],
-    /// [`ClusterError::Manifest`].
+    /// Builds the program unless it is cached, and returns the trainer.
     pub async fn build(&self, progress: &dyn Progress) -> Result<GivenTrainer, ClusterError> {
         let inputs = ["go.mod", "go.sum", "vendor", "cmd", "pkg"].map(str::to_owned);
         let module = self.tree.module(Module { folder: ".", inputs: &inputs, ldflags: "-s -w" }).await?;

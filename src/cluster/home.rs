@@ -1,7 +1,8 @@
-//! Where this program keeps things: built components in a cache folder, clusters in a state folder.
+//! Where this program keeps files: built components in a cache folder, clusters in a state folder.
 //!
-//! Both follow the XDG convention and can be moved: `GROVE_CONFORMANCE_CACHE` (programs and build logs, worth
-//! keeping) and `GROVE_CONFORMANCE_STATE` (one folder per cluster, worthless once the cluster is gone).
+//! Both follow the XDG convention, and environment variables can move them. `GROVE_CONFORMANCE_CACHE` has
+//! programs and build logs, which are worth keeping. `GROVE_CONFORMANCE_STATE` has one folder per cluster,
+//! which is worthless once the cluster is deleted.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -36,18 +37,11 @@ pub fn cluster(name: &str) -> PathBuf {
     state().join("clusters").join(name)
 }
 
-/// Makes a folder and all above it.
-///
-/// # Errors
-/// [`ClusterError::File`] with the folder's path.
 pub fn make(path: &Path) -> Result<(), ClusterError> {
     std::fs::create_dir_all(path).map_err(ClusterError::file(path))
 }
 
-/// Writes a whole file, making its folder first.
-///
-/// # Errors
-/// [`ClusterError::File`] with the file's path.
+/// Writes a file and creates its folder first.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ClusterError> {
     if let Some(parent) = path.parent() {
         make(parent)?;
@@ -55,10 +49,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ClusterError>
     std::fs::write(path, content).map_err(ClusterError::file(path))
 }
 
-/// Writes a whole file of a folder that other processes use too: they see the file as it was, or all of it.
-///
-/// # Errors
-/// [`ClusterError::File`] with the file's path.
+/// Replaces a file atomically: other processes see the old content or all of the new one.
 pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ClusterError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     make(folder)?;
@@ -69,7 +60,7 @@ pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ClusterError> {
 
 /// The last `lines` lines of a file; empty if it cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
-    /// Longer than any lines that are asked for; a log may be long.
+    /// Longer than any number of lines that callers request. A log may be long.
     const END: u64 = 64 * 1024;
     let read = || {
         let mut file = std::fs::File::open(path)?;
@@ -84,10 +75,7 @@ pub fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// Refuses a folder whose disk has less than `needed_mib` MiB free.
-///
-/// # Errors
-/// [`ClusterError::Disk`], naming the variable that moves the folder.
+/// Fails if the folder's disk has less than `needed_mib` MiB free. `variable` moves the folder.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
@@ -104,22 +92,18 @@ pub fn require_space(
     Ok(())
 }
 
-/// A cluster folder, locked for as long as its owner lives.
+/// A cluster folder, locked while its owner lives.
 ///
-/// The lock is the kernel's, so it goes with the process however that ends: a folder that nobody holds is
-/// what a killed run left behind.
+/// The kernel releases the lock when the process ends, however it ends. A folder without a lock holder was
+/// left by a killed run.
 #[derive(Debug)]
 pub struct ClusterHome {
-    /// The folder.
     pub path: PathBuf,
     _lock: File,
 }
 
 impl ClusterHome {
-    /// Creates and locks the folder of a new cluster.
-    ///
-    /// # Errors
-    /// [`ClusterError::InvalidName`]; [`ClusterError::NameTaken`] if a live process holds it; [`ClusterError::File`] otherwise.
+    /// Creates and locks the folder of a new cluster. Fails if a live process holds a folder of that name.
     pub fn take(name: &str) -> Result<Self, ClusterError> {
         let valid = !name.is_empty()
             && name.len() <= 40
@@ -136,10 +120,6 @@ impl ClusterHome {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Removes the folder and everything in it.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
     pub fn remove(&self) -> Result<(), ClusterError> {
         std::fs::remove_dir_all(&self.path).map_err(ClusterError::file(&self.path))
     }
@@ -153,16 +133,14 @@ fn try_hold(home: &Path) -> Result<Option<File>, ClusterError> {
     try_lock(&lock_file(home))
 }
 
-/// Whether a live process holds a cluster's folder. Looks without making the lock, which may be about to go.
+/// Whether a live process holds a cluster's folder. Does not create the lock file, because the folder may be
+/// about to be deleted.
 fn is_held(home: &Path) -> bool {
     let lock = File::options().write(true).open(lock_file(home));
     lock.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
-/// Takes a lock file, made if it is not there; `None` if a live process holds it.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// Locks a file, and creates it if it is missing. Returns `None` if a live process holds it.
 pub fn try_lock(path: &Path) -> Result<Option<File>, ClusterError> {
     let file = File::options()
         .create(true)
@@ -189,19 +167,14 @@ fn clear(home: &Path) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// One folder below the state folder.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The cluster's name.
     pub name: String,
     /// Whether a live process holds it.
     pub live: bool,
 }
 
 /// All cluster folders, by name.
-///
-/// # Errors
-/// [`ClusterError::File`].
 pub fn clusters() -> Result<Vec<Found>, ClusterError> {
     let root = state().join("clusters");
     let Ok(entries) = std::fs::read_dir(&root) else { return Ok(Vec::new()) };
@@ -214,18 +187,18 @@ pub fn clusters() -> Result<Vec<Found>, ClusterError> {
     Ok(found)
 }
 
-/// The folder of a cluster that is being made. It goes when this is dropped, as with a future that nobody waits for any longer;
-/// whoever drops it has dropped the cluster's processes before.
+/// Removes the folder of an unfinished cluster when dropped, for example with a cancelled future. The caller
+/// must have dropped the cluster's processes before.
 #[derive(Debug)]
 pub struct HalfMade(Option<PathBuf>);
 
 impl HalfMade {
-    /// The folder of the cluster of that name, made or not yet.
+    /// The folder of the cluster of this name. The folder need not exist yet.
     pub fn new(name: &str) -> Self {
         Self(Some(cluster(name)))
     }
 
-    /// The cluster has come up and is somebody's, or has failed and its logs are of use: the folder stays.
+    /// Keeps the folder: the cluster is ready and has an owner, or it failed and its logs are useful.
     pub fn stays(mut self) {
         self.0 = None;
     }
@@ -233,7 +206,7 @@ impl HalfMade {
 
 impl Drop for HalfMade {
     fn drop(&mut self) {
-        /// Processes that were killed a moment ago may still be writing.
+        /// Processes that were just killed may still be writing.
         const ATTEMPTS: usize = 20;
         let Some(path) = &self.0 else { return };
         for _ in 0..ATTEMPTS {
@@ -246,17 +219,14 @@ impl Drop for HalfMade {
     }
 }
 
-/// Removes the folders of clusters that no process holds any more; their names.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// Removes the folders of clusters that no process holds. Returns their names.
 pub fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     let mut removed = Vec::new();
     for found in clusters()?.into_iter().filter(|found| !found.live) {
         let path = cluster(&found.name);
         match std::fs::remove_dir_all(&path) {
             Ok(()) => removed.push(found.name),
-            // Its owner was quicker.
+            // Its owner removed it first.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(ClusterError::File { path, source }),
         }

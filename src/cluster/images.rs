@@ -1,8 +1,8 @@
-//! Images of single programs, built without a registry: one static program on `scratch`, named by the program's
-//! digest.
+//! Images of single programs, built without a registry: one static program on `scratch`, named by the
+//! program's digest.
 //!
-//! Components are built statically anyway. This project's own programs are linked dynamically by default; if there
-//! is only such a one, it is linked again, statically, from the libraries that are already compiled.
+//! Components are always built statically. This project's own programs are linked dynamically by default, so
+//! they are linked again, statically, from the libraries that are already compiled.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +12,21 @@ use super::components::digest;
 use super::own_program::{REFERENCE_PROGRAMS, SUITE};
 use super::{ClusterError, docker};
 
-/// The repository of all of them.
+/// The repository of all images.
 pub(crate) const REPOSITORY: &str = "grove-conformance";
 /// User and group of our own programs, as in their manifests.
 pub const NOBODY: &str = "65532:65532";
 
-/// An image that the engine has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// The program's name.
     pub program: String,
     /// Name and tag.
     pub reference: String,
-    /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// The Dockerfile of one file and the arguments that come before all others. `user` is `UID:GID`, or root if there is none.
+/// The Dockerfile of an image with one file and leading arguments. `user` is `UID:GID`; without it the image
+/// runs as root.
 pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
     let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
     let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
@@ -37,11 +35,8 @@ pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String 
     )
 }
 
-/// Makes the image of a program of the reference, unless the engine has it: of `given`, if that is static, else of the file
-/// that has all of them, so that their images share a layer.
-///
-/// # Errors
-/// As [`of_program`] and [`statically`].
+/// Builds the image of a reference program, unless the engine has it. Uses `given` if it is static. Otherwise
+/// it uses the file with all reference programs, so that their images share a layer.
 pub async fn of_reference(
     program: &str,
     given: Option<&Path>,
@@ -56,15 +51,13 @@ pub async fn of_reference(
     of_file(program, &all, REFERENCE_PROGRAMS, &[program], user).await
 }
 
-/// Makes the image of a static program, unless the engine has it.
-///
-/// # Errors
-/// [`ClusterError::Command`], [`ClusterError::File`]; [`ClusterError::Static`] if it is not static any more.
+/// Builds the image of a static program, unless the engine has it.
 pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ClusterError> {
     of_file(program, path, program, &[], user).await
 }
 
-/// The same of a file with another name and with arguments. Digest and image are of a copy: a build beside may replace the file.
+/// Like [`of_program`], for a file with another name and with arguments. Digest and image come from a copy,
+/// because a concurrent build may replace the file.
 async fn of_file(
     program: &str,
     path: &Path,
@@ -91,10 +84,7 @@ async fn of_file(
     Ok(Image { program: program.into(), reference, bytes })
 }
 
-/// The same under the given name, which is replaced if the engine has it.
-///
-/// # Errors
-/// As [`of_program`].
+/// Like [`of_program`], and tags the image with `reference`.
 pub async fn named(
     program: &str,
     path: &Path,
@@ -106,10 +96,7 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// Cargo, in the folder of this program's sources.
-///
-/// # Errors
-/// [`ClusterError::Cargo`] if they are gone.
+/// Cargo in the folder of this program's sources. Fails if they no longer exist.
 fn cargo() -> Result<Command, ClusterError> {
     let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     if !sources.join("Cargo.toml").is_file() {
@@ -121,10 +108,7 @@ fn cargo() -> Result<Command, ClusterError> {
     Ok(cargo)
 }
 
-/// Whether [`statically`] can link programs here; cargo's version.
-///
-/// # Errors
-/// [`ClusterError::Cargo`].
+/// Checks whether [`statically`] can link programs here. Returns cargo's version.
 pub async fn can_link() -> Result<String, ClusterError> {
     let mut cargo = cargo()?;
     cargo.arg("--version");
@@ -133,10 +117,8 @@ pub async fn can_link() -> Result<String, ClusterError> {
         .map_err(|error| ClusterError::Cargo { reason: error.to_string() })
 }
 
-/// A static program: `given` itself, or the program of the package of that name, linked from its sources.
-///
-/// # Errors
-/// [`ClusterError::Static`] where neither is to be had.
+/// Returns a static program: `given` if it is static, otherwise the program of the package of this name,
+/// linked from its sources.
 pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, ClusterError> {
     if let Some(path) = given
         && is_static(path)?
@@ -146,13 +128,13 @@ pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, 
     linked(program, program, &[]).await
 }
 
-/// A program of a package, linked statically from the libraries that are compiled already.
+/// A program of a package, linked statically from the libraries that are already compiled.
 async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf, ClusterError> {
     let failed = |reason: String| ClusterError::Static { program: program.into(), reason };
     let mut cargo = cargo()?;
     cargo.args(["rustc", "--quiet", "--locked", "--message-format=json"]);
     cargo.args(["--package", package, "--bin", program]).args(flags);
-    // Where this program was built, so that nothing is compiled twice.
+    // Use the target folder of this program, so that nothing is compiled twice.
     let own = std::env::current_exe().unwrap_or_default();
     if let Some(target) = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file()) {
         cargo.arg("--target-dir").arg(target);
@@ -170,10 +152,7 @@ async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf,
     made.ok_or_else(|| failed("cargo did not say where it is".into()))
 }
 
-/// Whether an ELF program asks for no interpreter, and so for no shared library.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// Whether an ELF program needs no interpreter, and so no shared library.
 fn is_static(path: &Path) -> Result<bool, ClusterError> {
     /// Program header type of the interpreter's path.
     const PT_INTERP: u32 = 3;

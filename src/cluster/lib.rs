@@ -1,27 +1,29 @@
-//! Where real clusters come from.
+//! Builds, starts and connects to the clusters that cases run on. Nothing here knows what a clause is.
 //!
-//! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
-//! - [`preflight`] checks, before anything is built, whether this machine has what they need;
-//! - [`process`] starts them so that none outlives its owner;
-//! - [`provider`] is what cases need of a cluster;
-//! - [`local`] starts a control plane from them, with KWOK nodes, on its own loopback ports;
-//! - [`kind`] starts one from containers, with real kubelets; [`images`] puts programs into images for it;
-//! - [`existing`] uses a cluster that someone else runs, [`access`] is how it is reached, [`shared`] what runs in it have in
-//!   common;
-//! - [`node_pools`] gives cases their own nodes, [`workers`] leases them real ones;
-//! - [`schedulers`] has, one file per scheduler, how each is configured and started, and what it needs of the API;
-//! - [`nodes`] describes the nodes a case asks for;
-//! - [`source`] builds programs from a working tree of the user's;
-//! - [`operator`] is any other operator, from its source or as a program;
-//! - [`own_program`] has the command lines of the reference implementation;
-//! - [`docker`] is the Docker engine;
-//! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
-//! - [`suite`] runs the suite as pods in a cluster;
-//! - [`sweep`] finds and removes what runs have left in a cluster that stays;
-//! - [`home`] says where caches and state live, and finds what killed runs left.
+//! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the
+//!   programs.
+//! - [`preflight`] checks, before a build, whether this machine has what the programs need.
+//! - [`process`] starts processes that do not outlive their owner.
+//! - [`provider`] is the interface of a cluster to cases.
+//! - [`local`] starts a control plane of processes with KWOK nodes, on its own loopback ports.
+//! - [`kind`] starts a cluster of containers with real kubelets; [`images`] builds images of programs for it.
+//! - [`existing`] uses a cluster that someone else runs. [`access`] connects to it. [`shared`] has the
+//!   objects that its runs share.
+//! - [`node_pools`] gives cases their own nodes; [`workers`] leases real ones.
+//! - [`schedulers`] has one file per scheduler: how it is configured and started, and which API objects it
+//!   needs.
+//! - [`nodes`] describes the nodes that a case requests.
+//! - [`source`] builds programs from a working tree of the user.
+//! - [`operator`] is any other operator, from its source or as a program.
+//! - [`own_program`] has the command lines of the reference implementation.
+//! - [`docker`] runs the Docker engine.
+//! - [`deploy`] installs the controller under test, and what schedulers need, through the API.
+//! - [`suite`] runs the suite as pods in a cluster.
+//! - [`sweep`] finds and removes what runs have left in an existing cluster.
+//! - [`home`] defines the cache and state folders, and finds what killed runs left.
 //!
-//! Clusters go on to `driver`, which sees an API server and, for a few cases, [`local::LocalCluster`]'s switches to
-//! stop and restart a component. Nothing here knows what a clause is.
+//! The `driver` crate uses a cluster through its API server. A few cases also stop and restart components
+//! with [`local::LocalCluster`].
 
 pub mod access;
 pub mod catalogue;

@@ -1,34 +1,34 @@
-//! How much memory a run of local processes takes, and what keeps its programs from taking more. Figures in MiB, of
+//! How much memory a run of local processes needs, and how its programs are limited. Values are in MiB, for
 //! Kubernetes 1.36 on two processors.
 
 use crate::local::Part;
 use crate::preflight::available_memory_mib;
 
-/// What the suite takes with the histories of the cases that run.
+/// The suite, with the histories of the running cases.
 const SUITE: u64 = 300;
-/// What a control plane takes that cases share: API server, etcd, controllers; and for each scheduler that is judged on it.
+/// A control plane that cases share: API server, etcd and controllers. Each scheduler under test adds
+/// [`OF_SCHEDULER`].
 const SHARED: u64 = 900;
 const OF_SCHEDULER: u64 = 300;
-/// What one takes that runs a case at a time.
+/// A control plane that runs one case at a time.
 const ALONE: u64 = 600;
 
-/// What a control plane is for, by which its programs may take more memory or less.
+/// The use of a control plane, which determines how much memory its programs may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Memory {
-    /// Thousands of pods: as much as the machine has.
+    /// Thousands of pods: as much memory as the machine has.
     #[default]
     Ample,
-    /// Cases side by side.
+    /// Cases run concurrently.
     Shared,
-    /// One case at a time.
     Alone,
 }
 
 impl Memory {
-    /// Variables of a part that is written in Go: the garbage that it may have, in percent of what is in use, and the size of its
-    /// heap from which it collects sooner. The API server that cases share, with one scheduler, has 330 MiB in use, and with 400 %
-    /// of garbage 1,700. Its limit halves that for one percent of a run's processor time; without the 400 % a third of its own time
-    /// would go into collecting. The other parts work less.
+    /// GOGC and GOMEMLIMIT of a part: garbage in percent of live memory, and the heap size above which Go
+    /// collects sooner. The shared API server, with one scheduler, has 330 MiB in use; 400 % of garbage makes
+    /// that 1,700. Its limit halves that at the cost of 1 % of a run's processor time. Without the 400 %,
+    /// collecting would take a third of the API server's own time. The other parts allocate less.
     pub(crate) fn of_go(self, part: Part, schedulers: usize) -> [(String, String); 2] {
         let available = available_memory_mib().unwrap_or(0);
         let of_schedulers = OF_SCHEDULER * schedulers as u64;
@@ -41,23 +41,24 @@ impl Memory {
     }
 }
 
-/// What a run takes that judges so many schedulers, with so many control planes beside the shared one.
+/// The memory of a run with this many schedulers under test, and with `alone` control planes in addition to
+/// the shared one.
 fn with_planes(schedulers: usize, alone: usize) -> u64 {
     SUITE + SHARED + OF_SCHEDULER * schedulers as u64 + ALONE * alone as u64
 }
 
-/// What a run takes at least that judges so many schedulers: each has a control plane for cases that are alone.
+/// The minimum memory of a run: each scheduler has a control plane for cases that run alone.
 pub fn of_run(schedulers: usize) -> u64 {
     with_planes(schedulers, schedulers)
 }
 
-/// How many control planes fit beside the shared one.
+/// How many control planes fit in addition to the shared one.
 pub fn planes_within(available_mib: u64, schedulers: usize) -> u32 {
     let left = available_mib.saturating_sub(with_planes(schedulers, 0));
     u32::try_from(left / ALONE).unwrap_or(u32::MAX)
 }
 
-/// Whether another control plane fits beside those that run, which may grow as much meanwhile.
+/// Whether another control plane fits. The running ones may grow by as much in the meantime.
 pub fn another_fits() -> bool {
     available_memory_mib().is_none_or(|available| available > 2 * ALONE)
 }

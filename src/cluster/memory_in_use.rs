@@ -1,5 +1,5 @@
-//! The memory that this process and the programs that it started have to themselves: what no file backs, since the kernel takes
-//! back the rest when it has to.
+//! The private memory of this process and its child processes: only memory without a file, because the kernel
+//! can reclaim the rest.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,26 +8,25 @@ use std::time::Duration;
 use crate::peak_memory::bytes;
 use crate::processor_time;
 
-/// Between two looks.
+/// Pause between two measurements.
 const PACE: Duration = Duration::from_millis(400);
 
-/// The most so far, bytes.
+/// The peak so far, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peak {
-    /// All programs at one moment.
+    /// The sum of all programs at one moment.
     pub all: u64,
-    /// Each program, all its processes at one moment.
+    /// Per program, the sum of all its processes at one moment.
     pub programs: BTreeMap<String, u64>,
 }
 
 static PEAK: Mutex<Peak> = Mutex::new(Peak { all: 0, programs: BTreeMap::new() });
 
-/// The most that was seen so far.
 pub fn peak() -> Peak {
     PEAK.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Looks again and again, and counts this process under `own`. Never returns.
+/// Measures periodically, and counts this process under `own`. Never returns.
 pub async fn watch(own: &str) {
     loop {
         let programs = processor_time::running().into_iter().map(|(pid, name)| (pid.to_string(), name));
@@ -39,7 +38,7 @@ pub async fn watch(own: &str) {
 }
 
 impl Peak {
-    /// What processes have at this moment.
+    /// Adds a measurement of all processes.
     fn see(&mut self, seen: impl Iterator<Item = (String, u64)>) {
         let mut now: BTreeMap<String, u64> = BTreeMap::new();
         for (name, bytes) in seen {

@@ -1,8 +1,8 @@
 //! How cases get their own nodes: created for them (simulated nodes), or leased to them (real nodes).
 //!
-//! A pool is the nodes of one case, identified by a label. Simulated nodes are API objects for which KWOK plays the
-//! kubelet: there are as many as requested. Real nodes ([`Workers`]) are few; a case reserves all that it will ever
-//! need before it begins, so that two cases never wait for each other's.
+//! A pool is the nodes of one case, identified by a label. Simulated nodes are API objects for which KWOK
+//! acts as the kubelet: there are as many as requested. Real nodes ([`Workers`]) are few. A case reserves all
+//! that it will ever need before it starts, so that two cases never wait for each other's nodes.
 
 use futures::future::try_join_all;
 use futures::stream::{self, TryStreamExt};
@@ -16,14 +16,13 @@ use super::{ClusterError, deploy, shared};
 /// The simulated node of canary pods.
 pub const CANARY_NODE: &str = "canary";
 
-/// Requests at a time that make nodes: an API server refuses what is too much at once.
+/// Concurrent requests that create nodes. An API server rejects too many at once.
 const CREATORS: usize = 32;
 
-/// Where nodes come from.
 pub enum NodePools {
-    /// KWOK's.
+    /// Nodes that KWOK simulates.
     Simulated(Client),
-    /// A kubelet's each.
+    /// Nodes with kubelets.
     Workers(Workers),
 }
 
@@ -37,7 +36,6 @@ impl std::fmt::Debug for NodePools {
 }
 
 impl NodePools {
-    /// A client of the cluster that they are in.
     pub fn client(&self) -> Client {
         match self {
             Self::Simulated(client) => client.clone(),
@@ -45,7 +43,7 @@ impl NodePools {
         }
     }
 
-    /// How many nodes there are; `None` where that is no limit.
+    /// How many nodes there are; `None` without a limit.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Simulated(_) => None,
@@ -53,7 +51,7 @@ impl NodePools {
         }
     }
 
-    /// How many GPUs a node can have; `None` where that is no limit.
+    /// How many GPUs a node can have; `None` without a limit.
     pub fn gpus(&self) -> Option<u32> {
         match self {
             Self::Simulated(_) => None,
@@ -61,7 +59,7 @@ impl NodePools {
         }
     }
 
-    /// The extended resource that stands for a node's `pods`, where that is the kubelet's to say: each pod must ask for
+    /// The extended resource that replaces a node's `pods` if the kubelet sets those. Each pod must request
     /// one.
     pub fn slots(&self) -> Option<&'static str> {
         match self {
@@ -70,11 +68,8 @@ impl NodePools {
         }
     }
 
-    /// Sees to a node on which canary pods find room: one that carries `label`. Where nodes are lent, one of the cluster
-    /// carries it from its creation.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`].
+    /// Creates a node for canary pods, with `label`, if nodes are simulated. Among real nodes, one already
+    /// has the label.
     pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {
@@ -87,10 +82,7 @@ impl NodePools {
         shared::hold(client, &node.object(), run).await
     }
 
-    /// Waits until `count` nodes are free and keeps them for a pool.
-    ///
-    /// # Errors
-    /// As [`Workers::reserve`].
+    /// Waits until `count` nodes are free and reserves them for a pool.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(_) => Ok(()),
@@ -98,11 +90,8 @@ impl NodePools {
         }
     }
 
-    /// Gives a pool nodes like these; as they are called, and ready to take pods. Where their `pods` are `scarce`, real
-    /// ones get [`NodePools::slots`].
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`]; [`ClusterError::NotReady`] if a node does not come to have what is asked for.
+    /// Gives a pool nodes like these, and returns them with their real names, ready for pods. Real nodes get
+    /// [`NodePools::slots`] if their `pods` are `scarce`.
     pub async fn add(
         &self,
         pool: &str,
@@ -123,9 +112,6 @@ impl NodePools {
     }
 
     /// Sets how many pods each of these nodes takes.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`].
     pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => {
@@ -138,10 +124,7 @@ impl NodePools {
         }
     }
 
-    /// Lets no new pods come to a node. A real one belongs to others, who need it afterwards: it is left as it is.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`].
+    /// Cordons a simulated node. A real node stays unchanged, because others need it afterwards.
     pub async fn close(&self, node: &NodeSpec) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => {
@@ -151,10 +134,7 @@ impl NodePools {
         }
     }
 
-    /// Takes away a node on which nothing is left. A real one stays until its pool is released.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`].
+    /// Deletes a simulated node without pods. A real one stays until its pool is released.
     pub async fn take(&self, node: &NodeSpec) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => deploy::delete_node(client, &node.name).await,
@@ -162,10 +142,7 @@ impl NodePools {
         }
     }
 
-    /// Takes a pool's nodes back. Simulated ones carry `label=pool`.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`]; as [`Workers::release`].
+    /// Releases a pool's nodes. Simulated ones have `label=pool`.
     pub async fn release(&self, label: &str, pool: &str) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => deploy::delete_nodes(client, label, pool).await,

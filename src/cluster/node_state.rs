@@ -1,8 +1,9 @@
-//! What a node was before it was leased: every field that a case may change, how two states differ, and the patches that
-//! restore the first.
+//! The state of a node before its lease: every field that a case may change, how two states differ, and the
+//! patches that restore the first.
 //!
-//! Kubernetes itself writes some of these fields: taints of `node.kubernetes.io` follow conditions and cordons, and a kubelet
-//! reports conditions and devices. These are compared, but not written: they follow once their cause is restored.
+//! Kubernetes itself writes some of these fields: taints of `node.kubernetes.io` follow conditions and
+//! cordons, and a kubelet reports conditions and devices. The harness compares these fields but does not
+//! write them. They follow once their cause is restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +12,21 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 use serde_json::{Map, Value, json};
 
-/// How the keys begin that a lease writes to a node: the harness's own, and the levels of a topology.
+/// Prefixes of the keys that a lease writes to a node: the harness's own, and topology levels.
 const BY_LEASES: [&str; 2] = ["conformance.grove.io/", "topology.kubernetes.io/"];
-/// How the taints begin that the node lifecycle controller adds and removes.
+/// Prefix of the taints that the node lifecycle controller adds and removes.
 const BY_LIFECYCLE: &str = "node.kubernetes.io/";
-/// How the domains end of annotations that Kubernetes' own components write, and no case.
+/// Suffix of the annotation domains that only Kubernetes' own components write.
 const OF_KUBERNETES: &str = "kubernetes.io";
-/// The resource that a device plugin advertises; its kubelet writes it.
+/// The resource that a device plugin advertises. The kubelet writes it.
 const GPU: &str = "nvidia.com/gpu";
 
 /// Who else writes to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Nobody: the cluster is the harness's.
+    /// No one else: the cluster belongs to the harness.
     Harness,
-    /// The owner of the cluster and their agents: labels and annotations that no lease writes are theirs.
+    /// The owner of the cluster and its agents. They own the labels and annotations that no lease writes.
     User,
 }
 
@@ -36,7 +37,8 @@ pub(crate) struct NodeState {
     annotations: BTreeMap<String, String>,
     cordoned: bool,
     taints: Vec<Taint>,
-    /// Extended resources, as `capacity NAME` and `allocatable NAME`. None of a resource is the same as no such resource.
+    /// Extended resources, as `capacity NAME` and `allocatable NAME`. An amount of 0 equals a missing
+    /// resource.
     resources: BTreeMap<String, String>,
     conditions: BTreeMap<String, String>,
 }
@@ -71,7 +73,7 @@ impl NodeState {
         }
     }
 
-    /// How `now` differs from this state, in words; `None` if it does not.
+    /// How `now` differs from this state, as text; `None` if it is equal.
     pub(crate) fn difference(&self, now: &Self, owner: Owner) -> Option<String> {
         let mut lines = Vec::new();
         let is_theirs =
@@ -93,8 +95,8 @@ impl NodeState {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// The merge patch that restores labels, annotations, cordon and taints. It holds the node's resourceVersion, because
-    /// taints are a list, which is replaced whole.
+    /// The merge patch that restores labels, annotations, cordon and taints. It contains the node's
+    /// resourceVersion, because a merge patch replaces the whole list of taints.
     pub(crate) fn restoring(&self, node: &Node) -> Value {
         let now = Self::of(node);
         let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(BY_LIFECYCLE));
@@ -112,7 +114,7 @@ impl NodeState {
         })
     }
 
-    /// The merge patch of the status that restores extended resources; `None` where nothing is to be written.
+    /// The merge patch of the status that restores extended resources; `None` if nothing changed.
     pub(crate) fn restoring_status(&self, node: &Node) -> Option<Value> {
         let mut status = json!({"capacity": {}, "allocatable": {}});
         let mut is_changed = false;
@@ -131,7 +133,7 @@ fn described(taint: &Taint) -> String {
     format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
 }
 
-/// Adds a line per key whose value is not what it was. A key that `is_theirs` makes no difference.
+/// Adds a line per key whose value changed. Ignores keys that `is_theirs`.
 fn compare(
     lines: &mut Vec<String>,
     what: &str,
@@ -152,7 +154,7 @@ fn compare(
     }
 }
 
-/// The merge patch from one map to the other.
+/// The merge patch from `now` back to `was`.
 fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Map<String, Value> {
     let added = now.keys().filter(|key| !was.contains_key(*key)).map(|key| (key.clone(), Value::Null));
     let changed = was.iter().filter(|(key, value)| now.get(*key) != Some(value));
@@ -165,7 +167,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// An object with a merge patch applied to it.
+    /// Applies a merge patch to an object.
     pub(crate) fn patched(mut object: Value, patch: &Value) -> Value {
         let Value::Object(changes) = patch else { return patch.clone() };
         if !object.is_object() {
@@ -261,7 +263,7 @@ pub(crate) mod tests {
         let before = state(&leased());
         let mut restored = patched(changed, &before.restoring(&node));
         restored = patched(restored, &before.restoring_status(&node).unwrap());
-        // What follows from these by itself: the lifecycle controller's taint, and what the kubelet advertises.
+        // These follow automatically: the lifecycle controller's taint, and what the kubelet advertises.
         restored["spec"]["taints"].as_array_mut().unwrap().retain(|taint| taint["key"] == "team");
         restored["status"]["capacity"]["nvidia.com/gpu"] = json!("8");
         assert_eq!(before.difference(&state(&restored), Owner::Harness), None);

@@ -1,4 +1,4 @@
-//! Nodes as a case asks for them, made of API objects alone; KWOK plays their kubelets.
+//! Nodes as a case requests them. They are only API objects; KWOK acts as their kubelets.
 //!
 //! A node is created with its capacity and `Ready`, so it can take pods from its first resourceVersion on.
 
@@ -7,26 +7,24 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The pods that a node takes by default, as with a kubelet.
+/// The default number of pods of a node, as with a kubelet.
 pub const PODS: u32 = 110;
 
-/// One node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeSpec {
-    /// Its name, and its `kubernetes.io/hostname`.
+    /// The name, which is also its `kubernetes.io/hostname`.
     pub name: String,
-    /// Labels on top of the hostname.
+    /// Labels in addition to the hostname.
     pub labels: BTreeMap<String, String>,
-    /// Taint `KEY=VALUE:NoSchedule`, so that only pods that tolerate it come here.
+    /// Taint `KEY=VALUE:NoSchedule`: only pods that tolerate it are scheduled here.
     pub taint: Option<(String, String)>,
     /// Allocatable `nvidia.com/gpu`.
     pub gpus: u32,
-    /// Allocatable pods.
     pub pods: u32,
 }
 
 impl NodeSpec {
-    /// The v1 Node. CPU and memory are ample (32 cores, 256 GiB): GPUs and pods are what is scarce in a case.
+    /// The v1 Node. CPU and memory are ample (32 cores, 256 GiB): only GPUs and pods are scarce in a case.
     pub fn object(&self) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());

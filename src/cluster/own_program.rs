@@ -1,7 +1,7 @@
-//! The reference implementation as programs: their names and command lines are all that the suite knows of them.
+//! The reference implementation as programs. The suite knows only their names and command lines.
 //!
-//! The program that people install acts as each of them if its first argument is that name, so one file is enough
-//! on a fresh machine. A separate program given with `--bin` is run instead.
+//! The installed program acts as each of them if its first argument is that name, so one file is enough on a
+//! fresh machine. A separate program given with `--bin` is run instead.
 
 use std::path::{Path, PathBuf};
 
@@ -14,39 +14,35 @@ use crate::{ClusterError, docker};
 pub const SUITE: &str = "grove-conformance";
 /// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
 pub const CONTROLLER: &str = "grove-backend-controller";
-/// The fake GPU plugin.
 pub const PLUGIN: &str = "fake-gpu-plugin";
 /// The init container of pods that start after others.
 pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
-/// The programs above, except the suite, in one file: the first argument says which one it is.
+/// One file with the programs above, except the suite. The first argument selects the program.
 pub const REFERENCE_PROGRAMS: &str = "reference-programs";
 /// The program of containers that do nothing.
 pub const PAUSE: &str = "pause";
-/// The controller's namespace.
 pub const CONTROLLER_NAMESPACE: &str = "grove-system";
 
-/// One of them: an executable, and the argument that comes before its own.
+/// An executable, and the argument that precedes its own arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnProgram {
-    /// The executable.
     pub path: PathBuf,
     verb: Option<&'static str>,
 }
 
 impl OwnProgram {
-    /// The controller that is a part of `program`.
+    /// The controller inside `program`.
     pub fn controller_within(program: impl Into<PathBuf>) -> Self {
         Self { path: program.into(), verb: Some(CONTROLLER) }
     }
 
-    /// The trainer's KAI plugin that is a part of `program`.
+    /// The trainer's KAI plugin inside `program`.
     pub fn trainer_plugin_within(program: impl Into<PathBuf>) -> Self {
         Self { path: program.into(), verb: Some(TRAINER_PLUGIN) }
     }
 
-    /// A separate program.
     pub fn alone(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), verb: None }
     }
@@ -56,15 +52,12 @@ impl OwnProgram {
         self.verb.is_none().then_some(self.path.as_path())
     }
 
-    /// All arguments of a call with these.
+    /// The complete arguments for these arguments of the program.
     pub fn args(&self, own: impl IntoIterator<Item = String>) -> Vec<String> {
         self.verb.map(str::to_owned).into_iter().chain(own).collect()
     }
 
-    /// The objects that it needs in a cluster, as `install-manifests` prints them with these flags.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`] with what it wrote; [`ClusterError::Manifest`] if that is no YAML.
+    /// The objects that the program needs in a cluster, as `install-manifests` prints them with these flags.
     pub async fn manifests(
         &self,
         flags: impl IntoIterator<Item = String>,
@@ -74,10 +67,7 @@ impl OwnProgram {
             .map_err(|source| ClusterError::Manifest { path: self.path.clone(), source })
     }
 
-    /// What it prints with this verb and these flags.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`] with what it wrote.
+    /// The output with this verb and these flags.
     pub(crate) async fn printed(&self, verb: &str, flags: Vec<String>) -> Result<String, ClusterError> {
         let mut command = Command::new(&self.path);
         command.args(self.args([verb.to_owned()])).args(flags);

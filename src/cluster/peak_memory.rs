@@ -1,11 +1,11 @@
-//! The most memory that a process ever had resident.
+//! The peak resident memory of a process.
 
-/// Of a process that runs, in bytes.
+/// The peak of a running process, in bytes.
 pub fn of_process(pid: u32) -> Option<u64> {
     of(&pid.to_string())
 }
 
-/// Of this process, in bytes.
+/// The peak of this process, in bytes.
 pub fn own() -> Option<u64> {
     of("self")
 }
@@ -18,7 +18,7 @@ fn in_status(status: &str) -> Option<u64> {
     bytes(status, "VmHWM:")
 }
 
-/// A size in a process's `status`, in bytes.
+/// A size in `/proc/PID/status`, in bytes.
 pub(crate) fn bytes(status: &str, field: &str) -> Option<u64> {
     let kilobytes = status.lines().find_map(|line| line.strip_prefix(field))?;
     kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)

@@ -1,4 +1,4 @@
-//! Waits for what no watch tells of: asks again and again, and gives up in the end.
+//! Polls for states that no watch reports, with a timeout.
 
 use std::time::Duration;
 
@@ -8,13 +8,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::ClusterError;
 
-/// Between two questions: little load for an API server, and little time lost.
+/// Pause between polls: little load for an API server, and little delay.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Asks until the answer is that nothing is missing; until then it says what is.
-///
-/// # Errors
-/// [`ClusterError::NotReady`] with the last answer; what a question fails with.
+/// Polls until `missing` returns `None`. A timeout reports its last text.
 pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, ClusterError>> + Send>(
     what: impl Into<String>,
     limit: Duration,
@@ -30,7 +27,7 @@ pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, Clu
     Ok(())
 }
 
-/// The names of what is left, where all has to go.
+/// The names of the remaining objects, or `None` if all are deleted.
 pub(crate) fn names_left<K: ResourceExt + Clone>(found: &ObjectList<K>) -> Option<String> {
     let names: Vec<_> = found.iter().map(ResourceExt::name_any).collect();
     (!names.is_empty()).then(|| names.join(", "))

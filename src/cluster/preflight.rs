@@ -1,5 +1,5 @@
-//! Checks, before anything is built, whether this machine has what a run needs, so that everything that is missing is
-//! reported at once and not one by one after minutes.
+//! Checks, before a build, whether this machine has what a run needs. Everything that is missing is reported
+//! together instead of one by one after minutes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,30 +7,27 @@ use std::path::Path;
 use crate::components::{Component, PROXY_ANSWER, Toolchain, folder_of_go, to_download};
 use crate::{ClusterError, cgroup_memory, home, local, memory};
 
-/// Memory that the largest build takes at its peak (linking kube-apiserver, with two compilers beside), MiB.
+/// Peak memory of the largest build in MiB: linking kube-apiserver, with two compilers in parallel.
 const BUILD_MEMORY_MIB: u64 = 2048;
-/// Disk that a cold build of everything takes, MiB: Go's own caches are on it too, as a rule.
+/// Disk space of a cold build of everything in MiB. Usually Go's own caches are on the same disk.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
-/// Disk of a cluster's state, MiB.
+/// Disk space of a cluster's state, in MiB.
 const STATE_DISK_MIB: u64 = 512;
 
-/// One check and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What.
     pub what: &'static str,
-    /// How it is, or what is wrong and what to do about it.
+    /// The state, or the problem and what to do about it.
     pub found: Result<String, String>,
 }
 
 impl Check {
-    /// What was found, or why it does not serve.
     pub fn new(what: &'static str, found: Result<String, impl std::borrow::Borrow<ClusterError>>) -> Self {
         Self { what, found: found.map_err(|error| error.borrow().to_string()) }
     }
 }
 
-/// Checks everything that building these components and running a cluster of local processes needs.
+/// Checks everything that is needed to build these components and to run a cluster of local processes.
 pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let mut checks = vec![
         Check::new("state folder", writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE)),
@@ -43,7 +40,7 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
     let usable = cache.is_ok();
     checks.push(Check::new("cache folder", cache));
-    // Go is asked inside the module's folder, which is in the cache.
+    // Go runs inside the module's folder, which is in the cache.
     if let (true, [first, ..]) = (usable, to_build) {
         let go = go_for(to_build).await;
         let usable = go.is_ok();
@@ -56,22 +53,19 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     checks
 }
 
-/// Checks that a run which judges so many schedulers on clusters of local processes has memory.
+/// Checks the memory for a run with this many schedulers under test on clusters of local processes.
 pub fn memory_of_run(schedulers: usize) -> Check {
     Check::new("memory of a run", enough_memory(available_memory_mib(), memory::of_run(schedulers)))
 }
 
-/// Fails if a check found something missing.
-///
-/// # Errors
-/// [`ClusterError::Preflight`] with all of it.
+/// Fails with everything that is missing.
 pub fn require(checks: Vec<Check>) -> Result<(), ClusterError> {
     let wrong = |check: Check| check.found.err().map(|reason| format!("{}: {reason}", check.what));
     let missing: Vec<_> = checks.into_iter().filter_map(wrong).collect();
     if missing.is_empty() { Ok(()) } else { Err(ClusterError::Preflight { missing }) }
 }
 
-/// Go, in a version that serves each module; the first reason why it does not.
+/// Checks that Go is new enough for each module.
 async fn go_for(to_build: &[&'static Component]) -> Result<String, ClusterError> {
     let modules: BTreeMap<_, _> =
         to_build.iter().map(|component| (component.module.name, component.module)).collect();
@@ -86,7 +80,7 @@ async fn go_for(to_build: &[&'static Component]) -> Result<String, ClusterError>
     Ok(versions.join(", "))
 }
 
-/// The modules of these components: cached, or a proxy to download them from and a folder to keep them in.
+/// Checks that the modules of these components are cached, or that Go can download and store them.
 async fn modules_for(to_build: &[&'static Component]) -> Result<String, ClusterError> {
     let missing = to_download(to_build, PROXY_ANSWER).await?;
     let (Some(first), false) = (to_build.first(), missing.is_empty()) else { return Ok("cached".into()) };
@@ -94,7 +88,7 @@ async fn modules_for(to_build: &[&'static Component]) -> Result<String, ClusterE
     Ok(format!("to be downloaded: {}", missing.join(", ")))
 }
 
-/// A folder of Go's own, in which its builds write.
+/// Checks a folder of Go in which builds write.
 async fn written_by_go(
     component: &'static Component,
     variable: &'static str,
@@ -102,7 +96,7 @@ async fn written_by_go(
     writable(&folder_of_go(component, variable).await?, 1, variable)
 }
 
-/// A folder in which files can be made, with room.
+/// Checks that a folder is writable and has enough space.
 fn writable(path: &Path, needed_mib: u64, variable: &'static str) -> Result<String, ClusterError> {
     let refused = |source| ClusterError::NotWritable { path: path.into(), variable, source };
     std::fs::create_dir_all(path).map_err(refused)?;
@@ -121,8 +115,8 @@ fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, 
     }
 }
 
-/// Memory that is available to new programs, MiB: what the machine has free, or less where a control group limits this process. `None`
-/// if the kernel does not report it.
+/// Memory in MiB that is available to new programs: of the machine, or less if a control group limits this
+/// process. `None` if the kernel does not report it.
 pub fn available_memory_mib() -> Option<u64> {
     let of_machine = available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     Some(cgroup_memory::available_mib().map_or(of_machine, |of_group| of_group.min(of_machine)))

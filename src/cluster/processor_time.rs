@@ -1,4 +1,4 @@
-//! Processor time of this process and of the children that it started, by name: where the time of a run goes.
+//! CPU time of this process and its children, by name. Shows where a run spends its time.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 #[derive(Debug)]
 struct Children {
-    /// What those took that have ended.
+    /// The time of the children that have ended.
     ended: BTreeMap<String, Duration>,
     live: BTreeMap<u32, String>,
 }
@@ -20,12 +20,12 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a child until its end, for which it waits. The child is still to be reaped afterwards: only until then does the
-/// kernel tell what it took.
+/// Waits for the end of a child and counts its time. Leaves the child unreaped: the kernel reports the time
+/// only until then.
 pub(crate) fn count_until_its_end(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // An error means that there is no such child, and nothing to wait for.
+        // An error means that there is no such child to wait for.
         let _ = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
     }
     let took = of(&pid.to_string()).unwrap_or_default();
@@ -34,12 +34,12 @@ pub(crate) fn count_until_its_end(pid: u32, name: &str) {
     *children.ended.entry(name.to_owned()).or_default() += took;
 }
 
-/// The children that run, and their names.
+/// The running children and their names.
 pub(crate) fn running() -> BTreeMap<u32, String> {
     children().live.clone()
 }
 
-/// Processor time of this process, under `own`, and of every program that it has started so far, in user and kernel mode.
+/// User and system time of this process, under `own`, and of every program that it has started so far.
 pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     let children = children();
     let mut spent = children.ended.clone();
@@ -50,34 +50,34 @@ pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     spent
 }
 
-/// Processor time of a process that runs, in user and kernel mode.
+/// User and system time of a running process.
 pub fn of_process(pid: u32) -> Option<Duration> {
     of(&pid.to_string())
 }
 
-/// Processor time of all children of this process that have ended, and of theirs that they waited for.
+/// CPU time of all ended children of this process, and of the descendants that they waited for.
 pub fn of_ended_children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat");
     stat.ok().and_then(|stat| in_stat(&stat, OF_CHILDREN)).unwrap_or_default()
 }
 
-/// Processor time of a process by `/proc`.
+/// CPU time of a process from `/proc`.
 fn of(process: &str) -> Option<Duration> {
     in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?, OWN)
 }
 
-/// Which fields of a process's `stat` are `utime`, with `stime` after it, and `cutime`, with `cstime` after it.
+/// The fields of `/proc/PID/stat`: `utime`, followed by `stime`, and `cutime`, followed by `cstime`.
 const OWN: usize = 14;
 const OF_CHILDREN: usize = 16;
 
-/// Two fields together. Those after the name, which is in parentheses and may have any in it, begin with the third.
+/// The sum of two fields. The name is in parentheses and may contain any of them; the third field follows it.
 fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(first - 3).map(str::parse::<u64>);
     in_ticks(times.next()?.ok()? + times.next()?.ok()?)
 }
 
-/// The kernel's ticks, in which `/proc` counts time at work.
+/// Converts the kernel's clock ticks.
 pub(crate) fn in_ticks(ticks: u64) -> Option<Duration> {
     Some(Duration::from_secs(ticks) / u32::try_from(clock_ticks_per_second()).ok()?)
 }

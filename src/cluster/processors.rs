@@ -1,21 +1,21 @@
-//! How busy the machine's processors are, with whatever it is.
+//! How busy the machine's processors are, with any program.
 
 use std::time::{Duration, Instant};
 
 use crate::processor_time::in_ticks;
 
-/// Which fields of the first line of `/proc/stat` are time at work: user, nice, system, interrupts, and what a hypervisor took.
+/// The fields of the first line of `/proc/stat` that count as busy: user, nice, system, interrupts, and the
+/// time that a hypervisor took.
 const AT_WORK: [usize; 6] = [0, 1, 2, 5, 6, 7];
 
-/// Looks at them now and then.
 #[derive(Debug, Default)]
 pub struct Processors {
     before: Option<(Instant, Duration)>,
 }
 
 impl Processors {
-    /// The share, of the processors that this process may use, that was idle since the last look: 0 to 1. `None` at the first
-    /// look, and where `/proc` does not tell.
+    /// The idle share since the last call, from 0 to 1, of the processors that this process may use. `None`
+    /// on the first call, and without data in `/proc`.
     pub fn idle(&mut self) -> Option<f64> {
         let now = (Instant::now(), at_work(&std::fs::read_to_string("/proc/stat").ok()?)?);
         let (since, before) = self.before.replace(now)?;
@@ -24,12 +24,13 @@ impl Processors {
     }
 }
 
-/// What of so many processors' time was not spent at work. The kernel counts in ticks, so that it may be a little more than there was.
+/// The idle share of this many processors. The kernel counts in ticks, so the busy time may slightly exceed
+/// the total.
 fn idle(at_work: Duration, passed: Duration, processors: usize) -> f64 {
     (1.0 - at_work.as_secs_f64() / passed.as_secs_f64() / processors as f64).clamp(0.0, 1.0)
 }
 
-/// What all processors have worked since the machine's start.
+/// The busy time of all processors since boot.
 fn at_work(stat: &str) -> Option<Duration> {
     let all = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = all.split_whitespace().map_while(|field| field.parse().ok()).collect();

@@ -1,9 +1,11 @@
-//! What cases need of a cluster, wherever it comes from: an API server, nodes, and its health.
+//! The interface of a cluster to cases: an API server, nodes, and its health.
 //!
-//! [`super::local`] starts one from processes with simulated nodes, [`super::kind`] one from containers with real
-//! kubelets, [`super::existing`] uses one that someone else runs. What only one of them can do (stop a scheduler,
-//! restart a kubelet) is available through [`Provider::local`] and [`Provider::kind`]; a case that needs it is not
-//! run elsewhere.
+//! - [`super::local`] starts a cluster of processes with simulated nodes.
+//! - [`super::kind`] starts a cluster of containers with real kubelets.
+//! - [`super::existing`] uses a cluster that someone else runs.
+//!
+//! Operations that only one of them supports (stop a scheduler, restart a kubelet) are available through
+//! [`Provider::local`] and [`Provider::kind`]. A case that needs one runs only on that provider.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,19 +22,18 @@ use super::node_pools::NodePools;
 use super::{ClusterError, SchedulerFailure};
 use crate::plain_http::ask;
 
-/// Places in logs.
+/// Positions in logs.
 #[derive(Debug, Clone)]
 pub struct Logs {
-    /// Whose, beside the controller's.
+    /// The scheduler whose logs are included, in addition to the controller's.
     pub scheduler: Scheduler,
-    /// When.
     pub since: jiff::Timestamp,
-    /// Log files, and how long they were then.
+    /// Log files, and their lengths at that time.
     pub files: Vec<(PathBuf, u64)>,
 }
 
 impl Logs {
-    /// Now, without files.
+    /// The current time, without files.
     pub fn now(scheduler: Scheduler) -> Self {
         Self { scheduler, since: jiff::Timestamp::now(), files: Vec::new() }
     }
@@ -42,72 +43,64 @@ impl Logs {
 pub struct MetricsPage {
     pub(crate) client: Client,
     pub(crate) path: String,
-    /// What they are called there.
     pub names: MetricNames,
 }
 
 impl MetricsPage {
-    /// The page as it is now.
-    ///
-    /// # Errors
-    /// What came instead of an answer within 2 s.
+    /// Reads the current page. Fails without an answer within 2 s.
     pub async fn read(&self) -> Result<String, String> {
         ask(&self.client, &self.path, Duration::from_secs(2)).await
     }
 }
 
-/// A cluster that cases run on.
 #[async_trait]
 pub trait Provider: std::fmt::Debug + Send + Sync {
-    /// Its name in reports: `local`, `kind` or `existing`.
+    /// The name in reports: `local`, `kind` or `existing`.
     fn name(&self) -> &'static str;
 
-    /// A client with the rights that the harness has there.
+    /// A client with the rights of the harness.
     fn client(&self) -> Client;
 
-    /// How it gives nodes to cases.
     fn node_pools(&self) -> &NodePools;
 
-    /// From its creation to its being ready, if the harness made it.
+    /// The time from its creation until it was ready, if the harness created it.
     fn ready_in(&self) -> Option<Duration> {
         None
     }
 
-    /// What every service account might do before the operator was installed ([`super::rights_of_all`]); `None` if nobody
-    /// read it then.
+    /// The rights of every service account before the operator was installed ([`super::rights_of_all`]);
+    /// `None` if unknown.
     fn rights_of_all(&self) -> Option<&[Value]> {
         None
     }
 
-    /// A part without which no verdict can be trusted, and which has ended by itself.
+    /// The error of a required part that exited by itself. Without the part, no verdict can be trusted.
     fn dead(&self) -> Option<ClusterError> {
         None
     }
 
-    /// Why a scheduler other than kube-scheduler is not there.
+    /// Why a scheduler other than kube-scheduler does not run.
     fn scheduler_failed(&self, _: Scheduler) -> Option<SchedulerFailure> {
         None
     }
 
-    /// Whether a scheduler other than kube-scheduler was up, and has ended by itself since.
+    /// Whether a scheduler other than kube-scheduler was ready and has exited by itself.
     fn scheduler_ended(&self, _: Scheduler) -> bool {
         false
     }
 
-    /// How the operator under test ended by itself, where that is known and nothing else is to blame.
+    /// How the operator under test exited by itself, if that is known and nothing else is the cause.
     fn operator_death(&self) -> Option<ClusterError> {
         None
     }
 
-    /// Where the metrics of the operator under test are; why nobody can read them there.
+    /// The metrics of the operator under test, or the reason why they cannot be read.
     fn metrics(&self) -> Result<MetricsPage, &'static str> {
         Err("the operator's metrics are read where the harness has started it: run it with --provider local")
     }
 
-    /// Whether it still is what cases need.
-    ///
-    /// # Errors
-    /// What is wrong: an infrastructure error, whatever the judges say.
+    /// Checks that cases can still use the cluster. An error is an infrastructure error, regardless of the
+    /// checks.
     async fn healthy(&self) -> Result<(), ClusterError> {
         let answer = tokio::time::timeout(Duration::from_secs(5), self.client().apiserver_version()).await;
         match answer {
@@ -121,16 +114,13 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Where the logs that explain a result on a scheduler are now.
+    /// The current positions in the logs that explain a result on a scheduler.
     fn logs(&self, scheduler: Scheduler) -> Logs;
 
-    /// Writes what they say since then to files in a folder.
-    ///
-    /// # Errors
-    /// What kept it from doing so.
+    /// Writes the logs since these positions to files in a folder.
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError>;
 
-    /// The local control plane, whose parts can be stopped and started otherwise.
+    /// The local control plane, whose parts can be stopped and started with other settings.
     fn local(&self) -> Option<&LocalCluster> {
         None
     }
@@ -140,9 +130,6 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Ends what the harness made of it. With `keep`, logs and data stay.
-    ///
-    /// # Errors
-    /// What could not be removed.
+    /// Removes what the harness created. With `keep`, logs and data stay.
     async fn end(&self, keep: bool) -> Result<(), ClusterError>;
 }

@@ -1,9 +1,11 @@
-//! Nodes of somebody else's cluster, lent to cases with their real capacity.
+//! Nodes of someone else's cluster, leased to cases with their real capacity.
 //!
-//! A kubelet there says itself how many GPUs it has. A case that wants fewer gets them by a blocker, a pod that holds the
-//! rest, in a namespace of the run's; every node counts as the smallest of them, so that any does for any case. What a
-//! node was before is written on it, in [`WAS`], before anything else of it is changed: it comes back as it was from a
-//! case that ends, from a run that ends in an error or a panic, and by `clean` from one that was killed.
+//! The kubelet determines how many GPUs a node has. If a case wants fewer, a blocker pod in a namespace of
+//! the run requests the rest. Every node counts as the smallest of them, so that any node fits any case.
+//!
+//! Before the harness changes a node, it writes the node's previous state to the annotation [`WAS`]. The node
+//! is restored after each case, and after a run that ends in an error or a panic. `clean` restores it after a
+//! killed run.
 
 use std::time::Duration;
 
@@ -19,30 +21,27 @@ use super::polling::until_complete;
 use super::sweep::given_back;
 use super::{ClusterError, deploy};
 
-/// Annotation of a lent node: the labels that a run changed on it, as they were, and its taints.
+/// Annotation of a leased node: the previous values of the labels that a run changed, and its taints.
 pub(crate) const WAS: &str = "conformance.grove.io/was";
-/// The GPUs' resource.
 const GPU: &str = "nvidia.com/gpu";
-/// A namespace that was just made takes pods; a kubelet starts a blocker; a blocker ends.
+/// The limit for a new namespace to accept pods, for a kubelet to start a blocker, and for a blocker to end.
 const BLOCKED: Duration = Duration::from_secs(60);
-/// Kubelets write to their nodes too: so often a patch of one that has changed meanwhile is tried again.
+/// Kubelets write to their nodes too. A patch that conflicts with their writes is tried this many times.
 const TRIES: u32 = 5;
 
-/// The nodes that a run may lend to its cases.
+/// The nodes that a run may lease to its cases.
 pub(crate) struct RealNodes {
     client: Client,
-    /// Namespace of the blockers.
+    /// The namespace of the blockers.
     namespace: String,
-    /// GPUs of each.
+    /// GPUs of each node.
     pub(crate) gpus: u32,
 }
 
 impl RealNodes {
-    /// Takes those that carry the label, are of this share, Ready, not cordoned and nobody's: the one with the fewest GPUs for canaries,
-    /// and the others to be lent.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoNodes`] if fewer than two are usable; [`ClusterError::Api`], [`ClusterError::Forbidden`].
+    /// Takes the nodes that have the label, belong to this share, are Ready and not cordoned, and that no run
+    /// uses. The node with the fewest GPUs is for canaries; the others can be leased. Fails with fewer than
+    /// two usable nodes.
     pub(crate) async fn take(
         client: Client,
         LentNodes { selector, share }: &LentNodes,
@@ -77,10 +76,7 @@ impl RealNodes {
         Ok((real, lent))
     }
 
-    /// Puts a case's labels and taints on a node in the place of its own.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`].
+    /// Replaces the node's own labels and taints by those of a case.
     pub(crate) async fn dress(
         &self,
         name: &str,
@@ -88,7 +84,7 @@ impl RealNodes {
         taints: Value,
     ) -> Result<(), ClusterError> {
         let node = self.node(name).await?;
-        // A domain that the case does not know must not be on its nodes.
+        // The case's nodes must have no topology domains that the case does not know.
         for key in [RACK, BLOCK] {
             labels.entry(key).or_insert(Value::Null);
         }
@@ -101,20 +97,13 @@ impl RealNodes {
             .map_err(|source| ClusterError::api(format!("patch node {name}"), source))
     }
 
-    /// Makes a node what it was.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`]; [`ClusterError::NotReady`] if its blocker stays.
+    /// Restores a node and deletes its blocker.
     pub(crate) async fn undress(&self, name: &str) -> Result<(), ClusterError> {
         self.unblock(name).await?;
         give_back(&nodes(&self.client), name).await
     }
 
-    /// Leaves so many GPUs of a node.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`] if it has not so many that are free, or the blocker does not come to run;
-    /// [`ClusterError::Api`].
+    /// Leaves `wanted` GPUs of a node free. Fails if fewer are free, or if the blocker does not run.
     pub(crate) async fn leave(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
         let free = i64::from(gpus(&self.node(name).await?)) - i64::from(self.used(name).await?);
         let surplus = free - i64::from(wanted);
@@ -141,7 +130,7 @@ impl RealNodes {
             }],
         }});
         until_complete(format!("the blocker of node {name}"), BLOCKED, || async {
-            // A namespace has no service account in its first moment, and then takes no pods.
+            // A new namespace has no service account at first, and then rejects pods.
             let made = deploy::create_unless_there(&self.client, &blocker).await;
             let phase = self.blocker(name).await?.and_then(|pod| pod.status?.phase).unwrap_or_default();
             let why =
@@ -171,7 +160,7 @@ impl RealNodes {
             .map_err(|source| ClusterError::api(format!("read the blocker of {name}"), source))
     }
 
-    /// GPUs of a node that pods have which are none of the run's.
+    /// GPUs of a node that pods outside the blockers' namespace request.
     async fn used(&self, name: &str) -> Result<u32, ClusterError> {
         let pods: Api<Pod> = Api::all(self.client.clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
@@ -189,15 +178,12 @@ impl RealNodes {
     }
 }
 
-/// Nodes, as they are given back.
 fn nodes(client: &Client) -> Api<DynamicObject> {
     Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Node")))
 }
 
-/// Takes off a node what a run put on it, whoever else writes to it meanwhile.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Removes from a node what a run has added, and retries if another client writes to the node at the same
+/// time.
 pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<(), ClusterError> {
     let failed = |source| ClusterError::api(format!("give node {name} back"), source);
     for left in (0..TRIES).rev() {
@@ -210,7 +196,7 @@ pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<
     Ok(())
 }
 
-/// The merge patch that lends a node: its new labels and taints, and what was there.
+/// The merge patch that leases a node: its new labels and taints, and the previous ones as an annotation.
 fn lent(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     let own = |key: &String| (key.clone(), node.labels().get(key).map_or(Value::Null, |value| json!(value)));
     let was: Map<String, Value> = labels.keys().map(own).collect();
@@ -222,14 +208,15 @@ fn lent(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     })
 }
 
-/// The nodes of a share: every run that shares them out deals the same ones, whatever state they are in.
+/// The nodes of a share. All runs that split the nodes compute the same shares, regardless of the state of
+/// the nodes.
 fn dealt(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
     let Some((index, count)) = share else { return nodes };
     nodes.sort_by_key(ResourceExt::name_any);
     nodes.into_iter().enumerate().filter(|(place, _)| place % count == index).map(|(_, node)| node).collect()
 }
 
-/// Whether a node takes pods: it is Ready, not cordoned, and nothing keeps pods from staying on it.
+/// Whether a node takes pods: it is Ready, not cordoned, and no taint evicts pods.
 fn is_usable(node: &Node) -> bool {
     let spec = node.spec.as_ref();
     let mut taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
@@ -245,7 +232,7 @@ fn gpus(node: &Node) -> u32 {
     allocatable.and_then(|has| has.get(GPU)?.0.parse().ok()).unwrap_or_default()
 }
 
-/// The GPUs that a pod has: nothing once it has ended.
+/// The GPUs that a pod requests; 0 once it has ended.
 fn requested(pod: &Pod) -> u32 {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     if matches!(phase, Some("Succeeded" | "Failed")) {
@@ -314,11 +301,11 @@ mod tests {
         assert_eq!(out["metadata"]["labels"]["topology.kubernetes.io/rack"], "p-a");
         assert_eq!(out["metadata"]["labels"]["topology.kubernetes.io/zone"], "z");
         assert_eq!(out["spec"]["taints"], taints);
-        // Somebody else's label and taint come meanwhile, and stay.
+        // Another client adds a label and a taint in the meantime; both stay.
         out["metadata"]["labels"]["new"] = json!("x");
         let new = json!({"key": "drained", "effect": "NoSchedule"});
         out["spec"]["taints"].as_array_mut().unwrap().push(new.clone());
-        // The case leaves it cordoned, with a broken GPU.
+        // The case leaves the node cordoned, with a broken GPU.
         out["spec"]["unschedulable"] = json!(true);
         out["metadata"]["annotations"]["conformance.grove.io/unhealthy-gpus"] = json!("all");
         let seen: DynamicObject = serde_json::from_value(out.clone()).unwrap();

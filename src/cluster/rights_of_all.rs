@@ -1,4 +1,4 @@
-//! What Kubernetes itself lets every service account do.
+//! The rights that Kubernetes itself grants to every service account.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,13 @@ use serde_json::Value;
 
 use super::ClusterError;
 
-/// Label of the roles and bindings that the API server creates at its start.
+/// Label of the roles and bindings that the API server creates when it starts.
 const BOOTSTRAP: &str = "kubernetes.io/bootstrapping=rbac-defaults";
 /// The groups of every service account.
 const GROUPS: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
-/// The rules of the bootstrap roles that are bound to groups of every service account. An operator may change such a role,
-/// so they are read before one is installed.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// The rules of the bootstrap roles that are bound to groups of every service account. Read before an
+/// operator is installed, because an operator may change such a role.
 pub async fn read(client: &Client) -> Result<Vec<Value>, ClusterError> {
     let bootstrap = ListParams::default().labels(BOOTSTRAP);
     let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&bootstrap).await;

@@ -1,7 +1,8 @@
-//! What runs in one cluster have in common: the topology binding and the node of canaries have fixed names, because cases
-//! name them. Each run holds them while it goes on, by an annotation with its id, and the last one to let go removes them.
+//! Objects that the runs in one cluster share. The topology binding and the canary node have fixed names,
+//! because cases refer to them. Each run holds them with an annotation that has its id. The last run to
+//! release them deletes them.
 //!
-//! All of it is atomic: an object goes only as the version in which no other run was seen to hold it.
+//! All operations are atomic: an object is deleted only in a version that no other run held.
 
 use std::time::Duration;
 
@@ -11,20 +12,17 @@ use serde_json::{Value, json};
 
 use super::{ClusterError, deploy};
 
-/// The value of a run's label on what is not one run's.
+/// The value of the run label on shared objects.
 pub(crate) const SHARED: &str = "shared";
-/// How the annotations of those begin that hold it.
+/// Prefix of the annotations that hold an object.
 const HOLDER: &str = "holder.conformance.grove.io/";
-/// Others hold it, let it go or write its status in between: so often it is tried again.
+/// Attempts, because others may hold or release the object, or write its status, at the same time.
 const TRIES: u32 = 20;
-/// Until one that is being deleted is gone.
+/// Pause while the old object is being deleted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates an object that runs share, or holds the one that is there. One without the label is somebody else's, and is left
-/// alone.
-///
-/// # Errors
-/// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+/// Creates a shared object, or holds the existing one. An object without the label belongs to someone else
+/// and stays unchanged.
 pub async fn hold(client: &Client, object: &Value, run: (&str, &str)) -> Result<(), ClusterError> {
     let (api, kind, name) = deploy::api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
@@ -62,15 +60,11 @@ pub async fn hold(client: &Client, object: &Value, run: (&str, &str)) -> Result<
     last
 }
 
-/// Whether a run holds it.
 pub(crate) fn is_held_by(object: &DynamicObject, run: &str) -> bool {
     object.annotations().contains_key(&holder(run))
 }
 
-/// Lets an object go that a run holds; the last one removes it.
-///
-/// # Errors
-/// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+/// Releases an object for a run. The last run deletes it.
 pub(crate) async fn let_go(api: &Api<DynamicObject>, name: &str, run: &str) -> Result<(), ClusterError> {
     let failed = |source| ClusterError::api(format!("let go of {name}"), source);
     let mut last = Ok(());

@@ -8,15 +8,16 @@ use super::*;
 
 const KEY: &str = "conformance.grove.io/run";
 
-/// What becomes of an object meanwhile.
+/// A concurrent change of the object.
 type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
 
-/// One object of an API server, which holds writers to its resourceVersion. A writer may meet another one in between.
+/// An API server with one object that checks resourceVersions. Another writer may change the object between
+/// two requests.
 #[derive(Default)]
 struct Server {
     object: Option<Value>,
     version: u64,
-    /// Done once, before the next patch or deletion.
+    /// Runs once, before the next patch or deletion.
     in_between: Option<Change>,
 }
 
@@ -103,7 +104,7 @@ async fn the_last_run_removes_what_runs_share() {
     let_go_of(&client, "b").await;
 }
 
-/// The run that comes while the last one goes is not left without it.
+/// A run that starts while the last one releases the object must not lose it.
 #[tokio::test]
 async fn a_run_that_comes_in_between_keeps_it() {
     let server = Arc::<Mutex<Server>>::default();
@@ -117,7 +118,7 @@ async fn a_run_that_comes_in_between_keeps_it() {
     assert_eq!(left["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
 }
 
-/// The run that finds it in the moment in which it goes makes it anew.
+/// A run that finds the object while it is deleted creates it again.
 #[tokio::test]
 async fn a_run_that_finds_it_going_makes_it_anew() {
     let server = Arc::<Mutex<Server>>::default();

@@ -1,13 +1,13 @@
-//! What runs have left in a cluster that stays: everything that carries a run's label, found and removed.
+//! Finds and removes everything with a run's label in a cluster that outlives the run.
 //!
-//! A run removes what it made when it ends, however it ends, unless it is killed. `clean --kubeconfig` does it then. The
-//! label is the only thing that tells a run's objects from anybody else's, so it is asked for twice, of the API server
-//! and of each object that it gives, and an object goes only as the one that was seen: by its UID.
+//! A run removes its objects however it ends, unless it is killed. `clean --kubeconfig` removes them then.
+//! Only the label distinguishes a run's objects from others. So it is checked twice: in the request to the
+//! API server, and on each object in the response. An object is deleted only with the UID that was seen.
 //!
-//! A node that KWOK simulates was made by a run, and is deleted. Any other node was lent to one: it loses the run's
-//! labels and taints, and stays. A node of somebody else's cluster says itself what it was. Of others nobody knows what
-//! their topology labels were before; they are removed where their value is a domain of the case, which no other pod
-//! asks for.
+//! A node that KWOK simulates was created by a run, and is deleted. Any other node was leased: it loses the
+//! run's labels and taints, and stays. A node of someone else's cluster has its previous state in an
+//! annotation. For other nodes, the previous topology labels are unknown. They are removed if their value is
+//! a domain of the case, which no other pod selects.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,16 +23,17 @@ use super::real_nodes::{WAS, give_back};
 use super::shared::{self, SHARED};
 use super::workers::SLOTS;
 
-/// How the labels and taints of runs begin.
+/// The prefix of the labels and taints of runs.
 const OURS: &str = "conformance.grove.io/";
-/// Labels of the topology levels that a case sets on its nodes.
+/// Prefix of the topology labels that a case sets on its nodes.
 const DOMAINS: &str = "topology.kubernetes.io/";
-/// Namespaces go, with pods in them.
+/// How long namespaces with pods may take to be deleted.
 const GONE: Duration = Duration::from_secs(120);
 /// Marks a node that KWOK simulates.
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
-/// What a run makes that lies in no namespace, in the order in which it is removed: nodes after what has pods on them.
+/// The cluster-scoped kinds that a run creates, in the order of removal: nodes come after the objects whose
+/// pods run on them.
 const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Namespace"),
     ("grove.io", "v1alpha1", "ClusterTopologyBinding"),
@@ -45,12 +46,11 @@ const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Node"),
 ];
 
-/// The label that a run puts on everything it makes.
+/// The label that a run puts on everything that it creates.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLabel<'a> {
-    /// Its key.
     pub key: &'a str,
-    /// The run's id; every run's if there is none.
+    /// The run's id; `None` selects every run.
     pub run: Option<&'a str>,
 }
 
@@ -67,24 +67,24 @@ impl RunLabel<'_> {
         object.labels().get(self.key).is_some_and(is_meant)
     }
 
-    /// The run that holds an object which runs share; `None` if it is one run's own, or every run's things are meant.
+    /// The run that holds a shared object. `None` for an object of one run, or if every run is selected.
     fn holder(&self, object: &DynamicObject) -> Option<&str> {
         self.run.filter(|_| object.labels().get(self.key).is_some_and(|value| value == SHARED))
     }
 }
 
-/// An object of a run.
+/// An object that a run has left.
 #[derive(Debug)]
 pub struct Left {
     api: Api<DynamicObject>,
     kind: &'static str,
     object: DynamicObject,
     run: String,
-    /// The run that holds it, of what runs share.
+    /// The run that holds it, for a shared object.
     holder: Option<String>,
 }
 
-/// Such as `Namespace aon-fits-whole-1f2e3d-4 of run 1f2e3d`.
+/// For example `Namespace aon-fits-whole-1f2e3d-4 of run 1f2e3d`.
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, name) = (self.kind, self.object.name_any());
@@ -97,11 +97,8 @@ impl fmt::Display for Left {
     }
 }
 
-/// Everything in a cluster that carries the label, and is not on its way out already.
-///
-/// # Errors
-/// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::Name`] if the API server gives an object that
-/// does not carry it.
+/// Everything in a cluster that has the label and is not being deleted. Fails if the API server returns an
+/// object without the label.
 pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, ClusterError> {
     let mut left = Vec::new();
     for (group, version, kind) in KINDS {
@@ -109,10 +106,10 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let found = match api.list(&ListParams::default().labels(&label.selector())).await {
             Ok(found) => found,
-            // A scheduler that is not there has left nothing. Of a group that is not served the API server says so in plain
-            // text, which has a code and no reason.
+            // A scheduler that is not installed has left nothing. For a group that it does not serve, the API
+            // server answers in plain text, which has a code and no reason.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
-            // A user who may not look at a scheduler's own kinds has not made any.
+            // A user who may not list a scheduler's own kinds has created none.
             Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
                 continue;
             }
@@ -143,10 +140,8 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
     Ok(left)
 }
 
-/// Removes everything that carries the label, and waits until it is gone: of a run that is begun again, names are free then.
-///
-/// # Errors
-/// As [`remove_all`]; [`ClusterError::NotReady`] if something stays.
+/// Removes everything with the label and waits until its namespaces are deleted, so that a restarted run can
+/// reuse the names.
 pub async fn removed(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =
@@ -161,10 +156,7 @@ pub async fn removed(client: &Client, label: RunLabel<'_>) -> Result<(), Cluster
     .await
 }
 
-/// Removes everything that carries the label. What cannot be removed keeps nothing else from being.
-///
-/// # Errors
-/// The first thing that went wrong.
+/// Removes everything with the label. Continues after a failure and returns the first error.
 pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     for left in left(client, label).await? {
@@ -174,17 +166,14 @@ pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), Clus
 }
 
 impl Left {
-    /// Whether it is a node that was there before the run.
+    /// Whether it is a node that existed before the run.
     fn is_lent(&self) -> bool {
         let annotations = self.object.annotations();
         self.kind == "Node" && (annotations.contains_key(WAS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// Removes it, without waiting for its end; of a node that was lent, what the run has put on it. What another run holds
-    /// stays, for that run.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+    /// Removes the object without waiting. A leased node only loses what the run has added. An object that
+    /// another run holds stays for that run.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
         let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);
@@ -206,17 +195,17 @@ impl Left {
         }
         let seen = Preconditions { uid: self.object.uid(), resource_version: None };
         match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {
-            // Somebody else was quicker; a conflict is another object of that name.
+            // Already deleted; a conflict means another object with that name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
         }
     }
 }
 
-/// The merge patch that takes a run's labels and taints off a node. It holds the node's resourceVersion: taints are a
-/// list, which is replaced whole.
+/// The merge patch that removes a run's labels and taints from a node. It contains the node's
+/// resourceVersion, because a merge patch replaces the whole list of taints.
 pub(crate) fn given_back(node: &DynamicObject) -> Value {
-    // What a real node was is written on it.
+    // A real node has its previous state in an annotation.
     let was: Value =
         node.annotations().get(WAS).and_then(|was| serde_json::from_str(was).ok()).unwrap_or_default();
     let pool = node.labels().get(&format!("{OURS}pool"));
@@ -241,7 +230,7 @@ pub(crate) fn given_back(node: &DynamicObject) -> Value {
     if !was.is_null() {
         let ours = node.annotations().keys().filter(|key| key.starts_with(OURS));
         metadata["annotations"] = ours.map(|key| (key.clone(), Value::Null)).collect::<Map<_, _>>().into();
-        // A cordoned node is not lent, so a cordon is the case's.
+        // A cordoned node is never leased, so the case has cordoned it.
         spec["unschedulable"] = Value::Null;
     }
     json!({"metadata": metadata, "spec": spec})

@@ -9,8 +9,8 @@ use super::*;
 
 const KEY: &str = "conformance.grove.io/run";
 
-/// An API server that has these objects and serves lists, deletions and patches; a kind of which it has none is not
-/// served. What was changed is in the log, as method, path and body.
+/// An API server with these objects that serves lists, deletions and patches. It does not serve kinds without
+/// an object. The log has the changes as method, path and body.
 async fn serve(
     objects: Vec<Value>,
     log: Arc<Mutex<Vec<String>>>,
@@ -26,7 +26,7 @@ async fn serve(
                 assert!(query.contains("labelSelector="), "{query}");
                 (200, json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": of_kind}))
             }
-            // As an API server answers for a group that it does not serve.
+            // A real API server answers like this for a group that it does not serve.
             "GET" => (404, Value::Null),
             _ => {
                 let body = String::from_utf8_lossy(&body).into_owned();
@@ -80,7 +80,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// What a cluster with these objects is asked to change, and what was found in it.
+/// What a sweep finds in a cluster with these objects, and the changes that it requests.
 async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, String>, Vec<String>) {
     let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
     let log = Arc::<Mutex<Vec<String>>>::default();
@@ -113,7 +113,7 @@ async fn everything_of_a_run_is_removed_and_nothing_else() {
     insta::assert_snapshot!(log.join("\n"));
 }
 
-/// What runs share is found for a run that holds it, and for whoever cleans up after all of them.
+/// A sweep finds shared objects for a run that holds them, and for a cleanup of all runs.
 #[rstest]
 #[case::holds(Some("a"), &["ClusterTopologyBinding conformance-topology of run a (unless another run holds it)"])]
 #[case::holds_not(Some("c"), &[])]

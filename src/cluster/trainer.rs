@@ -1,8 +1,9 @@
 //! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
 //!
-//! CRDs, roles and webhooks are read from the two Go modules, and of the plugin from what its program prints, so that
-//! nothing of theirs is restated here; those of a trainer that the user brings ([`crate::given_trainer`]) from its folder. Each process has a user with its own role and no other. Webhooks are reached by URL;
-//! the serving certificates are the cluster's.
+//! CRDs, roles and webhooks are read from the two Go modules, so that nothing is repeated here. Those of the
+//! plugin come from the output of its program, and those of a trainer that the user gives
+//! ([`crate::given_trainer`]) from its folder. Each process has a user with only its own role. The API server
+//! reaches webhooks by URL; the serving certificates are the cluster's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,18 +18,18 @@ use crate::given_trainer::GivenTrainer;
 use crate::own_program::{OwnProgram, TRAINER_PLUGIN};
 use crate::schedulers::{Command, ProcessHome, SchedulerProcess};
 
-/// How the trainer is started; mutants change parts of it.
+/// How the trainer is started. Mutants change parts of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainerSpec {
-    /// Whether the KAI plugin runs beside it, with the field in the trainer's CRDs.
+    /// Whether the KAI plugin runs, with its field in the trainer's CRDs.
     pub plugin: bool,
-    /// The trainer in place of the pinned one.
+    /// A trainer that replaces the pinned one.
     pub given: Option<Arc<GivenTrainer>>,
 }
 
 static MODULE: Module = module!("kubeflow-trainer", "-s -w");
 
-/// What is built: the trainer and JobSet.
+/// The components to build: the trainer and JobSet.
 pub(crate) static COMPONENTS: [Component; 2] = [
     Component {
         name: "trainer-controller-manager",
@@ -46,8 +47,8 @@ pub(crate) static COMPONENTS: [Component; 2] = [
     },
 ];
 
-/// Its processes, in the order in which they are started. Their roles are the trainer's own, and it runs on local control
-/// planes only.
+/// The processes in start order. Their roles are in the trainer's own manifests, and they run only on local
+/// control planes.
 pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
     SchedulerProcess {
         name: COMPONENTS[1].name,
@@ -85,7 +86,7 @@ const READY: Option<&str> = Some("/readyz");
 /// Where controller-runtime looks for its certificate below the folder of temporary files.
 const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
 
-/// Where a process finds its serving certificate and its key.
+/// The paths of a process's serving certificate and key.
 pub(crate) fn certificates(place: &ProcessHome) -> [PathBuf; 2] {
     ["tls.crt", "tls.key"].map(|name| place.folder.join(CERTIFICATES).join(name))
 }
@@ -99,7 +100,7 @@ fn start_trainer(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, Cluste
     })
 }
 
-/// It has no setting for the folder of its certificates: that is below TMPDIR.
+/// The trainer has no setting for the folder of its certificates. It uses a folder below TMPDIR.
 pub(crate) fn trainer_configuration(place: &ProcessHome) -> Value {
     json!({
         "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
@@ -123,7 +124,6 @@ fn start_job_set(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, Cluste
     Ok(Command { args, env: vec![kubeconfig(place)] })
 }
 
-/// JobSet's configuration.
 pub(crate) fn job_set_configuration(place: &ProcessHome) -> Value {
     let folder = place.folder.join(CERTIFICATES);
     json!({
@@ -154,11 +154,8 @@ fn kubeconfig(place: &ProcessHome) -> (String, String) {
     ("KUBECONFIG".into(), place.kubeconfig.display().to_string())
 }
 
-/// What they need of the API before they start, in one cluster: `webhooks` are the ports of the processes' webhooks, in
-/// their order.
-///
-/// # Errors
-/// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`], [`ClusterError::Command`].
+/// The API objects that the processes need before they start. `webhooks` are the ports of their webhooks, in
+/// process order.
 pub(crate) async fn objects(
     spec: &TrainerSpec,
     program: &OwnProgram,
@@ -197,7 +194,7 @@ pub(crate) async fn objects(
             json_patch::patch(crd, &patch).map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
         }
         let manifests = program.manifests([]).await?;
-        // It runs as a process, not in the cluster.
+        // The plugin runs as a process, not in the cluster.
         let is_meant = |object: &Value| object["kind"] != "Deployment" && object["kind"] != "Service";
         for mut object in manifests.into_iter().filter(is_meant) {
             plugin.at(&mut object);
@@ -208,7 +205,6 @@ pub(crate) async fn objects(
     Ok(crds)
 }
 
-/// Where a process's webhooks are.
 #[derive(Clone, Copy)]
 struct Aim<'a> {
     port: u16,
@@ -216,7 +212,7 @@ struct Aim<'a> {
 }
 
 impl Aim<'_> {
-    /// Points the webhooks of an object, if it has any, at the process.
+    /// Points the webhooks of an object, if it has any, to the process.
     fn at(self, configuration: &mut Value) {
         let bundle = ByteString(self.ca_bundle.as_bytes().to_vec());
         let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
@@ -228,7 +224,7 @@ impl Aim<'_> {
     }
 }
 
-/// The ClusterRole in a file under this name, bound to a user.
+/// The ClusterRole in a file, under this name, and its binding to a user.
 fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ClusterError> {
     let mut objects = read(path)?;
     for role in &mut objects {
@@ -245,7 +241,7 @@ fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ClusterError>
     Ok(objects)
 }
 
-/// The webhooks' configurations in a folder, with the patches that its kustomization has for each kind.
+/// The webhook configurations in a folder, with the patches of its kustomization.
 fn webhook_configurations(folder: &Path) -> Result<Vec<Value>, ClusterError> {
     let mut configurations = read(&folder.join("manifests.yaml"))?;
     for kustomization in read(&folder.join("kustomization.yaml"))? {

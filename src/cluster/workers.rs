@@ -1,12 +1,14 @@
 //! Real nodes, leased to one case at a time.
 //!
-//! What a case asks for is written on the node: its labels and taint; the number of GPUs, which the fake GPU plugin
-//! reads from a label and the kubelet then advertises; and, where the number of pods matters, an extended resource
-//! [`SLOTS`], because a kubelet's own `pods` cannot be set from outside.
+//! The harness writes to the node what a case requests: labels, a taint, and the number of GPUs. The fake GPU
+//! plugin reads that number from a label, and the kubelet then advertises it. If the number of pods matters,
+//! the harness also writes an extended resource [`SLOTS`], because a kubelet's own `pods` cannot be set from
+//! outside.
 //!
-//! What a node was before is recorded once ([`NodeState`]). When a case ends, its pods must be gone from the node, the harness
-//! restores every field of the record, and reads it back. A node that cannot be restored is lent to nobody any more; one that
-//! is not as recorded when it is lent ends the case that was to get it in an error.
+//! The state of a node before its first lease is recorded once ([`NodeState`]). When a case ends, its pods
+//! must be deleted from the node. The harness then restores every field of the record and reads it back. A
+//! node that cannot be restored is never leased again. If a node differs from its record when it is leased,
+//! the case ends in an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,45 +30,44 @@ use super::polling::{names_left, until_complete};
 use super::real_nodes::RealNodes;
 use super::{ClusterError, deploy};
 
-/// Node label that the fake GPU plugin reads the number of its GPUs from.
+/// The node label from which the fake GPU plugin reads its number of GPUs.
 pub const GPUS: &str = "conformance.grove.io/gpus";
 /// Extended resource that represents a node's `pods`.
 pub const SLOTS: &str = "conformance.grove.io/pods";
-/// The GPUs' resource.
 const GPU: &str = "nvidia.com/gpu";
-/// A plugin reacts and a kubelet tells the API server.
+/// How long the plugin may take to react and the kubelet to update the node.
 const ADVERTISED: Duration = Duration::from_secs(30);
-/// A kubelet that a case stopped reports again, and its node's conditions and taints follow.
+/// How long a kubelet that a case stopped may take to report, until the node's conditions and taints follow.
 const RESTORED: Duration = Duration::from_secs(60);
-/// A kubelet that was late with its status on a busy machine reports again.
+/// How long a kubelet that is late on a busy machine may take to report.
 const UNCHANGED: Duration = Duration::from_secs(10);
-/// Kubelets and controllers write to nodes too: so often is a patch tried that conflicts with their writes.
+/// Kubelets and controllers write to nodes too. A patch that conflicts with their writes is tried this many
+/// times.
 const TRIES: u32 = 5;
-/// The pods of an ended case go.
+/// How long the pods of an ended case may take to be deleted.
 const EMPTIED: Duration = Duration::from_secs(60);
-/// Other cases give enough nodes back: many times what the longest of them takes.
+/// How long other cases may take to release enough nodes: many times the duration of the longest case.
 const FREED: Duration = Duration::from_secs(30 * 60);
 
-/// A node as it is when no case has it.
+/// A node and its state without a lease.
 #[derive(Debug, Clone)]
 struct Worker {
     name: String,
     before: NodeState,
 }
 
-/// What a pool has.
+/// The nodes of a pool.
 #[derive(Debug)]
 struct Lent {
     permits: OwnedSemaphorePermit,
     workers: Vec<Worker>,
 }
 
-/// The workers of a cluster.
 pub struct Workers {
     client: Client,
-    /// Where they are somebody else's, with the capacity that they have.
+    /// Set for nodes of someone else's cluster, which have their own capacity.
     real: Option<Box<RealNodes>>,
-    /// How many there are: fewer, once one was lost.
+    /// The number of nodes that can be leased. It shrinks when a node is lost.
     size: watch::Sender<usize>,
     seats: Arc<Semaphore>,
     free: Mutex<Vec<Worker>>,
@@ -74,10 +75,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// The nodes that carry `label`, as they are once each advertises the GPUs that its label says.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`]; [`ClusterError::NotReady`].
+    /// The nodes with `label`, once each advertises the GPUs that its own label requests.
     pub async fn with_label(client: Client, label: &str) -> Result<Self, ClusterError> {
         let mut workers = Self::new(client.clone(), None, []);
         let nodes: Api<Node> = Api::all(client);
@@ -96,10 +94,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// These nodes of somebody else's cluster, with their own capacity; one of them is for canaries.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoNodes`] if they are too few; [`ClusterError::Api`].
+    /// These nodes of someone else's cluster, with their own capacity. One of them is for canaries.
     pub async fn of_somebody_else(
         client: Client,
         lent: &LentNodes,
@@ -125,27 +120,22 @@ impl Workers {
         }
     }
 
-    /// A client of the cluster that they are in.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// How many GPUs each can have; `None` where that is no limit.
+    /// How many GPUs each node can have; `None` without a limit.
     pub fn gpus(&self) -> Option<u32> {
         self.real.as_ref().map(|real| real.gpus)
     }
 
-    /// How many there are.
     pub fn size(&self) -> usize {
         *self.size.borrow()
     }
 
-    /// Waits until that many are free and keeps them for a pool. First come, first served: a case that asks for many is
-    /// not passed by those that ask for few.
-    ///
-    /// # Errors
-    /// [`ClusterError::TooFewNodes`] if there will never be that many, also if some are lost meanwhile;
-    /// [`ClusterError::NotReady`] if others do not give them back.
+    /// Waits until `count` nodes are free and reserves them for a pool. Reservations are served in order, so
+    /// a large one cannot starve. Fails if the cluster does not have enough nodes, even if some are lost
+    /// during the wait.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let mut size = self.size.subscribe();
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
@@ -171,10 +161,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Lends a pool nodes that it has reserved, with [`SLOTS`] where their pods are `scarce`.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`]; [`ClusterError::NotReady`]; [`ClusterError::NotReserved`] for more than were reserved.
+    /// Leases reserved nodes to a pool, with [`SLOTS`] if their pods are `scarce`.
     pub async fn add(
         &self,
         pool: &str,
@@ -223,14 +210,15 @@ impl Workers {
         Ok(NodeSpec { name: worker.name, ..node })
     }
 
-    /// Has the fake GPU plugin of a node of the harness's own advertise what is asked for.
+    /// Configures a node of the harness's own cluster, and waits until the fake GPU plugin's number of GPUs
+    /// is advertised.
     async fn dress_ours(
         &self,
         worker: &Worker,
         node: &NodeSpec,
         taints: Vec<Value>,
     ) -> Result<(), ClusterError> {
-        // A domain that the case does not know must not be on its nodes.
+        // The case's nodes must have no topology domains that the case does not know.
         let mut labels: Map<String, Value> = worker
             .before
             .labels
@@ -244,7 +232,7 @@ impl Workers {
         self.advertised(&worker.name, GPU, node.gpus).await
     }
 
-    /// Waits until a kubelet says that it has so much of a resource.
+    /// Waits until a kubelet advertises this amount of a resource.
     async fn advertised(&self, node: &str, resource: &str, amount: u32) -> Result<(), ClusterError> {
         let has = |node: Option<&Node>| {
             let status = node.and_then(|node| node.status.as_ref());
@@ -257,9 +245,6 @@ impl Workers {
     }
 
     /// Sets how many pods each of these nodes takes.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`], [`ClusterError::NotReady`].
     pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
         for node in nodes {
             self.slots(&node.name, Some(pods)).await?;
@@ -283,11 +268,8 @@ impl Workers {
             .map_err(|source| ClusterError::api(format!("patch node {node}"), source))
     }
 
-    /// Takes a pool's nodes back once no pod of a case is on them, each for itself: one that does not come back is lent to
-    /// nobody any more, and takes no other with it.
-    ///
-    /// # Errors
-    /// Why the first of those was lost: [`ClusterError::Api`], or [`ClusterError::NotReady`] if pods stay.
+    /// Takes back a pool's nodes, each independently, once no pod of the case runs on it. A node that cannot
+    /// be restored is never leased again. Returns the first error.
     pub async fn release(&self, pool: &str) -> Result<(), ClusterError> {
         let Some(Lent { permits, workers }) = lock(&self.lent).remove(pool) else { return Ok(()) };
         let mut out =
@@ -318,7 +300,7 @@ impl Workers {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
         until_complete(format!("an empty node {node}"), EMPTIED, || async {
-            // A watch on all pods would cost more than these few.
+            // A watch on all pods would cost more than these few requests.
             let found = pods.list(&on_node).await;
             found
                 .map(|found| names_left(&found))
@@ -327,7 +309,7 @@ impl Workers {
         .await
     }
 
-    /// Makes a node what it was before it was lent, and reads it back.
+    /// Restores a node and reads it back.
     async fn undress(&self, worker: &Worker) -> Result<(), ClusterError> {
         match &self.real {
             Some(real) => {
@@ -339,7 +321,7 @@ impl Workers {
         self.until_as_before(worker, RESTORED).await
     }
 
-    /// Writes what the harness can write of a node's record.
+    /// Writes the fields of a node's record that the harness may write.
     async fn restore(&self, worker: &Worker) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let failed = |source| ClusterError::api(format!("restore node {}", worker.name), source);
@@ -358,7 +340,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Waits until a node is as its record says; the error names each field that is not.
+    /// Waits until a node matches its record. The error names each field that differs.
     async fn until_as_before(&self, worker: &Worker, limit: Duration) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let owner = if self.real.is_some() { Owner::User } else { Owner::Harness };
@@ -372,8 +354,8 @@ impl Workers {
     }
 }
 
-/// Nodes on their way back. Those that have not come when this is dropped, for an error or because nobody waits any more,
-/// are lost, and their permits with them: there are never more permits than nodes.
+/// Nodes that are being restored. If this is dropped early, by an error or a cancelled future, the remaining
+/// nodes are lost. Their permits are lost too, so there are never more permits than nodes.
 struct Returning<'a> {
     to: &'a Workers,
     permits: OwnedSemaphorePermit,
@@ -413,7 +395,8 @@ mod tests {
 
     use super::*;
 
-    /// Workers of a made-up API server; pods stay on those that are named, and writes to those that are not fail.
+    /// Workers of a fake API server. Pods never leave the `occupied` nodes, and writes to the `broken` nodes
+    /// fail.
     fn workers(
         names: &[&str],
         occupied: &'static [&'static str],
@@ -452,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Gives a pool that many of the nodes that it has reserved, as they are.
+    /// Gives a pool `count` of its reserved nodes, without configuring them.
     fn lend(workers: &Workers, pool: &str, count: usize) {
         for _ in 0..count {
             let worker = lock(&workers.free).pop().unwrap();

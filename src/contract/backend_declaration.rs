@@ -1,6 +1,6 @@
-//! What the operator under test declares of one backend: the features it claims there, and the configuration under
-//! which it does. It is given with the operator and narrows (or widens) what the suite's own column says, for
-//! everything that asks a [`Target`]: the plan, drivers, judges, and, by a history's header, a replay.
+//! What the operator under test declares about one backend: the supported features, and the configuration
+//! they need. It overrides the suite's own description of a [`Target`] everywhere: in the plan, drivers,
+//! checks and, through a history's header, a replay.
 
 use std::borrow::Cow;
 
@@ -10,35 +10,36 @@ use serde_json::{Map, Value};
 use super::clauses::Feature;
 use super::target::Target;
 
-/// What an operator declares of a backend.
+/// What an operator declares about a backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendDeclaration {
-    /// The operator and its version, for reasons.
+    /// The operator and its version, for messages.
     pub operator: String,
-    /// Its features, in the order of the contract.
+    /// The supported features, in the order of the contract.
     pub features: Vec<Feature>,
     /// `config` of the backend's profile.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
-    /// Whether it acts on PodGangs that a PodCliqueSet controls, and on no others.
+    /// Whether the operator ignores PodGangs that no PodCliqueSet controls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_gangs_of_sets_only: bool,
 }
 
 impl BackendDeclaration {
-    /// Why a feature's clauses are not asked.
+    /// The reason for skipping a feature's clauses.
     pub(crate) fn why_not(&self, feature: Feature, target: Target) -> Cow<'static, str> {
         format!("{} does not declare {feature} on {}", self.operator, target.backend()).into()
     }
 }
 
 impl Target {
-    /// The same backend as an operator declares it. What an operator has no say in stays the column's: whether there
-    /// are kubelets, and whether the scheduler reads PodGangs itself.
+    /// This target with an operator's declaration. Two features stay as the suite describes them, because the
+    /// operator does not decide them: whether there are kubelets, and whether the scheduler reads PodGangs
+    /// itself.
     ///
-    /// Targets are copied everywhere, so a declaration lives as long as the program: one leaked allocation per backend
-    /// that a declaration, or a history, names.
+    /// Targets are copied everywhere, so a declaration is never freed: one leaked allocation per declared
+    /// backend.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();
@@ -50,7 +51,7 @@ impl Target {
         own.with_declaration(Box::leak(Box::new(BackendDeclaration { features, ..declaration })))
     }
 
-    /// The same, as if the operator declared these features too.
+    /// This target, as if the operator declared these features too.
     #[must_use]
     pub fn as_if_declared(self, features: &[Feature]) -> Self {
         match self.declaration() {
@@ -62,7 +63,7 @@ impl Target {
         }
     }
 
-    /// A setting of the backend's profile, where an operator's declaration has it.
+    /// A setting of the backend's profile, from the operator's declaration.
     pub fn configured(self, name: &str) -> Option<&'static Value> {
         self.declaration()?.configuration.get(name)
     }
@@ -72,12 +73,12 @@ impl Target {
         self.declaration().is_none_or(|declaration| !declaration.pod_gangs_of_sets_only)
     }
 
-    /// Whether the operator under test does without a feature that the suite's own column has.
+    /// Whether the operator under test lacks a feature that the suite's own description has.
     pub fn lacks_by_declaration(self, feature: Feature) -> bool {
         self.of_the_suite().declares(feature) && !self.declares(feature)
     }
 
-    /// Whether it has a feature that the suite's own column has not.
+    /// Whether the operator under test has a feature that the suite's own description lacks.
     pub fn has_by_declaration(self, feature: Feature) -> bool {
         self.declares(feature) && !self.of_the_suite().declares(feature)
     }

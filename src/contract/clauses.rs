@@ -1,12 +1,12 @@
-//! The contract: the clauses by which an operator and its schedulers are judged.
+//! The clauses of the contract, with which operators and their schedulers are tested.
 //!
-//! A clause is one promise with an id that never changes its meaning. Cases name the clauses they judge,
-//! reports count clauses, and `contract/` is the only place that says what a clause requires, what a breach
-//! weighs ([`Level`]), who owes it ([`Feature`], and [`Group::backend`] where it is about one backend's own
-//! resources) and who promised it ([`Source`]).
+//! A clause is one promise, with an id that never changes its meaning. Cases name their clauses, and reports
+//! count clauses. Only `contract/` says what a clause requires, how severe a violation is ([`Level`]), who
+//! must satisfy it ([`Feature`], and [`Group::backend`] for one backend's own resources) and who promised it
+//! ([`Source`]).
 //!
-//! The module is plain data: it knows no cluster, no case and no verdict. The runner reads it to plan, and
-//! `conformance_report` reads it to name and to count what was judged.
+//! The module is plain data, without clusters, cases or verdicts. The runner reads it to plan, and
+//! `conformance_report` to name and count clauses.
 
 mod feature;
 mod group;
@@ -30,47 +30,47 @@ pub use table::{CLAUSES, GROUPS};
 pub struct Clause {
     /// Group and number, such as `AON-02`.
     pub id: &'static str,
-    /// What it is about, in a few words.
+    /// A short summary.
     pub title: &'static str,
     /// The promise itself.
     pub requirement: &'static str,
-    /// What a breach weighs.
+    /// How severe a violation is.
     pub level: Level,
-    /// The feature of those who owe it; `None` if everybody does.
+    /// The feature that requires the clause; `None` if every backend must satisfy it.
     pub feature: Option<Feature>,
-    /// What the clause is judged on.
+    /// The observations that decide the clause.
     pub tier: Tier,
-    /// Whose fault a breach can be.
+    /// The programs that can cause a violation.
     pub depends_on: &'static [Party],
-    /// What a run needs to decide it.
+    /// The environment that a run needs to decide it.
     pub environment: Environment,
     /// Who promised it; empty for what only this suite asks for.
     pub sources: &'static [Source],
-    /// What a breach means to users.
+    /// What a violation means for users.
     pub rationale: &'static str,
-    /// The clause of which it was a part.
+    /// The clause from which it was split.
     pub split_from: Option<&'static str>,
-    /// The version of the contract that has it first.
+    /// The first version of the contract that has it.
     pub since: &'static str,
-    /// Whether it says anything of an external scheduler: not if it is about rules, resources or APIs that a backend
-    /// has of its own, or about several backends.
+    /// Whether it applies to an external scheduler. It does not if it is about a backend's own rules,
+    /// resources or APIs, or about several backends.
     pub of_external: bool,
-    /// Whether its cases need a topology constraint that is admitted.
+    /// Whether its cases need an admitted topology constraint.
     pub needs_topology: bool,
-    /// The only schedulers on which it says anything; empty for all.
+    /// The only schedulers to which it applies; empty for all.
     pub only_on: &'static [&'static str],
-    /// The gang scope of its backend of which it says nothing.
+    /// The gang scope of its backend to which it does not apply.
     pub not_in_scope: Option<&'static str>,
-    /// Whether it is judged by the order of objects of different kinds.
+    /// Whether the order of objects of different kinds decides it.
     pub across_kinds: bool,
-    /// The clauses of which it says that they hold on its backend too: whatever shows one of them shows it.
+    /// Clauses that it repeats for its own backend: evidence for one of them counts for it.
     pub restates: &'static [&'static str],
-    /// The part of the contract on which it rests, beside the features that are declared, where no case judges it: it
-    /// follows from what was found about those.
+    /// For a clause without a case: the part of the contract from which it follows, together with the
+    /// declared features.
     pub rests_on: Option<&'static str>,
-    /// A feature that its cases show beside the one that it is owed with, on the targets that declare it.
+    /// A second feature that its cases show, on the targets that declare it.
     pub also_shows: Option<Feature>,
-    /// The part of it that no case judges yet.
+    /// The part of it that no case covers yet.
     pub not_tested: Option<&'static str>,
 }
 
@@ -80,12 +80,12 @@ impl Clause {
         self.level == Level::Recommended
     }
 
-    /// Whether it is required of everybody, or of everybody who declares gang scheduling.
+    /// Whether it is required of every backend, or of every backend with gang scheduling.
     pub fn is_core(&self) -> bool {
         self.level == Level::Required && self.capability().is_none()
     }
 
-    /// The feature with which it is owed beyond gang scheduling.
+    /// The feature that requires it, other than gang scheduling.
     pub fn capability(&self) -> Option<Feature> {
         self.feature.filter(|feature| *feature != Feature::GangScheduling)
     }
@@ -95,29 +95,29 @@ impl Clause {
         group(self.id)
     }
 
-    /// Whether it is about what becomes of a PodCliqueSet after its creation.
+    /// Whether it is about the lifecycle of a PodCliqueSet after its creation.
     pub fn is_of_later_life(&self) -> bool {
         self.group().is_some_and(|group| group.is_later_life)
     }
 
-    /// What it is about.
+    /// The kind of workload it is about.
     pub fn workload(&self) -> Workload {
         self.group().map_or(Workload::PodCliqueSets, |group| group.workload)
     }
 
-    /// The `schedulerName` of the only backend it speaks about; `None` where it speaks about all.
+    /// The `schedulerName` of the only backend to which it applies; `None` if it applies to all.
     pub fn backend(&self) -> Option<&'static str> {
         self.group().and_then(|group| group.backend)
     }
 
-    /// Whether it speaks about the backend of that name at all; with a feature, that backend must also
-    /// declare it. `external:NAME` owes what [`EXTERNAL`] owes.
+    /// Whether it applies to the backend of that name. If it has a feature, the backend must also declare
+    /// that feature. `external:NAME` counts as [`EXTERNAL`].
     pub fn is_owed_by(&self, backend: &str) -> bool {
         let kind = backend.split_once(':').map_or(backend, |(kind, _)| kind);
         self.backend().is_none_or(|own| own == kind)
     }
 
-    /// Its class in Grove's proposal 592. Gang scheduling is what that proposal's backends have in common.
+    /// Its class in Grove's proposal 592. All backends of that proposal have gang scheduling.
     pub fn class(&self) -> Class {
         match (self.backend(), self.capability(), self.tier) {
             (Some(_), _, _) => Class::BackendSpecific,
@@ -131,18 +131,18 @@ impl Clause {
 /// The semantic version of the contract: a new or stricter required clause raises the minor number.
 pub const VERSION: &str = "0.2.0";
 
-/// The clause of that id.
+/// The clause with that id.
 pub fn clause(id: &str) -> Option<&'static Clause> {
     CLAUSES.iter().find(|clause| clause.id == id)
 }
 
-/// What a clause is judged on.
+/// The observations that decide a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Tier {
     /// The API server alone: admission, objects and their order.
     Contract,
-    /// What a real scheduler did with the pods.
+    /// The actions of a real scheduler on the pods.
     Scheduling,
 }
 
@@ -155,18 +155,18 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What a clause's verdict depends on: the three classes into which Grove's proposal 592 sorts the suites it
-/// runs on several backends, and a fourth for what one backend alone promises.
+/// The class of a clause in Grove's proposal 592, which sorts the suites it runs on several backends into
+/// three classes; and a fourth class for the promises of one backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Class {
-    /// The controller alone: every backend, no scheduler needed.
+    /// Decided by the operator alone: every backend, no scheduler needed.
     Agnostic,
-    /// What the backend's scheduler does: every backend, and each may differ.
+    /// Decided by the backend's scheduler: every backend, and each may differ.
     Sensitive,
-    /// A feature: only backends that declare it.
+    /// Requires a feature: only backends that declare it.
     CapabilityBound,
-    /// One backend's own resources: no other is asked.
+    /// One backend's own resources: no other backend is asked.
     BackendSpecific,
 }
 

@@ -1,14 +1,15 @@
 //! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03).
 //!
-//! The suite does not run it and knows nothing of its internals: it runs on the user's cluster, where the operator
-//! under test has a profile with its name and type External. All that is known comes from the command line, and a
-//! [target](super::target::Target) must carry it to every judge and into the header of every history, so that a
-//! replay judges as the run did. Targets are copied everywhere, so this lives as long as the program: one leaked
-//! allocation per scheduler that the command line, or a history, names.
+//! The suite does not run it and knows nothing about its internals. It runs on the user's cluster, where the
+//! operator under test has a profile with its name and type External. Everything known about it comes from
+//! the command line. A [target](super::target::Target) carries it to every check and into the header of every
+//! history, so that a replay decides as the run did. Targets are copied everywhere, so it is never freed: one
+//! leaked allocation per named scheduler.
 //!
-//! It is judged by what applies to a scheduler: gang creation as far as the scheduler reads it (GANG),
-//! all-or-nothing (AON), topology by the declared features (TOPO), deletion (DEL), and admission where it is the
-//! same for every backend (ADM). Clauses about gang resources do not apply to a backend that creates none.
+//! The clauses that apply to a scheduler decide about it: gang creation as far as the scheduler reads it
+//! (GANG), all-or-nothing (AON), topology by the declared features (TOPO), deletion (DEL), and the parts of
+//! admission that are the same for every backend (ADM). Clauses about gang resources do not apply to a
+//! backend that creates none.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,10 @@ use super::clauses::{EXTERNAL, Feature, Workload};
 use super::target::{Column, ReportedVersion, TARGETS, Target};
 use crate::columns::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 
-/// Longest value of a label: the name becomes one, of every PodGang.
+/// Maximum length of a label value: every PodGang has the name as a label.
 const LABEL: usize = 63;
 
-/// What may be declared: all but what is about resources that a backend makes.
+/// The features that may be declared: all except those about resources that a backend creates.
 pub const DECLARABLE: [Feature; 6] = [
     Feature::AtomicPodGang,
     Feature::TopologyRequired,
@@ -29,10 +30,10 @@ pub const DECLARABLE: [Feature; 6] = [
     Feature::TopologyPreferred,
 ];
 
-/// What every scheduler that reads PodGangs claims: it is there to bind gangs.
+/// The features of every scheduler that reads PodGangs: it exists to bind gangs.
 pub(crate) const ALWAYS: [Feature; 2] = [Feature::GangScheduling, Feature::External];
 
-/// A profile of type External, as far as it matters what is expected of its pods.
+/// A profile of type External, as far as its pods depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExternalProfile {
     /// Its name: the `schedulerName` of its pods.
@@ -41,28 +42,25 @@ pub struct ExternalProfile {
     pub runs: bool,
 }
 
-/// Why there can be no such external scheduler.
+/// Why a scheduler cannot be declared as external.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotExternal {
-    /// It has the name of another.
+    /// A known scheduler has this name.
     #[error("{0:?} is the schedulerName of a backend of the suite's own, or of its stand-in")]
     Known(String),
-    /// It has no name that a profile can have.
+    /// The name is not valid for a profile.
     #[error(
         "{0:?} is no name of a profile: expected at most 63 letters, digits, '-', '_' and '.', a letter or digit at \
          either end"
     )]
     Name(String),
-    /// What it declares cannot be judged.
+    /// No check exists for this feature.
     #[error("{0} is about resources that a backend makes, and that of an external scheduler makes none")]
     Feature(Feature),
 }
 
 impl Target {
-    /// The scheduler of that `schedulerName`, with what its user declares.
-    ///
-    /// # Errors
-    /// [`NotExternal`].
+    /// The target of the scheduler with that `schedulerName` and these declared features.
     pub fn external_scheduler(name: &str, declared: &[Feature]) -> Result<Self, NotExternal> {
         if TARGETS.iter().any(|target| target.backend() == name) {
             return Err(NotExternal::Known(name.to_owned()));
@@ -91,7 +89,7 @@ impl Target {
             name: column,
             features: features.leak(),
             why_not: why_not.collect::<Vec<_>>().leak(),
-            // It runs where nobody asks its program.
+            // The harness cannot ask the scheduler's program.
             version: ReportedVersion::Always("unknown"),
             external: Some(ExternalProfile { scheduler, runs: true }),
             ..CONFORMANCE_EXTERNAL
@@ -99,7 +97,7 @@ impl Target {
     }
 }
 
-/// What was declared of one, as histories have it.
+/// The declaration of an external scheduler, as histories store it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Declared {

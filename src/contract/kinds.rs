@@ -1,4 +1,4 @@
-//! The kinds that a history records, and the API versions in which each is served.
+//! The kinds that a history records, and the API versions that may serve each.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,25 @@ pub use crate::columns::KINDS;
 use crate::columns::TRAIN_JOB_KINDS;
 use crate::scheduler::Scheduler;
 
-/// A kind of objects.
+/// A kind of Kubernetes object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// What histories call it: its kind, and its group where several groups have that kind, as in
+    /// The name in histories: the kind, and its group if several groups have that kind, as in
     /// `PodGroup.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`: the one that is served where a cluster was asked, else the newest that is known.
+    /// `GROUP/VERSION`, or `v1`: the served version if a cluster was asked, otherwise the newest known one.
     pub api_version: &'static str,
-    /// Older ones that a cluster may serve instead, newest first.
+    /// Older versions that a cluster may serve instead, newest first.
     pub older: &'static [&'static str],
-    /// Its name in paths.
+    /// The plural name in paths.
     pub plural: &'static str,
-    /// Whether it lives in namespaces.
+    /// Whether its objects are namespaced.
     pub namespaced: bool,
-    /// The scheduler whose API it is; `None` for those that every cluster has.
+    /// The scheduler that owns the API; `None` for kinds of every cluster.
     pub scheduler: Option<Scheduler>,
 }
 
-/// The kinds of every cluster that has Grove; a scheduler's own are in its file in `columns/`.
+/// The kinds of every cluster with Grove; a scheduler's own are in its file in `columns/`.
 pub(crate) const OF_EVERY_CLUSTER: [Kind; 12] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
@@ -42,7 +42,7 @@ pub(crate) const OF_EVERY_CLUSTER: [Kind; 12] = [
     kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims"),
 ];
 
-/// The group of Kubernetes' claims, which a cluster may have been started without.
+/// The group of Kubernetes' claims, which a cluster may not serve.
 const RESOURCES: &str = "resource.k8s.io/";
 
 pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
@@ -62,7 +62,8 @@ impl Kind {
         Self { older, ..self }
     }
 
-    /// The kind in the version that is served; `None` for one of Kubernetes' own that is not: it does not come later.
+    /// The kind in the served version; `None` for a kind of Kubernetes that is not served, because it will
+    /// not be later.
     pub fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {
@@ -75,22 +76,22 @@ impl Kind {
         }
     }
 
-    /// Those that only histories of TrainJobs hold.
+    /// The kinds that only histories of TrainJobs have.
     pub fn of_train_jobs() -> impl Iterator<Item = Self> {
         TRAIN_JOB_KINDS.iter().copied()
     }
 
-    /// Whether it is Grove's: served only where an operator has brought its CRDs.
+    /// Whether it is one of Grove's kinds, which are served only once an operator has installed its CRDs.
     pub fn is_of_grove(self) -> bool {
         self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
     }
 
-    /// The kind that histories call so.
+    /// The kind with that name in histories.
     pub fn named(name: &str) -> Option<&'static Self> {
         KINDS.iter().chain(&TRAIN_JOB_KINDS).find(|kind| kind.name == name)
     }
 
-    /// The kind of an object as the API server gives it.
+    /// The kind of an object as the API server returns it.
     pub fn of_object(object: &Value) -> Option<&'static Self> {
         let is_of = |kind: &&Kind| {
             let known = std::iter::once(&kind.api_version).chain(kind.older);
@@ -99,12 +100,12 @@ impl Kind {
         KINDS.iter().chain(&TRAIN_JOB_KINDS).find(is_of)
     }
 
-    /// Its kind in the API.
+    /// The kind without its group.
     pub fn kind(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(kind, _)| kind)
     }
 
-    /// Where its objects are served; `None` for the whole cluster.
+    /// The API path of its objects; `None` for the whole cluster.
     pub fn path(&self, namespace: Option<&str>) -> String {
         let root =
             if self.api_version == "v1" { "/api/v1".into() } else { format!("/apis/{}", self.api_version) };

@@ -1,12 +1,12 @@
-//! The Kubernetes versions that control planes are made of: one row each, with what of the Workload API a version has to be
-//! told to serve.
+//! The Kubernetes versions of control planes: one row each, with the settings that make a version serve the
+//! Workload API.
 //!
-//! A new version is a row of [`RELEASES`], and its pinned module (`cluster/components/catalogue.rs`). Nothing asks which
-//! version it is: what differs between versions is a field of their rows.
+//! To add a version, add a row to [`RELEASES`] and its pinned module (`cluster/components/catalogue.rs`). No
+//! code asks for the version: differences between versions are fields of the rows.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What is known of a version.
+/// The data of a version.
 struct Release {
     minor: &'static str,
     version: &'static str,
@@ -39,12 +39,12 @@ const RELEASES: &[Release] = &[
     },
 ];
 
-/// A minor version of Kubernetes, at the patch version that is pinned: a row of [`RELEASES`].
+/// A minor version of Kubernetes, at the pinned patch version: a row of [`RELEASES`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kubernetes(usize);
 
 impl Kubernetes {
-    /// All of them, oldest first.
+    /// Every version, oldest first.
     pub const ALL: [Self; RELEASES.len()] = {
         let mut all = [Self(0); RELEASES.len()];
         let mut row = 0;
@@ -54,12 +54,12 @@ impl Kubernetes {
         }
         all
     };
-    /// Workload and PodGroup in `v1alpha2`.
+    /// Serves Workload and PodGroup in `v1alpha2`.
     pub const V1_36: Self = Self(0);
-    /// The same in `v1beta1`, and CompositePodGroup in `v1alpha3`.
+    /// Serves Workload and PodGroup in `v1beta1`, and CompositePodGroup in `v1alpha3`.
     pub const V1_37: Self = Self(1);
 
-    /// The one that users call so.
+    /// The version with that minor number, such as `1.36`.
     pub fn named(minor: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.minor() == minor)
     }
@@ -68,12 +68,12 @@ impl Kubernetes {
         &RELEASES[self.0]
     }
 
-    /// As users say it, such as `1.36`.
+    /// The minor number, such as `1.36`.
     pub const fn minor(self) -> &'static str {
         self.release().minor
     }
 
-    /// What a gang is in it, for messages.
+    /// The form of a gang in this version, for messages.
     pub const fn about(self) -> &'static str {
         self.release().about
     }
@@ -98,8 +98,8 @@ impl Kubernetes {
         self.release().has_trees
     }
 
-    /// kind's own node image at the pinned version, where one is published. kind 0.33.0 was released with images of 1.36.4
-    /// and 1.37.0 only, so nodes of the pinned versions are built here.
+    /// kind's own node image at the pinned version, if one is published. kind 0.33.0 was released with images
+    /// of 1.36.4 and 1.37.0 only, so nodes of the pinned versions are built here.
     pub const fn node_image(self) -> Option<&'static str> {
         self.release().node_image
     }
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for Kubernetes {
 mod tests {
     use super::*;
 
-    /// As numbers: 1.9 is older than 1.10.
+    /// Numeric order: 1.9 is older than 1.10.
     fn numbers(version: &str) -> Vec<u32> {
         version.split('.').map(|number| number.parse().unwrap()).collect()
     }

@@ -1,14 +1,17 @@
 //! The contract: what a Grove backend promises, to whom each promise applies, and the vocabulary of verdicts.
 //!
-//! A leaf: everything else in the suite builds on it, and it knows no cluster, no history and no judge.
+//! This crate is a leaf: everything else in the suite depends on it, and it has no clusters, histories or
+//! checks.
 //!
 //! - [`clauses`]: the numbered promises, with tier, level, feature and source;
-//! - [`target`]: a backend in one of its mappings, a column of the report; each is described in `columns/`, by scheduler;
-//!   [`external_scheduler`]: one that the user names; [`backend_declaration`]: what the operator under test declares of
-//!   one; [`kinds`]: what histories hold;
-//! - [`scheduler`], [`kubernetes`]: which there are;
-//! - [`names`], [`metrics`]: Grove's and Kubernetes' names as this suite expects them, and those of metrics;
-//! - [`ruling`], [`violation`]: what a judge concludes; [`verdict`]: how that is reported.
+//! - [`target`]: a backend in one of its mappings, a column of the report; `columns/` describes each, by
+//!   scheduler; [`external_scheduler`]: one that the user names; [`backend_declaration`]: what the operator
+//!   under test declares about one; [`kinds`]: the kinds in histories;
+//! - [`scheduler`], [`kubernetes`]: the known schedulers and versions;
+//! - [`names`], [`metrics`]: the names of Grove, Kubernetes and metrics that this suite expects;
+//! - [`ruling`], [`violation`]: the result of a check; [`verdict`]: how it is reported.
+
+#![warn(missing_docs)]
 
 pub mod backend_declaration;
 pub mod clauses;

@@ -1,21 +1,23 @@
-//! What an operator that declares [`Metrics`](crate::clauses::Feature::Metrics) calls its metrics, in Prometheus' text format.
-//! GREP-498 proposes none of gangs, so the names are this suite's; an operator's description may say others.
+//! The metric names of an operator that declares [`Metrics`](crate::clauses::Feature::Metrics), in
+//! Prometheus' text format. GREP-498 proposes none for gangs, so the names are this suite's; an operator's
+//! description may override them.
 //!
-//! Each has the label `namespace`, of the objects that it is about.
+//! Each metric has the label `namespace` of the objects that it is about.
 
 use serde::Deserialize;
 
-/// The names of samples, or of the histogram.
+/// The names of the metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MetricNames {
-    /// A gauge: PodGangs by label `phase`, that of their status.
+    /// A gauge: PodGangs by label `phase`, as in their status.
     pub gangs: String,
-    /// A counter: recycles of PodCliqueSet replicas, and of single replicas of scaling groups.
+    /// A counter: gang terminations of PodCliqueSet replicas, and of single replicas of scaling groups.
     pub recycles: String,
     /// A counter: updates of PodCliqueSets that have ended.
     pub updates: String,
-    /// A histogram, in seconds: from the creation of a PodGang until the minimum of all its podgroups was bound first.
+    /// A histogram, in seconds: from the creation of a PodGang until the minimum of all its podgroups was
+    /// first bound.
     pub time_to_bound: String,
 }
 

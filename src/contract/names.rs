@@ -1,6 +1,6 @@
-//! Grove's and Kubernetes' names as this suite expects them, stated here once more on purpose: a name that the
-//! controller misspells must not be misspelt the same way by its judge. Source: upstream's API (grove.io/v1alpha1,
-//! scheduler.grove.io/v1alpha1) and Kubernetes 1.36 (scheduling.k8s.io/v1alpha2).
+//! Grove's and Kubernetes' names as this suite expects them. They are repeated here on purpose, so that a
+//! name misspelled in the controller is not misspelled in the checks too. Source: upstream's API
+//! (grove.io/v1alpha1, scheduler.grove.io/v1alpha1) and Kubernetes 1.36 (scheduling.k8s.io/v1alpha2).
 
 /// Label of pods and PodCliques: the PodGang they belong to.
 pub const POD_GANG: &str = "grove.io/podgang";
@@ -8,7 +8,7 @@ pub const POD_GANG: &str = "grove.io/podgang";
 pub const POD_CLIQUE: &str = "grove.io/podclique";
 /// Label: index of the PodCliqueSet replica.
 pub const REPLICA_INDEX: &str = "grove.io/podcliqueset-replica-index";
-/// Label: the scaling group.
+/// Label: name of the scaling group.
 pub const SCALING_GROUP: &str = "grove.io/podcliquescalinggroup";
 /// Label: index of the scaling group's replica.
 pub const SCALING_GROUP_REPLICA_INDEX: &str = "grove.io/podcliquescalinggroup-replica-index";
@@ -16,49 +16,49 @@ pub const SCALING_GROUP_REPLICA_INDEX: &str = "grove.io/podcliquescalinggroup-re
 pub const POD_INDEX: &str = "grove.io/podclique-pod-index";
 /// Label of PodCliques and pods: hash of the pod template.
 pub const POD_TEMPLATE_HASH: &str = "grove.io/pod-template-hash";
-/// Label of PodGangs: the backend that schedules it.
+/// Label of PodGangs: the backend that schedules them.
 pub const SCHEDULER_NAME: &str = "grove.io/scheduler-name";
-/// Label of everything that Grove makes for a PodCliqueSet.
+/// Label of every object that Grove creates for a PodCliqueSet.
 pub const PART_OF: &str = "app.kubernetes.io/part-of";
-/// Label of everything that Grove makes.
+/// Label of every object that Grove creates.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Its value.
+/// The value of [`MANAGED_BY`].
 pub const MANAGER: &str = "grove-operator";
 /// The scheduler of pods that name none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// Grove's scheduling gate.
 pub const GATE: &str = "grove.io/podgang-pending-creation";
-/// Annotation of a PodCliqueSet: how kube-scheduler's gangs are cut.
+/// Annotation of a PodCliqueSet: the gang scope of kube-scheduler's backend.
 pub const GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
-/// Label of a PodGang whose gang resources somebody else manages.
+/// Label of a PodGang whose gang resources are managed externally.
 pub const EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
-/// Annotation of a PodCliqueSet: its queue, where the backend is Volcano's.
+/// Annotation of a PodCliqueSet: its queue, for Volcano's backend.
 pub const VOLCANO_QUEUE: &str = "scheduling.grove.io/volcano-queue";
-/// Label, or annotation, of a PodCliqueSet or its cliques: the queue, where the backend is KAI's.
+/// Label, or annotation, of a PodCliqueSet or its cliques: the queue, for KAI's backend.
 pub const KAI_QUEUE: &str = "kai.scheduler/queue";
-/// Condition of a ClusterTopologyBinding: whether a scheduler's topology resource says otherwise.
+/// Condition of a ClusterTopologyBinding: whether a scheduler's topology resource differs from it.
 pub const TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 
-/// The GPUs' resource.
+/// The resource name of GPUs.
 pub const GPU: &str = "nvidia.com/gpu";
-/// Environment variable in which a container finds the ids of its fake GPUs, separated by commas.
+/// Environment variable of a container with the ids of its fake GPUs, separated by commas.
 pub const GPU_DEVICES: &str = "FAKE_GPU_DEVICES";
-/// Node label: how many GPUs the fake GPU plugin advertises.
+/// Node label: the number of GPUs that the fake GPU plugin advertises.
 pub const GPUS: &str = "conformance.grove.io/gpus";
-/// Node annotation: which of them are broken; `all`, or indices such as `0,3`.
+/// Node annotation: the unhealthy GPUs; `all`, or indices such as `0,3`.
 pub const UNHEALTHY_GPUS: &str = "conformance.grove.io/unhealthy-gpus";
-/// Name of the lease for which the reference controller's replicas stand.
+/// Name of the lease for the leader election of the reference controller.
 pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
-/// Label and taint of the nodes of one test.
+/// Label and taint of the nodes of one case.
 pub const POOL: &str = "conformance.grove.io/pool";
-/// Label of the pods of a gang that the harness makes itself, without an operator: the gang.
+/// Label of the pods of a gang that the harness creates itself, without an operator: the gang.
 pub const GANG: &str = "conformance.grove.io/gang";
-/// Annotation of a pod in a case's manifest: how many pods like it are a gang.
+/// Annotation of a pod in a case's manifest: the number of such pods in a gang.
 pub const GANG_SIZE: &str = "conformance.grove.io/gang-size";
 /// Label of the harness's canary pods.
 pub const CANARY: &str = "conformance.grove.io/canary";
-/// How the names of the harness's canary PodCliqueSets begin.
+/// Name prefix of the harness's canary PodCliqueSets.
 pub const CANARY_SET: &str = "canary-set-";
 /// Label of namespaces and nodes: the run they belong to.
 pub const RUN: &str = "conformance.grove.io/run";

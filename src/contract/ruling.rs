@@ -1,27 +1,27 @@
-//! What a judge concludes about a clause: that it is kept, or why that cannot be concluded.
+//! The result of a check for one clause: it is satisfied, or why that cannot be concluded.
 
 use crate::violation::Violation;
 
-/// Why a clause cannot be said to hold.
+/// Why a clause is not known to be satisfied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
-    /// It was violated.
+    /// The clause was violated.
     Violated(Vec<Violation>),
-    /// What it rests on is another clause's to demand, and that one was violated: of this one nothing is known.
+    /// A clause that this one depends on was violated, so this one is undecided.
     Premise {
-        /// The other clause.
+        /// The violated clause.
         clause: &'static str,
-        /// What violates it.
+        /// The violations of that clause.
         violations: Vec<Violation>,
     },
-    /// The case did not get as far as the clause needs.
+    /// The case stopped before it could decide the clause.
     NotReached(String),
-    /// What it takes to ask is not there, and need not be.
+    /// The environment lacks something optional that the check needs.
     NotAsked(String),
 }
 
 impl Broken {
-    /// What is reported first where several rulings do not hold: what is wrong before what is not known.
+    /// The order in which several results are reported: violations before undecided clauses.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Violated(_) => 0,
@@ -38,19 +38,19 @@ impl From<Violation> for Broken {
     }
 }
 
-/// What a sentence of a judge says.
+/// The result of one check.
 pub type Ruling = Result<(), Broken>;
 
-/// What a case's judge says about a clause.
+/// The result of a case's checks for one clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The clause.
+    /// The clause's id.
     pub clause: &'static str,
-    /// Whether it holds.
+    /// Whether the clause is satisfied.
     pub ruling: Ruling,
 }
 
-/// A finding about a clause.
+/// Runs the checks of a clause.
 pub fn finding(clause: &'static str, ruling: impl FnOnce() -> Ruling) -> Finding {
     Finding { clause, ruling: ruling() }
 }

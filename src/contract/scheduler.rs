@@ -1,10 +1,12 @@
-//! Schedulers, by name alone. What each needs of a cluster is in `cluster/schedulers/`, what is expected of it in
-//! `expect/schedulers/`; both have one description per scheduler, and tests there join them by this name.
+//! Schedulers, by name alone. `cluster/schedulers/` describes what each needs of a cluster, and
+//! `expect/schedulers/` what is expected of it. Both have one description per scheduler, and tests there join
+//! them by this name.
 
-/// An External scheduler that the controller's configuration lists beside the default one. No process of it runs.
+/// An External scheduler that the controller's configuration lists in addition to the default one. No process
+/// of it runs.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
-/// A scheduler: the `schedulerName` of its pods, which names the controller's profile too.
+/// A scheduler: the `schedulerName` of its pods, which is also the name of the controller's profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scheduler(&'static str);
 
@@ -12,12 +14,12 @@ impl Scheduler {
     /// kube-scheduler; every cluster has it.
     pub const KUBE: Self = Self::named("default-scheduler");
 
-    /// The one of that `schedulerName`.
+    /// The scheduler with that `schedulerName`.
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// Its `schedulerName`.
+    /// The `schedulerName` of its pods.
     pub const fn name(self) -> &'static str {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What is judged: a backend in one of its mappings, with the features it declares. A column of the report.
+//! What is tested: a backend in one of its mappings, with its declared features. A column of the report.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,49 +13,51 @@ pub use crate::columns::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGET
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 
-/// A column of the report, as data. Those of a scheduler are in its file in `columns/`.
+/// The data of a target, which is a column of the report. The targets of a scheduler are in its file in
+/// `columns/`.
 #[derive(Debug)]
 pub struct Column {
-    /// What histories call it. It never changes.
+    /// The name in histories. It never changes.
     pub(crate) id: &'static str,
-    /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
-    /// cluster has.
+    /// The scheduler of the harness's cluster. A column for an External profile uses kube-scheduler, which
+    /// every cluster has.
     pub(crate) scheduler: Scheduler,
     /// The schedulerName of the backend.
     pub(crate) backend: &'static str,
-    /// The backend in reports and on the command line: its schedulerName, with `external` before it or instead of it
-    /// where the profile is of that type.
+    /// The backend in reports and on the command line: its schedulerName, prefixed with or replaced by
+    /// `external` for a profile of that type.
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
     pub(crate) scope: Option<&'static str>,
-    /// Whether it is about the versions of Kubernetes that serve CompositePodGroup, or about those that do not; `None` for
-    /// a scheduler that is not part of Kubernetes, whatever the version.
+    /// Whether it is for the Kubernetes versions that serve CompositePodGroup, or for the others; `None` for
+    /// a scheduler that is not part of Kubernetes.
     pub(crate) trees: Option<bool>,
-    /// The features that the backend declares.
+    /// The declared features of the backend.
     pub(crate) features: &'static [Feature],
-    /// Why it does not declare the others, each of them.
+    /// For each other feature, why it is not declared.
     pub(crate) why_not: &'static [(Feature, &'static str)],
-    /// Feature gates of the scheduler, which the API does not show, each with the clause that shows it (KUBE-17).
+    /// Feature gates of the scheduler, which the API does not show, each with the clause that shows it
+    /// (KUBE-17).
     pub(crate) gates: &'static [(&'static str, &'static str)],
-    /// How a report knows the scheduler's version.
+    /// How a report gets the scheduler's version.
     pub(crate) version: ReportedVersion,
-    /// Its profile, where that is of type External.
+    /// The profile, if it is of type External.
     pub(crate) external: Option<ExternalProfile>,
-    /// What it is about.
+    /// The kind of workload it is about.
     pub(crate) workload: Workload,
 }
 
-/// How a report knows the version of a target's scheduler.
+/// How a report gets the version of a target's scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportedVersion {
-    /// The one of the program of that name, which the harness has built or was given.
+    /// The version of the program of that name, which the harness has built or was given.
     OfProgram(&'static str),
-    /// It is not the harness's: this is said instead.
+    /// A fixed text, because the harness does not run the scheduler.
     Always(&'static str),
 }
 
-/// A handle of a [`Column`], with what the operator under test declares of it, where that was given. Two handles of one
-/// column are equal, whatever is declared.
+/// A handle of a [`Column`], with the declaration of the operator under test, if given. Two handles of one
+/// column are equal, regardless of declarations.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct Target {
@@ -63,22 +65,22 @@ pub struct Target {
     declaration: Option<&'static BackendDeclaration>,
 }
 
-/// As histories have it.
+/// The form in histories.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
-    /// By its id.
+    /// The column's id.
     Known(String),
-    /// With what its user declared.
+    /// An external scheduler, with its user's declaration.
     External {
         #[serde(rename = "external-scheduler")]
         declared: Declared,
     },
-    /// By its id, with what the operator under test declares of it.
+    /// The column's id, with the declaration of the operator under test.
     Declared { column: String, declared: BackendDeclaration },
 }
 
-/// A target of a history that there is not.
+/// A history refers to an unknown target.
 #[derive(Debug, thiserror::Error)]
 enum UnknownTarget {
     #[error("unknown target {0:?}")]
@@ -111,7 +113,7 @@ impl TryFrom<Written> for Target {
     }
 }
 
-/// Those of every workload, in the order of a report.
+/// The targets of every workload, in the order of a report.
 pub fn every() -> impl Iterator<Item = Target> {
     TARGETS.into_iter().chain(TRAIN_JOB_TARGETS).chain(AI_CONFORMANCE_TARGETS)
 }
@@ -121,7 +123,7 @@ impl Target {
         Self { column, declaration: None }
     }
 
-    /// The column as the suite has it, whatever the operator under test declares.
+    /// The target without the declaration of the operator under test.
     pub(crate) const fn of_the_suite(self) -> Self {
         Self::of(self.column)
     }
@@ -130,13 +132,13 @@ impl Target {
         Self { declaration: Some(declaration), ..self }
     }
 
-    /// What the operator under test declares of it, where that was given.
+    /// The declaration of the operator under test, if given.
     pub const fn declaration(self) -> Option<&'static BackendDeclaration> {
         self.declaration
     }
 
-    /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
-    /// cluster has.
+    /// The scheduler of the harness's cluster. A target for an External profile uses kube-scheduler, which
+    /// every cluster has.
     pub const fn scheduler(self) -> Scheduler {
         self.column.scheduler
     }
@@ -146,8 +148,8 @@ impl Target {
         self.column.backend
     }
 
-    /// The backend in reports and on the command line: its schedulerName, with `external` before it or instead of it
-    /// where the profile is of that type.
+    /// The backend in reports and on the command line: its schedulerName, prefixed with or replaced by
+    /// `external` for a profile of that type.
     pub const fn name(self) -> &'static str {
         self.column.name
     }
@@ -157,38 +159,39 @@ impl Target {
         self.column.scope
     }
 
-    /// The oldest version of Kubernetes that it is judged on.
+    /// The oldest Kubernetes version on which it is tested.
     pub fn kubernetes(self) -> Kubernetes {
         Kubernetes::ALL.into_iter().find(|version| self.is_on(*version)).unwrap_or_default()
     }
 
-    /// Whether it is judged on clusters of that version.
+    /// Whether it is tested on clusters of that version.
     pub fn is_on(self, kubernetes: Kubernetes) -> bool {
         self.column.trees.is_none_or(|trees| trees == kubernetes.has_trees())
     }
 
-    /// Feature gates of the scheduler that are declared until a clause has shown them: gates, and the clauses that do.
+    /// Feature gates of the scheduler that are assumed until a clause shows them, each with that clause.
     pub const fn gates(self) -> &'static [(&'static str, &'static str)] {
         self.column.gates
     }
 
-    /// How a report knows the scheduler's version.
+    /// How a report gets the scheduler's version.
     pub const fn version(self) -> ReportedVersion {
         self.column.version
     }
 
-    /// Its profile, where that is of type External.
+    /// The profile, if it is of type External.
     pub const fn external(self) -> Option<&'static ExternalProfile> {
         self.column.external.as_ref()
     }
 
-    /// What it is about.
+    /// The kind of workload it is about.
     pub const fn workload(self) -> Workload {
         self.column.workload
     }
 
-    /// The column of PodCliqueSets whose gang resources and canaries its scheduler has: for one of another workload the first of
-    /// the same scheduler, if that schedules PodCliqueSets at all; else itself.
+    /// The PodCliqueSet target with the same gang resources and canaries. For another workload, this is the
+    /// first target of the same scheduler; or the target itself, if that scheduler schedules no
+    /// PodCliqueSets.
     #[must_use]
     pub fn of_pod_clique_sets(self) -> Self {
         match self.workload() {
@@ -199,17 +202,17 @@ impl Target {
         }
     }
 
-    /// Whether it is a scheduler that reads PodGangs itself, on a cluster that has it: what its user declares is judged
-    /// on it.
+    /// Whether it is an external scheduler that runs on the user's cluster, so that its declared features are
+    /// tested.
     pub fn is_named_by_its_user(self) -> bool {
         self.external().is_some_and(|profile| profile.runs)
     }
 
-    /// As a part of file and cluster names.
+    /// The form in file and cluster names.
     pub fn slug(self) -> String {
         match self.scope() {
             Some(scope) => format!("{}-{}", self.name(), scope.to_ascii_lowercase()),
-            // Not every file system, and no upload of CI's, takes a colon.
+            // Some file systems, and CI artifact uploads, do not accept a colon.
             None => self.name().replace(':', "-"),
         }
     }
@@ -233,7 +236,7 @@ impl Target {
         words
     }
 
-    /// The features that are declared: by the operator under test, else those of the contract's tables.
+    /// The declared features: those of the operator under test if given, otherwise those of the column.
     pub const fn features(self) -> &'static [Feature] {
         match self.declaration {
             Some(declaration) => declaration.features.as_slice(),
@@ -246,8 +249,9 @@ impl Target {
         self.features().contains(&feature)
     }
 
-    /// Whether a clause speaks about it: not another backend's own, nor of another gang scope; of an External profile
-    /// not what its scheduler would have to do, and of an external scheduler what a scheduler can be judged by.
+    /// Whether a clause applies to it. Clauses of another backend or gang scope do not. For an External
+    /// profile, only that backend's own clauses apply; for a running external scheduler, those that can be
+    /// checked without its gang resources.
     pub fn concerns(self, clause: &Clause) -> bool {
         let is_shown = match self.external() {
             None => true,
@@ -265,25 +269,25 @@ impl Target {
             && (clause.only_on.is_empty() || clause.only_on.contains(&self.scheduler().name()))
     }
 
-    /// Whether it is about a profile of that other target's type.
+    /// Whether it is the other target, or a running external scheduler if the other is [`Self::EXTERNAL`].
     pub fn is_like(self, other: Self) -> bool {
         self == other || (self.is_named_by_its_user() && other == Self::EXTERNAL)
     }
 
-    /// Whether a clause is its to keep: one that speaks about it, and core or of a feature that it declares.
+    /// Whether this target must satisfy a clause: it applies, and is core or belongs to a declared feature.
     pub fn owes(self, clause: &Clause) -> bool {
         self.concerns(clause) && self.undeclared(clause).is_none()
     }
 
-    /// The feature without which a clause is not asked, where it is not declared: that of an extended clause, or that
-    /// which a core clause's cases cannot do without.
+    /// The undeclared feature because of which a clause is skipped: the clause's own, or one that its cases
+    /// need.
     pub fn undeclared(self, clause: &Clause) -> Option<Feature> {
         let of_topology = clause.needs_topology.then_some(Feature::TopologyRequired);
         let of_cases = of_topology.filter(|feature| self.lacks_by_declaration(*feature));
         clause.feature.filter(|feature| !self.declares(*feature)).or(of_cases)
     }
 
-    /// Whether a clause can be judged where the scheduler itself does not run: on the API server alone.
+    /// Whether a clause can be decided on the API server alone, without the scheduler.
     pub fn is_contract(clause: &Clause) -> bool {
         clause.tier == Tier::Contract
     }
@@ -297,12 +301,12 @@ impl Target {
         its.next().map_or("not declared", |(_, reason)| *reason).into()
     }
 
-    /// What tells it from all others.
+    /// Identity of the target.
     fn key(self) -> (&'static str, &'static str, &'static [Feature]) {
         (self.column.id, self.column.name, self.column.features)
     }
 
-    /// Where it is in a report; those that a user names come last.
+    /// The position in a report; external schedulers named by a user come last.
     fn place(self) -> usize {
         every().position(|other| other.column.id == self.column.id).unwrap_or(usize::MAX)
     }

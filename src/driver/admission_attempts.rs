@@ -1,5 +1,5 @@
-//! How drivers test admission: every [`Attempt`] is sent as it is, and the answer is recorded as a mark. Whether it
-//! is the right answer is up to the judge.
+//! Admission tests: the driver sends every [`Attempt`] and records the response as a mark. A check decides
+//! later whether the response is correct.
 
 use std::time::Instant;
 
@@ -18,12 +18,11 @@ use crate::diagnostics;
 use crate::limits::{Limit, PACE};
 
 const DRY: &str = "?dryRun=All";
-/// How often an update is sent again that met a write of somebody else's.
+/// Maximum number of retries of an update after a 409 Conflict.
 const CONFLICTS: usize = 10;
 const STRICT: &str = "?fieldValidation=Strict";
 
-/// The backends that an operator may have beside the target's, a column of each, in the order in which it is asked for
-/// them: the one that is only a profile comes first.
+/// One target of every backend, in the order of the requests. External comes first: it is only a profile.
 fn backends() -> Vec<Target> {
     let mut backends = vec![Target::EXTERNAL];
     for target in TARGETS {
@@ -34,63 +33,47 @@ fn backends() -> Vec<Target> {
     backends
 }
 
-/// The template of a PodCliqueSet.
 pub fn template(pcs: &mut Value) -> &mut Value {
     &mut pcs["spec"]["template"]
 }
 
-/// The clique template at `index`.
 pub fn clique(pcs: &mut Value, index: usize) -> &mut Value {
     &mut pcs["spec"]["template"]["cliques"][index]
 }
 
-/// The scaling group at `index`.
 pub fn group(pcs: &mut Value, index: usize) -> &mut Value {
     &mut pcs["spec"]["template"]["podCliqueScalingGroups"][index]
 }
 
-/// Gives all cliques to a scheduler.
+/// Sets the scheduler name of all cliques.
 pub fn on(pcs: &mut Value, scheduler: &str) {
     for clique in template(pcs)["cliques"].as_array_mut().into_iter().flatten() {
         clique["spec"]["podSpec"]["schedulerName"] = scheduler.into();
     }
 }
 
-/// A topology constraint that packs into `domain` of the topology that all cases share.
+/// A topology constraint that requires `domain` of the topology that all cases share.
 pub fn required(domain: &str) -> Value {
     json!({"topologyName": crate::test_cluster::TOPOLOGY, "pack": {"required": domain}})
 }
 
 impl TestContext {
-    /// Tries to create each variation of `base`, under a generated name unless the variation sets one.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
+    /// Tries to create each variation of `base`. The name is generated unless the variation sets one.
     pub async fn creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, "").await
     }
 
-    /// The same in dry runs: for tables of attempts, of which none shall live.
-    ///
-    /// # Errors
-    /// As [`TestContext::creates`].
+    /// Like [`TestContext::creates`], as dry runs: nothing is stored.
     pub async fn would_create(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, DRY).await
     }
 
-    /// The same, where a field that the API does not know is an error, as it is to kubectl. Otherwise it is dropped, with a
-    /// warning.
-    ///
-    /// # Errors
-    /// As [`TestContext::creates`].
+    /// Like [`TestContext::creates`], with strict field validation as in kubectl: an unknown field is an
+    /// error. Otherwise the API server drops the field and returns a warning.
     pub async fn creates_strictly(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, STRICT).await
     }
 
-    /// The answer of a dry run to an object as it is.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
     pub(crate) async fn would_be_created(&self, object: &Value) -> Result<Reply, Stop> {
         self.ask(Method::POST, DRY, object).await
     }
@@ -103,19 +86,12 @@ impl TestContext {
         Ok(())
     }
 
-    /// Sends each variation of the stored PodCliqueSet `name` as an update: a merge patch of what the variation
-    /// changes in the object as it is then.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer; [`Stop::Refused`] if there is no such PodCliqueSet.
+    /// Sends each variation of the stored PodCliqueSet `name` as a merge patch against its current state.
     pub async fn updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_updates(name, attempts, "").await
     }
 
-    /// The same in dry runs: each is a variation of the object as it was before the first.
-    ///
-    /// # Errors
-    /// As [`TestContext::updates`].
+    /// Like [`TestContext::updates`], as dry runs: every variation starts from the same stored object.
     pub async fn would_update(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_updates(name, attempts, DRY).await
     }
@@ -134,8 +110,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// A list is patched as a whole, such as finalizers; the version keeps one that the operator takes off meanwhile from coming
-    /// back.
+    /// A merge patch replaces lists such as finalizers as a whole. The resourceVersion prevents it from
+    /// restoring a finalizer that the operator has removed meanwhile.
     async fn send_update(&self, name: &str, attempt: &Attempt, query: &str) -> Result<Reply, Stop> {
         let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
         let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
@@ -146,10 +122,7 @@ impl TestContext {
         self.ask(Method::PATCH, &format!("/{name}{query}"), &patch).await
     }
 
-    /// Deletes a PodCliqueSet in a mode, `Background` or `Foreground`, whatever the answer.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
+    /// Deletes a PodCliqueSet in mode `Background` or `Foreground`, and records the response.
     pub async fn deletes(&self, name: &str, attempt: &Attempt, mode: &str) -> Result<(), Stop> {
         self.mark(SharedMark::Deleted, json!({"kind": "PodCliqueSet", "name": name}));
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": mode});
@@ -158,11 +131,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Asks, in dry runs, whether each variation of `base` might be created, until all answers are as wanted: for a
-    /// change that the controller has to find out. The mark tells the last answer, also where the time runs out.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`]; [`Stop::Cluster`] if the API server does not answer.
+    /// Repeats the dry-run create of each variation until all responses are as expected, for a change that
+    /// the controller has to detect first. The mark records the last response, also on a timeout.
     pub async fn creates_until(&self, base: &Value, attempts: &[Attempt], limit: Limit) -> Result<(), Stop> {
         let begin = Instant::now();
         for (number, attempt) in attempts.iter().enumerate() {
@@ -187,12 +157,10 @@ impl TestContext {
         Ok(())
     }
 
-    /// An enabled backend of those that are meant, the target's own being the last: where the harness has written the
-    /// operator's configuration, the External profile that is in it; else the first that admission knows. The mark
-    /// [`SharedMark::AnotherBackend`] tells which, or that there is none.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
+    /// Returns an enabled backend for which `is_meant` is true, and records it in
+    /// [`SharedMark::AnotherBackend`]. If the harness wrote the operator's configuration, this is the
+    /// External profile in it. Otherwise it is the first backend that admission accepts. The target's own
+    /// backend is tried last.
     pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
         if !self.test_cluster.configured_by_others {
             self.mark(SharedMark::AnotherBackend, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
@@ -218,7 +186,7 @@ impl TestContext {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// One request about a PodCliqueSet, or about what the body says it is, with the warnings that come as headers beside the answer.
+    /// Sends one request for a PodCliqueSet, or for the kind of `body`. The reply has the warning headers.
     async fn ask(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",
@@ -252,7 +220,7 @@ impl TestContext {
     }
 }
 
-/// A PodCliqueSet that a backend can be asked for: there is nothing else to refuse it for.
+/// A PodCliqueSet that admission can refuse only because of its backend.
 fn probe(target: Target) -> Value {
     let clique = json!({"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": {
         "containers": [{"name": "worker", "image": "registry.k8s.io/pause:3.10"}],
@@ -265,7 +233,7 @@ fn probe(target: Target) -> Value {
     pcs
 }
 
-/// A variation of a PodCliqueSet. Its name is no prefix of a name that is derived from another's.
+/// A variation of a PodCliqueSet. The `x` keeps its name distinct from names that are derived from the base.
 fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
@@ -274,7 +242,7 @@ fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     pcs
 }
 
-/// The merge patch (RFC 7386) that makes `after` of `before`.
+/// The merge patch (RFC 7386) that turns `before` into `after`.
 fn difference(before: &Value, after: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, after) else { return after.clone() };
     let gone = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));

@@ -1,15 +1,13 @@
-//! The proof that a scheduler has decided *not* to bind: no sleep, but two canary gangs.
+//! Proof without a sleep that a scheduler has decided *not* to bind a gang: two canary gangs.
 //!
-//! Once the pending pods are released to the scheduler (ungated), a gang of one pod is sent through the same
-//! scheduler to a separate node, and when it is bound a second one. The queue is first in, first out: the pending
-//! gang was in it before the first canary, so it has been tried by the time the first is bound; bindings that this
-//! attempt started are not in flight longer than the second canary takes. A scheduler that works in sessions
-//! (Volcano, KAI) has had the pending gang in the session in which the first canary is bound, and in one more for
-//! the second.
+//! Once the pending pods are ungated, a one-pod gang is sent through the same scheduler to a separate node. A
+//! second one follows when the first is bound. The queue is first in, first out, so the pending gang was
+//! tried before the first canary was bound. Bindings that this attempt started take no longer than the second
+//! canary. A scheduler that works in sessions (Volcano, KAI) had the pending gang in the sessions of both
+//! canaries.
 //!
-//! A canary is created without the controller under test, so that it measures the scheduler alone. For a scheduler
-//! that reads PodGangs this is not possible: there it is a PodCliqueSet of one pod, which goes through the
-//! operator.
+//! Canaries bypass the operator under test, so they measure the scheduler alone. A scheduler that reads
+//! PodGangs needs a one-pod PodCliqueSet as canary, which goes through the operator.
 
 use std::time::Instant;
 
@@ -22,19 +20,13 @@ use super::limits::{self, Limit};
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if the pods are not released, or the scheduler does not bind a canary.
+    /// Waits until all pods of the PodGang are released and the scheduler has made a full pass.
     pub async fn scheduler_passes_over(&mut self, gang: &Gang) -> Result<(), Stop> {
         self.until_released(gang).await?;
         self.scheduler_passes().await
     }
 
-    /// The same for pods that are in the scheduler's hands already: from here on the time to the negative verdict counts.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    /// The same for pods that are already released. The time to the negative verdict is measured from here.
     pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
         let visible = Instant::now();
         self.canaries().await?;
@@ -42,11 +34,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// The barrier: two canaries, one after the other. The mark `scheduler passed` is where a judge may say "until here,
-    /// never".
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    /// Runs two canaries, one after the other, and sets the mark `scheduler passed`. A check may conclude
+    /// that what has not happened before this mark never happens.
     pub async fn canaries(&self) -> Result<(), Stop> {
         self.two_canaries().await?;
         self.mark(SharedMark::SchedulerPassed, Value::Null);
@@ -63,11 +52,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// How long a gang that fits may still wait for the next try of a scheduler that has looked at it before. One that works in
-    /// sessions is sent canaries first, which show that it had another; they are no barrier, for the gang may be half bound then.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    /// Upper bound until the scheduler retries a gang that it has already rejected. A session-based scheduler
+    /// gets two canaries first, which prove that another session ran. They are no barrier, because the gang
+    /// may be half bound at that point.
     pub async fn limit_of_next_try(&self) -> Result<Limit, Stop> {
         if schedulers::of(self.target).works_in_sessions() {
             self.two_canaries().await?;
@@ -76,16 +63,12 @@ impl TestContext {
         Ok(limits::ANOTHER_TRY)
     }
 
-    /// Deletes the canaries, their gang resources included, and waits until they are gone.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], [`Stop::Cluster`]; [`Stop::Wait`] if something keeps them.
     pub(crate) async fn canaries_leave(&self) -> Result<(), Stop> {
-        // A pod may be seen bound before its gang resource is seen at all.
+        // The watches may deliver a bound pod before its gang resource.
         self.caught_up().await?;
         let scheduler = schedulers::of(self.target);
         let kinds: Vec<_> = match scheduler.canary_set() {
-            // What holds a gang resource goes first.
+            // Pods first, because they can block the deletion of their gang resource.
             None => scheduler.canary("").into_iter().map(|(kind, _)| kind).rev().collect(),
             Some(_) => vec!["PodCliqueSet"],
         };
@@ -107,10 +90,9 @@ impl TestContext {
         .await
     }
 
-    /// One canary, made without the controller under test.
     async fn canary(&self) -> Result<(), Stop> {
         let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
-        // KAI knows a PodGroup by its name alone, whatever its namespace.
+        // KAI identifies a PodGroup by its name alone, across namespaces.
         let name = format!("canary-{number}-{}", self.namespace);
         let scheduler = schedulers::of(self.target);
         let parts = scheduler.canary(&name);
@@ -136,7 +118,7 @@ impl TestContext {
         .await
     }
 
-    /// One canary of a scheduler that reads PodGangs, which only the operator under test makes.
+    /// One canary for a scheduler that reads PodGangs, which only the operator under test creates.
     async fn canary_of_the_operator(&self, mut set: Value) -> Result<(), Stop> {
         let number = self.look(|live| live.of("PodCliqueSet").filter(|object| is_of_canary(object)).count());
         let name = format!("{}{number}", names::CANARY_SET);
@@ -153,12 +135,11 @@ impl TestContext {
     }
 }
 
-/// What a pod's scheduler has said of it, once it has tried it.
+/// Status of the `PodScheduled` condition, which the scheduler sets once it has tried the pod.
 fn scheduled(pod: &Value) -> Option<&str> {
     condition(pod, "PodScheduled").map(|told| text(&told["status"]))
 }
 
-/// A part of a canary with name and label, and a pod's way to the canaries' node.
 fn on_canary_node(kind: &str, mut object: Value, name: &str) -> Value {
     object["metadata"]["name"] = name.into();
     object["metadata"]["labels"][names::CANARY] = "true".into();
@@ -172,7 +153,7 @@ pub(crate) fn lead_to_canary_node(spec: &mut Value) {
     spec["nodeSelector"] = json!({names::CANARY: "true"});
     spec["tolerations"] = json!([{"key": names::CANARY, "operator": "Exists"}]);
     spec["terminationGracePeriodSeconds"] = 0.into();
-    // Asks for something: to Volcano a pod that does not is no gang.
+    // Volcano does not treat a pod without requests as a gang.
     spec["containers"] = json!([{
         "name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": "1m"}},
     }]);

@@ -1,5 +1,5 @@
-//! What a conformance case is: data that states what it needs, a driver that acts on a cluster, and a judge that
-//! reads the history afterwards.
+//! A conformance case: data that states its requirements, a driver that acts on a cluster, and checks that
+//! read the history afterwards.
 
 use conformance_cluster::nodes::PODS;
 use conformance_contract::clauses::{self, Clause};
@@ -12,143 +12,125 @@ use futures::future::BoxFuture;
 use crate::context::{Stop, TestContext};
 use crate::recorder::Keep;
 
-/// A conformance case: a file of a group's folder in `cases/`, with its manifest beside it.
+/// A conformance case: one file in its group's folder in `cases/`, next to its manifest.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// `group/name`; the name is its file's, with `-` for `_`.
+    /// `group/name`: the file name, with `-` for `_`.
     pub id: &'static str,
-    /// One line: what the case shows.
     pub title: &'static str,
-    /// The clauses that its judge speaks about.
     pub clauses: &'static [&'static str],
-    /// The nodes it is given, and nobody else.
+    /// Nodes reserved for this case.
     pub nodes: &'static [Nodes],
-    /// The PodCliqueSets of its manifest, one YAML document each.
+    /// PodCliqueSets, one YAML document each.
     pub manifest: &'static str,
-    /// Whether it shares its cluster.
     pub isolation: Isolation,
-    /// What the clusters of a run must have for it.
     pub needs: &'static [Need],
-    /// The targets that it is about; all if there are none. Others keep its clauses by another case.
+    /// Restricts the case to these targets; empty means all. Other cases cover its clauses on other targets.
     pub only: &'static [Target],
-    /// The invariants that it breaks on purpose, each with the reason.
+    /// Invariants that the case breaks on purpose, each with the reason.
     pub breaks: &'static [(Invariant, &'static str)],
-    /// What its history records of each version; everything if it says nothing.
+    /// Reduces the recorded versions of objects; `None` records everything.
     pub keep: Option<Keep>,
-    /// Acts.
     pub drive: Drive,
-    /// Judges.
     pub judge: Judge,
 }
 
-/// What a case does to a cluster.
 pub type Drive = for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>;
 
-/// What it makes of the history.
+/// Decides the case's clauses from the history.
 pub type Judge = fn(&History) -> Vec<Finding>;
 
-/// What not every run's clusters have.
+/// Optional capabilities of the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nodes with real kubelets.
     Kubelets,
-    /// Nodes without: what becomes of containers, or that they never start, is the harness's to say.
+    /// KWOK nodes, on which the harness sets container statuses.
     SimulatedNodes,
-    /// Nodes whose devices are the harness's to publish, and no kubelet's to prepare.
+    /// Nodes whose devices the harness publishes, and no kubelet prepares.
     Devices,
-    /// A cluster of the harness's own, where it may provide volumes.
+    /// A cluster that the harness created, where it may provide volumes.
     Volumes,
-    /// The API server's account of who has bound what.
+    /// The API server's audit log, which shows who bound which pod.
     AuditLog,
-    /// More than one scheduler.
     SeveralSchedulers,
-    /// The process of that name of the target's scheduler, one that the scheduler does without.
+    /// The named process of the target's scheduler, which the scheduler can run without.
     Process(&'static str),
-    /// The reference controller: its configuration is changed.
+    /// The reference operator, because the case changes its configuration.
     ReferenceController,
-    /// A backend that can be disabled: the target's own, or beside kube-scheduler the harness's External profile.
+    /// A backend that can be disabled: the target's own or, with kube-scheduler, the External profile.
     DisableableBackend,
-    /// An operator to upgrade from.
+    /// An older release of the operator to upgrade from.
     Upgrade,
-    /// An operator that acts on PodGangs which no PodCliqueSet controls.
+    /// An operator that acts on PodGangs that no PodCliqueSet controls.
     PodGangsByHand,
-    /// An operator that makes gang resources for the target.
     GangResources,
-    /// The trainer's KAI plugin as a program of its own, beside the trainer.
+    /// The trainer's KAI plugin, run as a separate program.
     TrainerPlugin,
 }
 
-/// Who may be on the cluster at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// Everybody: the case keeps to its own namespace and nodes.
+    /// Any: the case uses only its own namespace and nodes.
     Shared,
-    /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a cluster for such
-    /// cases, one at a time, and only where the harness makes clusters of local processes.
+    /// None: the case stops, restarts or reconfigures a component of the control plane. These cases run one
+    /// at a time on a cluster of their own, and only where the harness creates local control planes.
     Dedicated,
-    /// Nobody: the case runs exclusively on the shared cluster, without the load of others.
+    /// None: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
-    /// Nobody: a control plane is made for the case, on which the operator that is replaced runs at first, and ends with
-    /// it; one at a time.
+    /// None: the case gets its own control plane, which starts with the old operator and ends with the case.
+    /// These cases run one at a time.
     Upgrade,
 }
 
-/// Some equal nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nodes {
-    /// How many.
     pub count: u32,
-    /// GPUs of each.
     pub gpus: u32,
-    /// Pods each may hold.
+    /// Pod capacity per node.
     pub pods: u32,
-    /// Their block, unique to the test; racks that say none are all in one.
+    /// Block label, unique to the test. Racks without a block share one.
     pub block: Option<&'static str>,
-    /// Their rack, unique to the test.
     pub rack: Option<&'static str>,
-    /// 0 if they are there from the beginning; others join when the driver says so ([`TestContext::nodes_join`]).
+    /// Step at which the nodes join ([`TestContext::nodes_join`]); 0 if they exist from the start.
     pub joining: u32,
-    /// Whether an extended resource may replace `pods`, as it must on real kubelets, whose own limit cannot be set.
+    /// Whether an extended resource may replace `pods`, as on real kubelets, whose pod limit is fixed.
     pub stand_in: bool,
 }
 
-/// `count` nodes with [`PODS`] pods and no GPU each.
+/// `count` nodes, each with [`PODS`] pods and no GPUs.
 pub const fn nodes(count: u32) -> Nodes {
     Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0, stand_in: true }
 }
 
 impl Nodes {
-    /// With that many GPUs each.
     #[must_use]
     pub const fn gpus(self, gpus: u32) -> Self {
         Self { gpus, ..self }
     }
 
-    /// With room for that many pods each.
     #[must_use]
     pub const fn pods(self, pods: u32) -> Self {
         Self { pods, ..self }
     }
 
-    /// Without an extended resource in place of `pods`: for a case whose pods request nothing.
+    /// Does not replace `pods` by an extended resource, for a case whose pods request nothing.
     #[must_use]
     pub const fn without_stand_in(self) -> Self {
         Self { stand_in: false, ..self }
     }
 
-    /// In this rack; `""` is a label without a value, which is no domain.
+    /// Sets the rack. `""` is a label without a value, which is not a domain.
     #[must_use]
     pub const fn rack(self, rack: &'static str) -> Self {
         Self { rack: Some(rack), ..self }
     }
 
-    /// In this block.
     #[must_use]
     pub const fn block(self, block: &'static str) -> Self {
         Self { block: Some(block), ..self }
     }
 
-    /// Joining as the driver's `step`, not there from the beginning.
     #[must_use]
     pub const fn joining(self, step: u32) -> Self {
         Self { joining: step, ..self }
@@ -156,7 +138,6 @@ impl Nodes {
 }
 
 impl Case {
-    /// A case without clauses and without nodes, on a shared cluster.
     pub const fn new(title: &'static str, drive: Drive, judge: Judge) -> Self {
         Self {
             id: "",
@@ -174,71 +155,64 @@ impl Case {
         }
     }
 
-    /// Under this id, with the text of this manifest: what the registry knows by the names of its files.
+    /// Sets the id and the manifest, which the registry derives from the file names.
     #[must_use]
     pub const fn registered(self, id: &'static str, manifest: &'static str) -> Self {
         Self { id, manifest, ..self }
     }
 
-    /// Judging these clauses.
     #[must_use]
     pub const fn clauses(self, clauses: &'static [&'static str]) -> Self {
         Self { clauses, ..self }
     }
 
-    /// On these nodes.
     #[must_use]
     pub const fn nodes(self, nodes: &'static [Nodes]) -> Self {
         Self { nodes, ..self }
     }
 
-    /// With less company, or none.
     #[must_use]
     pub const fn isolation(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
     }
 
-    /// Where the clusters have this.
     #[must_use]
     pub const fn needs(self, needs: &'static [Need]) -> Self {
         Self { needs, ..self }
     }
 
-    /// About these targets only.
     #[must_use]
     pub const fn only(self, only: &'static [Target]) -> Self {
         Self { only, ..self }
     }
 
-    /// Breaking these invariants on purpose, each for this reason.
     #[must_use]
     pub const fn breaks(self, breaks: &'static [(Invariant, &'static str)]) -> Self {
         Self { breaks, ..self }
     }
 
-    /// With a history that records no more of each version than this leaves.
     #[must_use]
     pub const fn keeping(self, keep: Keep) -> Self {
         Self { keep: Some(keep), ..self }
     }
 
-    /// The group: the part of the id before the `/`.
+    /// The part of the id before the `/`.
     pub fn group(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)
     }
 
-    /// Whether a word means it: its id, or its group.
+    /// Whether `word` is the case's id or its group.
     pub fn is_called(&self, word: &str) -> bool {
         self.id == word || self.group() == word
     }
 
-    /// Whether it says anything about a target: some clause is its backend's to keep, if it declares the feature.
+    /// Whether a clause of the case applies to the target's backend, regardless of the declared features.
     pub fn is_for(&self, target: Target) -> bool {
         let is_meant = self.only.is_empty() || self.only.iter().any(|only| target.is_like(*only));
         is_meant && self.known_clauses().any(|clause| target.concerns(clause))
     }
 
-    /// The clauses that it judges on a target.
+    /// The clauses that the target must satisfy.
     pub fn clauses_on(&self, target: Target) -> Vec<&'static str> {
         self.known_clauses().filter(|clause| target.owes(clause)).map(|clause| clause.id).collect()
     }

@@ -1,5 +1,5 @@
-//! What is left in a case's namespace, of any kind that the API server lists there: a history contains the kinds
-//! that cases are about, but a controller may also leave a Role or a Secret behind (DEL-01).
+//! Leftovers in a case's namespace, of every kind that the API server lists. A history contains only the
+//! kinds that cases need, but a controller may also leave a Role or a Secret (DEL-01).
 
 use std::time::Instant;
 
@@ -20,21 +20,15 @@ use super::namespace_end::Progress;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Marks what is in the namespace before the case submits anything: nothing of that is left of a workload.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
+    /// Records the objects that exist before the case submits anything. They do not count as leftovers.
     pub async fn take_baseline(&self) -> Result<(), Stop> {
         let there = self.present(&self.listable().await?).await?;
         self.mark(SharedMark::Baseline, there.into());
         Ok(())
     }
 
-    /// Waits until nothing is left of the case's workloads, and marks what still is when the limit has run out; the
-    /// judge decides what that means.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer; [`Stop::Refused`] if the driver took no baseline.
+    /// Waits until nothing is left of the case's workloads, or a timeout. It records what remains, and a
+    /// check decides. [`TestContext::take_baseline`] must come first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
             let action = "look for what is left".into();
@@ -50,22 +44,19 @@ impl TestContext {
             let present = self.present(&kinds).await?;
             let leftovers = Leftovers::of(&self.history(), &present);
             let is_listed = present.iter().any(|object| leftovers.contains(object));
-            // The watches may tell of a deletion later than a list shows it.
+            // A list may omit a deleted object before its watch delivers the deletion.
             let is_seen = || self.look(|live| live.all().any(|object| leftovers.contains(object)));
             if (!is_listed && !is_seen()) || begin.elapsed() > self.length_since(CLEANUP, begin) {
                 self.test_cluster.cluster.healthy().await?;
                 self.mark(SharedMark::LeftOver, present.into());
                 return Ok(());
             }
-            // Kinds that nobody watches are asked for again, at a pace that is no load.
+            // Poll unwatched kinds, at a rate that does not load the API server.
             let _ = tokio::time::timeout(std::time::Duration::from_millis(200), changes.changed()).await;
         }
     }
 
-    /// Waits until nothing is left of these PodGangs and what belonged to them, but for Services.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until these PodGangs and their objects are deleted, except Services.
     pub async fn until_gone(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let history = self.history();
         self.until("everything of the removed PodGangs gone", CLEANUP, |live| {
@@ -74,10 +65,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until no Service of these PodGangs exists, and goes on where one stays; the judge decides what that means.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`], but for a wait that timed out.
+    /// Waits until no Service of these PodGangs exists. The driver continues after a timeout.
     pub async fn until_services_gone_or_not(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let target = self.target;
         let gone = self.until("the Services of the removed PodGangs gone", CLEANUP, |live| {
@@ -92,12 +80,9 @@ impl TestContext {
         }
     }
 
-    /// Waits until the case's namespace itself is gone, or is stuck: nothing of it has come further for longer than its
-    /// controller pauses.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if a part of the cluster has died meanwhile; [`Stop::Wait`] if it still comes further after a
-    /// time in which any namespace ends.
+    /// Waits until the case's namespace is deleted or stuck. It is stuck if there is no progress for longer
+    /// than its controller pauses. The wait times out only if there is still progress after a time in which
+    /// any namespace is deleted.
     pub async fn until_namespace_gone(&self) -> Result<(), Stop> {
         let recorder = &self.test_cluster.recorder;
         let (mut outside, mut inside) = (recorder.follow(""), recorder.follow(&self.namespace));
@@ -131,7 +116,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Everything in the namespace that is not in every namespace, with kind and metadata.
+    /// All objects in the namespace except those that every namespace has.
     async fn present(&self, kinds: &[ApiResource]) -> Result<Vec<Value>, Stop> {
         let lists = try_join_all(kinds.iter().map(|kind| self.list(kind))).await?;
         Ok(lists.into_iter().flatten().filter(|object| !is_there_anyway(object)).collect())
@@ -149,7 +134,6 @@ impl TestContext {
             .collect())
     }
 
-    /// Every namespaced kind that can be listed, once.
     async fn listable(&self) -> Result<Vec<ApiResource>, Stop> {
         let failed = |source| ClusterError::api("discover the kinds of the API server", source);
         let discovery = Discovery::new(self.test_cluster.client.clone()).run().await.map_err(failed)?;

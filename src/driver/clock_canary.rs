@@ -1,5 +1,6 @@
-//! The proof that a termination delay has run out, without a sleep: a PodCliqueSet of one pod with the same delay is
-//! breached when the clock in question starts. When the operator has recycled it, that clock has run out too.
+//! Proof without a sleep that a termination delay has expired: a one-pod PodCliqueSet with the same delay. It
+//! is breached when the delay in question starts. Once the operator has restarted it, that delay has expired
+//! too.
 
 use conformance_contract::names;
 use conformance_expect::schedulers;
@@ -11,19 +12,15 @@ use super::limits;
 use super::pod_health::Containers;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// A clock canary that runs.
 #[derive(Debug)]
 pub struct Clock {
     set: String,
 }
 
 impl TestContext {
-    /// A clock canary of that termination delay, up to where its pod is Ready.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run.
+    /// Starts a clock canary with this termination delay and waits until its pod is Ready.
     pub async fn clock(&self, delay: &str) -> Result<Clock, Stop> {
-        // KAI knows a PodGroup by its name alone, whatever its namespace.
+        // KAI identifies a PodGroup by its name alone, across namespaces.
         let number =
             self.namespace.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         let set = format!("{}{number:08x}", names::CANARY_SET);
@@ -42,15 +39,12 @@ impl TestContext {
         Ok(clock)
     }
 
-    /// Lets the canary's termination delay run out so many times, one after the other, and marks the end.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if the operator does not recycle it.
+    /// Lets the canary's termination delay expire `times` times in sequence, then adds the mark.
     pub async fn clock_runs(&self, clock: &Clock, times: usize, mark: MarkName) -> Result<(), Stop> {
         for _ in 0..times {
             let Some((name, uid)) = self.look(|live| clock.pod(live)) else { continue };
             match self.pod_becomes(&name, Containers::Crashing).await {
-                // An operator that recycles what is well has been there before.
+                // An operator that terminates healthy pods may have deleted this one already.
                 Err(Stop::Refused { .. }) if self.is_gone(&name).await? => {}
                 done => done?,
             }
@@ -60,10 +54,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Takes the canary away: where a case asks for what is left, it is none of that.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Deletes the canary, so that it does not count as a leftover.
     pub async fn stop_clock(&self, clock: Clock) -> Result<(), Stop> {
         self.delete("PodCliqueSet", &clock.set).await
     }
@@ -73,7 +64,7 @@ impl TestContext {
         Ok(self.look(|live| live.get("Pod", pod).is_none()))
     }
 
-    /// Waits until the pod of the canary is Ready, and another one than `than`.
+    /// Waits until the canary's pod is Ready and does not have the uid `than`.
     async fn until_canary_runs(&self, clock: &Clock, than: Option<&str>) -> Result<(), Stop> {
         let awaited = match than {
             Some(_) => Awaited::demanded_by("TERM-02", format!("{} recycled", clock.set)),
@@ -87,7 +78,6 @@ impl TestContext {
 }
 
 impl Clock {
-    /// Name and uid of its pod that is Ready.
     fn pod(&self, live: &Live) -> Option<(String, String)> {
         let mut pods = live.of("Pod").filter(|pod| is_of_canary(pod)).map(Pod);
         let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
@@ -99,7 +89,7 @@ impl Clock {
 }
 
 impl TestContext {
-    /// The names of the live pods of a clique, those that are bound first.
+    /// Names of a clique's pods that are not terminating, bound pods first.
     pub fn pods_of(&self, clique: &str) -> Vec<String> {
         self.look(|live| {
             let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(clique) && !pod.is_terminating();
@@ -110,10 +100,6 @@ impl TestContext {
         })
     }
 
-    /// Waits until a PodClique says that its minimum is breached (`True`) or is not (`False`).
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
     pub async fn until_breach_is(&self, status: &str, clique: &str) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached {status} of {clique}"));
         self.until(awaited, limits::REACTION, |live| {
@@ -124,19 +110,11 @@ impl TestContext {
         .await
     }
 
-    /// Gives a PodCliqueSet another termination delay.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
     pub async fn delay_termination(&self, set: &str, delay: &str) -> Result<(), Stop> {
         let change = json!({"spec": {"template": {"terminationDelay": delay}}});
         self.patch("PodCliqueSet", set, change).await.map(drop)
     }
 
-    /// Waits until a PodClique says that so many of its pods are Ready.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
     pub async fn until_ready_are_counted(&self, clique: &str, count: u32) -> Result<(), Stop> {
         let counted = Awaited::demanded_by("STAT-01", format!("{count} of {clique} counted as Ready"));
         self.until(counted, limits::REACTION, |live| {
@@ -145,11 +123,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until none of these pods is there any more and as many others are, made for these cliques; `bound`: and have a
-    /// node. Demanded of whoever recycles them.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until the `old` pods are deleted and these cliques have as many new ones (if `bound`, bound).
     pub async fn until_recycled(
         &self,
         what: &str,
@@ -170,10 +144,6 @@ impl TestContext {
         .await
     }
 
-    /// The node of a bound pod.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if it has none.
     pub fn node_of(&self, name: &str) -> Result<String, Stop> {
         let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
         node.ok_or_else(|| Stop::Refused {
@@ -182,10 +152,7 @@ impl TestContext {
         })
     }
 
-    /// Takes a bound pod away and keeps its node from taking another; what replaces it has to wait.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Deletes a bound pod and cordons its node, so that its replacement stays pending. Returns the node.
     pub async fn lose_pod_and_room(&self, name: &str) -> Result<String, Stop> {
         let node = self.node_of(name)?;
         self.cordon(&node, true).await?;

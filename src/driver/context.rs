@@ -1,10 +1,8 @@
 //! One run of a case on a target: its namespace, its nodes, and the operations that drivers use.
 //!
-//! A driver acts and waits; it does not judge. What it learns that the API server does not store (an admission
-//! answer, "the barrier has passed") is recorded as a mark. A wait that times out stops the driver and records
-//! everything known at that moment; the judge still judges what happened until then.
-//!
-//! The operations that every case needs are in the folder beside this file: nodes, manifests, requests and waits.
+//! A driver acts and waits; checks decide. It records as marks what no API object shows, such as an admission
+//! response or a passed barrier. A timeout stops the driver and records the state of the namespace. Checks
+//! still decide on the history up to that point.
 
 mod manifests;
 mod nodes;
@@ -34,29 +32,24 @@ use super::case::Case;
 use crate::recorder::Tracked;
 use crate::test_cluster::TestCluster;
 
-/// A case on a target.
 pub struct TestContext {
-    /// The case.
     pub case: &'static Case,
-    /// The target.
     pub target: Target,
-    /// The cluster.
     pub test_cluster: Arc<TestCluster>,
-    /// Its namespace; its node pool has the same name.
+    /// Also the name of the node pool.
     pub namespace: String,
-    /// By how much its limits are longer than at scale 1.
+    /// Factor on all limits (`--timeout-scale`).
     pub scale: f64,
-    /// Namespaces that are recorded until it ends.
+    /// Namespaces that are recorded until the case ends.
     tracked: Vec<Tracked>,
     submitted: BTreeMap<String, Value>,
-    /// The nodes that it was given.
     pub nodes: Vec<NodeSpec>,
-    /// What it made that lies in no namespace.
+    /// Cluster-scoped objects that the case created.
     of_the_cluster: Mutex<Vec<Value>>,
     begin: Instant,
-    /// How much of its time the harness spent on itself.
+    /// Time that the harness spent on its own work.
     pub overhead: Duration,
-    /// From a gang's pods being in the scheduler's hands to the barrier having passed.
+    /// Time from the release of a gang's pods until the barrier passed.
     pub negative_verdict: Option<Duration>,
 }
 
@@ -67,11 +60,8 @@ impl std::fmt::Debug for TestContext {
 }
 
 impl TestContext {
-    /// Makes the namespace and the nodes, as soon as there are enough for all that the case will ever need.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`]; [`Stop::Wait`] if the scheduler's own picture of the topology does not take in the nodes.
-    /// Nodes that it has by then are for the caller to take back.
+    /// Creates the namespace and the first nodes, once enough nodes are free for all steps of the case. After
+    /// an error the caller must return the nodes that were added.
     pub async fn begin(
         case: &'static Case,
         target: Target,
@@ -101,13 +91,13 @@ impl TestContext {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_there(&test.test_cluster.client, &namespace).await?;
         if test.kind().is_ok() {
-            // No workload asks the API server anything; a token would cost each pod a request, a mount and a watch.
+            // No workload calls the API server. A token would cost each pod a request, a mount and a watch.
             let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
                 "metadata": {"name": "default", "namespace": test.namespace}});
             deploy::create_unless_there(&test.test_cluster.client, &account).await?;
         }
         match test.nodes_join(0).await {
-            // Where the backend does not make the scheduler's picture, the judge says what comes of it.
+            // The backend failed to maintain the scheduler's topology model: a check decides on that.
             Err(Stop::Wait(_))
                 if { schedulers::of(target).picture() }
                     .is_some_and(|picture| picture.is_made_by_the_backend) => {}
@@ -117,34 +107,26 @@ impl TestContext {
         Ok(test)
     }
 
-    /// Adds a mark to the history: something that the judge needs to know and no object says.
+    /// Adds a mark to the history: a fact that no API object shows.
     pub fn mark(&self, name: impl Into<MarkName>, detail: Value) {
         self.test_cluster.recorder.mark(&self.namespace, name, detail);
     }
 
-    /// Looks at the case's namespace as it is now.
     pub fn look<T>(&self, at: impl FnOnce(&Live) -> T) -> T {
         self.test_cluster.recorder.look(&self.namespace, at)
     }
 
-    /// The local control plane, for cases that stop or restart a part of it ([`super::case::Isolation::Dedicated`]).
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster of another provider.
+    /// The local control plane, for cases that stop or restart a component
+    /// ([`super::case::Isolation::Dedicated`]).
     pub fn local(&self) -> Result<&LocalCluster, Stop> {
         Ok(self.test_cluster.local()?)
     }
 
-    /// The kind cluster, for cases that do something to a kubelet.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster of another provider.
     pub fn kind(&self) -> Result<&KindCluster, Stop> {
         Ok(self.test_cluster.kind()?)
     }
 
-    /// Has what happens in a namespace recorded until the case ends: its own, and others that it makes. To be called before
-    /// the namespace is made.
+    /// Records a namespace until the case ends. Call this before the namespace is created.
     pub fn track(&mut self, namespace: String) {
         let pool = self.namespace.clone();
         let belongs = move |object: &Value| match object["kind"].as_str().unwrap_or_default() {
@@ -162,10 +144,6 @@ impl TestContext {
         });
     }
 
-    /// The base PodGang of a PodCliqueSet's first replica, which there is by now.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if there is none.
     pub fn base_gang(&self, set: &str) -> Result<Gang, Stop> {
         self.history().base(set).map_err(|_| Stop::Refused {
             action: format!("find the base PodGang of {set}"),
@@ -173,7 +151,6 @@ impl TestContext {
         })
     }
 
-    /// Everything that happened to the case so far.
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
         let slowness = self.test_cluster.speed.slowest_since(self.begin);

@@ -1,5 +1,5 @@
-//! What dedicated cases ([`super::case::Isolation::Dedicated`]) do to their control plane: they stop components, or
-//! start them with other settings, and everything is restored for the next case.
+//! Changes that dedicated cases ([`super::case::Isolation::Dedicated`]) make to their control plane: they
+//! stop components or start them with other settings. Everything is restored for the next case.
 
 use std::time::{Duration, Instant};
 
@@ -16,19 +16,16 @@ use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 use crate::test_cluster::TOPOLOGY;
 
-/// Runs `change`, which may stop, restart and reconfigure parts, and then puts everything back as it was, whatever
-/// came of it. Parts that run as they did are not touched.
-///
-/// # Errors
-/// What `change` stopped with; [`Stop::Cluster`] if a part does not come back.
+/// Runs `change`, which may stop, restart and reconfigure components, then restores them regardless of the
+/// outcome. Unchanged components keep running.
 pub async fn restored(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
     let was = test.local()?.spec();
     let outcome = change(test).await;
-    // A watch may be late after a restart; what has happened by now is to stand before the mark. One that stays away is
-    // found out at the end of the test.
+    // Watches may lag after a restart. What has happened so far must precede the mark. A lost watch is
+    // detected at the end of the test.
     let _ = test.caught_up().await;
     test.mark(SharedMark::PutBack, Value::Null);
     put_back(test.local()?, was).await?;
@@ -53,8 +50,8 @@ async fn put_back(cluster: &LocalCluster, was: ClusterSpec) -> Result<(), Cluste
     Ok(())
 }
 
-/// Whether a part has to be started again where the cluster is to be as in `b` and is as in `a`. Kubernetes' own
-/// components look for API groups that come and go only every 30 s; the controller under test has to find them itself.
+/// Whether a component must restart to get from specification `a` to `b`. Kubernetes' own components look for
+/// added and removed API groups only every 30 s. The operator under test must detect them itself.
 fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if a.proxied.contains(&part) != b.proxied.contains(&part) {
         return true;
@@ -72,20 +69,14 @@ fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
 }
 
 impl TestContext {
-    /// Takes a part away, as a crash would.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
+    /// Kills a component, as a crash would.
     pub async fn take_away(&self, part: Part) -> Result<(), Stop> {
         self.local()?.stop_part(part, Signal::KILL).await;
         self.mark(SharedMark::PartTakenAway, json!({"part": part.program()}));
         Ok(())
     }
 
-    /// Takes the target's scheduler away, every process of it, as a crash of its machine would.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
+    /// Kills every process of the target's scheduler, as a crash of its machine would.
     pub async fn kill_scheduler(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         for part in cluster.spec().parts_of(self.target.scheduler()) {
@@ -94,10 +85,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Starts the target's scheduler again.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
     pub async fn start_scheduler(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         for part in cluster.spec().parts_of(self.target.scheduler()) {
@@ -106,20 +93,13 @@ impl TestContext {
         Ok(cluster.scheduler_ready(self.target.scheduler()).await?)
     }
 
-    /// Starts KAI again as one that evicts what is left of a gang that is not whole for so long.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
+    /// Restarts KAI with this grace period, after which it evicts the rest of an incomplete gang.
     pub async fn evict_stale_gangs(&self, grace: Duration) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.stale_gangs_for = Some(grace));
         self.start_scheduler().await
     }
 
-    /// Starts the API server again with a changed specification; returns when it is ready.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
     pub async fn restart_api_server(&self, change: impl FnOnce(&mut ClusterSpec)) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.respecify(change);
@@ -129,11 +109,7 @@ impl TestContext {
         Ok(cluster.apiserver_ready().await?)
     }
 
-    /// Starts the controller again with this specification; returns when it is ready, and leaves a mark with what it
-    /// says of itself.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Restarts the controller with this specification and waits until it is ready. A mark records its log.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -142,11 +118,8 @@ impl TestContext {
         self.controller_mark(json!(said)).await
     }
 
-    /// Starts the controller with each of these flaws in its configuration, one after the other, and leaves a mark with
-    /// how it ended and what it said. There is no controller afterwards.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Starts the controller once with each flaw in its configuration. A mark records its exit code and log.
+    /// No controller runs afterwards.
     pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {
         let cluster = self.local()?;
         let was = cluster.spec().controller;
@@ -157,7 +130,7 @@ impl TestContext {
             let before = controller_log(cluster).len();
             cluster.respecify(|spec| spec.controller = flawed);
             cluster.start_part(Part::Controller).await?;
-            // One that does not end is what the judge is to hear of.
+            // A check reports a controller that does not exit.
             let code = cluster.ended(Part::Controller, limits::REACTION.length).await.ok().flatten();
             let said = controller_log(cluster).split_off(before);
             self.mark(SharedMark::StartedWithFlaw, json!({"title": flaw.title, "code": code, "said": said}));
@@ -166,10 +139,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Leaves a mark with the controller's process id and its readiness.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Records the controller's process id and readiness in a mark.
     pub async fn look_at_controller(&self) -> Result<(), Stop> {
         self.controller_mark(Value::Null).await
     }
@@ -184,11 +154,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until the watches on objects of the cluster are back after the API server was away, so that their gaps
-    /// are not the next case's: touches one object of each kind and waits for the sight of it.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`], [`Stop::Cluster`].
+    /// Waits until the watches on cluster-scoped objects have recovered from an API server restart, so that
+    /// their gaps do not affect the next case. It patches one object of each kind and waits for the event.
     pub async fn until_cluster_watched(&self) -> Result<(), Stop> {
         const SEEN: &str = "conformance.grove.io/watched-for";
         let token = self.namespace.as_str();
@@ -216,7 +183,6 @@ impl TestContext {
     }
 }
 
-/// The controller's log so far, by line.
 fn controller_log(cluster: &LocalCluster) -> Vec<String> {
     let log = cluster.log(Part::Controller);
     let text = std::fs::read(log).map(|raw| String::from_utf8_lossy(&raw).into_owned()).unwrap_or_default();

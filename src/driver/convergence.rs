@@ -1,8 +1,8 @@
 //! When a PodCliqueSet has converged: every wanted object exists and no controller has work left.
 //!
-//! No clause says which counts an operator keeps in its statuses. Where they say that all is well, nothing is left to do;
-//! where they do not, it is over when nothing has been written for a while: a judge that asks "was anything else touched?"
-//! takes the converged state as its baseline, and a late write would look like a touch.
+//! No clause defines the counts that an operator keeps in its statuses. If they report that all is complete,
+//! nothing is left to do. If not, convergence is assumed after a period without writes. Checks use the
+//! converged state as their baseline ("was anything else touched?"), so a late write would look like a touch.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::names;
@@ -16,11 +16,7 @@ use super::limits::{REACTION, SCHEDULING};
 use crate::context::{Duty, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until a PodCliqueSet of the case has become all that it should be, as it was scaled last. The mark
-    /// `converged` is where a judge finds it so.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] with what it lacks.
+    /// Waits until a PodCliqueSet has converged as last scaled. Checks start at the mark `converged`.
     pub async fn until_converged(&self, set: &str) -> Result<(), Stop> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);
@@ -50,11 +46,8 @@ impl TestContext {
         }
     }
 
-    /// Waits until the gang resources of a PodCliqueSet are as its PodGangs say: one that says how many pods there are may
-    /// follow after everything else has converged.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until the gang resources of a PodCliqueSet match its PodGangs. A gang resource that contains the
+    /// number of pods may be updated after everything else.
     pub async fn until_followed(&self, set: &str) -> Result<(), Stop> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);
@@ -65,11 +58,8 @@ impl TestContext {
 }
 
 impl TestContext {
-    /// Waits as [`TestContext::until_converged`] does, for a case whose clause is about what comes afterwards and holds of
-    /// any PodCliqueSet: it goes on, and ends with what this one lacked.
-    ///
-    /// # Errors
-    /// As there, but for a wait that ran out, which is the answer.
+    /// Like [`TestContext::until_converged`], for a case whose clause applies to any PodCliqueSet, converged
+    /// or not. The driver continues after a timeout, which is returned as the inner error.
     pub async fn converged_or_not(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
         match self.until_converged(set).await {
             Err(stop @ Stop::Wait(_)) => {
@@ -81,11 +71,11 @@ impl TestContext {
     }
 }
 
-/// The first object or state of one that a PodCliqueSet with these PodGangs still lacks, in words.
+/// The first object or state that a PodCliqueSet with these PodGangs still lacks, as text.
 pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
     let gangs = &resolved(live, gangs.to_vec());
     let groups = || gangs.iter().flat_map(|gang| &gang.groups);
-    // What is scaled to 0 stays, without pods.
+    // A PodClique that is scaled to 0 keeps existing, without pods.
     let is_idle = |object: &&Value| object["kind"] == "PodClique" && object["spec"]["replicas"] == 0;
     let surplus = |kind: &'static str, wanted: &dyn Fn(&str) -> bool| {
         let of_set = live.of(kind).filter(|object| is_part_of(object, set) && !is_idle(object));
@@ -106,7 +96,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         })
         .or_else(|| {
             let replicas = gangs.iter().filter(|gang| gang.is_base).count();
-            // A Service that stays is what DEL-10 is about, and changes nothing for a gang.
+            // DEL-10 covers Services that remain; they do not affect a gang.
             let mut groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
             let gone = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
             gone.map(|object| format!("PodCliqueScalingGroup {} to go", name(object)))
@@ -116,7 +106,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
 }
 
-/// Whether the statuses of a PodCliqueSet and what belongs to it say that all of it is there.
+/// Whether the statuses of a PodCliqueSet and of its objects report that everything exists.
 fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
     let scaling_groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
     let cliques =
@@ -136,13 +126,13 @@ fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
             .is_some_and(|pcs| counts(pcs, &["availableReplicas", "updatedReplicas"]))
 }
 
-/// Whether a PodGang says that its minimum is there.
+/// Whether a PodGang reports that its minimum is scheduled and ready.
 fn is_well(live: &Live, gang: &Gang) -> bool {
     let found = gang.find(live);
     found.is_some_and(|found| ["Scheduled", "Ready"].iter().all(|type_| condition_is(found, type_, "True")))
 }
 
-/// Which clause demands what a set [lacks]; none demands counts in statuses.
+/// The clause that demands what a PodCliqueSet [lacks]. No clause demands counts in statuses.
 fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
     let missing = gangs.iter().find(|gang| lack.starts_with("PodGang <") && gang.find(live).is_none());
     let has_unbound = || {
@@ -163,12 +153,11 @@ fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
     }
 }
 
-/// The index of the PodCliqueSet replica that an object belongs to.
 fn replica(object: &Value) -> Option<usize> {
     object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }
 
-/// A gang resource whose PodGang has gone before it: it waits for the garbage collector, or for its last pod.
+/// A gang resource whose PodGang is already deleted. It waits for the garbage collector or for its last pod.
 fn orphan(live: &Live, kind: &str) -> Option<String> {
     let orphaned = |object: &&Value| {
         let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
@@ -213,7 +202,7 @@ fn clique_lacks(live: &Live, group: &Group) -> Option<String> {
     live.get("PodClique", &group.clique).is_none().then(|| format!("PodClique {}", group.clique))
 }
 
-/// Whether a status has taken in its generation, and these counts are `spec.replicas`.
+/// Whether a status has observed the current generation and these counts equal `spec.replicas`.
 fn counts(object: &Value, counts: &[&str]) -> bool {
     let wanted = object["spec"]["replicas"].as_u64().unwrap_or(0);
     object["status"]["observedGeneration"] == object["metadata"]["generation"]
@@ -228,7 +217,6 @@ fn pods_of<'a>(live: &'a Live, group: &'a Group) -> impl Iterator<Item = Pod<'a>
     live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating())
 }
 
-/// The pods that a PodGang refers to in one podgroup, as listed.
 fn references<'a>(pod_gang: &'a Value, clique: &str) -> Vec<&'a str> {
     let podgroups = pod_gang["spec"]["podgroups"].as_array().into_iter().flatten();
     podgroups
@@ -250,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    /// One PodClique of one pod, converged.
+    /// One converged PodClique with one pod.
     fn converged() -> Vec<Value> {
         let labelled = |kind: &str, name: &str| {
             let mut object = object(kind, name);
@@ -338,7 +326,7 @@ mod tests {
         assert!(!is_counted(&live(objects), "w", &gangs()));
     }
 
-    /// Without the object, or with its field null.
+    /// The converged objects without one object, or with one field set to null.
     #[rstest::rstest]
     #[case::no_gang(0, None, Duty::Clause("GANG-01"))]
     #[case::not_initialized(0, Some("/status/conditions/0/status"), Duty::Clause("GANG-06"))]

@@ -1,4 +1,4 @@
-//! CRDs removed from a cluster and restored, for dedicated cases.
+//! Deletes and restores CRDs, for dedicated cases.
 
 use conformance_cluster::{ClusterError, deploy};
 use conformance_history::SharedMark;
@@ -9,10 +9,7 @@ use super::limits::CLEANUP;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Deletes a CRD, and with it every object of its kind; returns it as it has to be applied again.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if there is none; [`Stop::Wait`] if it does not go; [`Stop::Cluster`].
+    /// Deletes a CRD with all its objects. Returns it in the form in which it can be applied again.
     pub async fn take_away_crd(&self, name: &str) -> Result<Value, Stop> {
         let action = format!("delete CRD {name}");
         let Some(crd) = self.crd(Method::GET, name).await? else {
@@ -28,10 +25,7 @@ impl TestContext {
         Ok(bare(&crd))
     }
 
-    /// Applies a CRD; returns once it is served.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Applies a CRD and waits until it is served.
     pub async fn put_crd(&self, crd: &Value) -> Result<(), Stop> {
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
         deploy::apply(&self.test_cluster.client, crd).await?;
@@ -40,7 +34,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// One request about a CRD; `None` if there is none.
     async fn crd(&self, method: Method, name: &str) -> Result<Option<Value>, Stop> {
         let action = format!("{method} CRD {name}");
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
@@ -54,7 +47,7 @@ impl TestContext {
     }
 }
 
-/// A CRD without what the API server has added to it.
+/// The CRD without the fields that the API server adds.
 fn bare(crd: &Value) -> Value {
     let kept = ["name", "labels", "annotations"].into_iter().filter(|key| !crd["metadata"][key].is_null());
     let metadata: serde_json::Map<_, _> =

@@ -1,5 +1,5 @@
-//! Devices that pods share by ResourceClaims, as a driver of dynamic resource allocation (DRA) publishes them: the harness is the
-//! driver. On simulated nodes nobody has to prepare them.
+//! Devices that pods share by ResourceClaims, as a driver for dynamic resource allocation (DRA) publishes
+//! them. The harness is the driver. On simulated nodes nothing has to prepare the devices.
 
 use conformance_cluster::{ClusterError, deploy};
 use http::Method;
@@ -7,16 +7,13 @@ use serde_json::{Value, json};
 
 use crate::context::{Stop, TestContext};
 
-/// The driver. On real nodes a kubelet would look for it.
+/// Name of the DRA driver. On real nodes a kubelet would look for it.
 const DRIVER: &str = "devices.conformance.grove.io";
-/// The class that the claims of manifests name; it stays with the control plane.
+/// The DeviceClass that the claims of manifests name. It is not deleted after a case.
 const CLASS: &str = "conformance-device";
 
 impl TestContext {
-    /// Publishes so many devices on each of the case's nodes that has none yet. They go with their node.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`]; [`Stop::Refused`] if a node is not there.
+    /// Publishes `count` devices on each of the case's nodes. They are deleted with their node.
     pub async fn publish_devices(&self, count: usize) -> Result<(), Stop> {
         let selector = json!({"cel": {"expression": format!("device.driver == '{DRIVER}'")}});
         let class = json!({
@@ -25,7 +22,7 @@ impl TestContext {
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
         for node in &self.nodes {
-            // The watch may not have told of it yet.
+            // The watch may not have delivered the node yet.
             let found = self.attempt(Method::GET, "Node", &node.name, &Value::Null).await?;
             let uid = found.accepted(format!("get Node {}", node.name))?["metadata"]["uid"].clone();
             deploy::apply(&self.test_cluster.client, &slice(&node.name, &uid, count)).await?;
@@ -33,10 +30,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Withdraws a node's devices, as when its driver is gone. What is allocated of them stays so.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Withdraws a node's devices, as if its driver had stopped. Existing allocations remain.
     pub async fn withdraw_devices(&self, node: &str) -> Result<(), Stop> {
         let action = format!("withdraw the devices of Node {node}");
         let path = format!("/apis/resource.k8s.io/v1/resourceslices/{node}");
@@ -47,7 +41,7 @@ impl TestContext {
     }
 }
 
-/// A node's devices, which are its pool.
+/// The ResourceSlice of a node; each node is its own pool.
 fn slice(node: &str, uid: &Value, count: usize) -> Value {
     let devices: Vec<_> = (0..count).map(|index| json!({"name": format!("device-{index}")})).collect();
     json!({

@@ -1,11 +1,10 @@
-//! A namespace described for people: what a wait that timed out reports.
+//! Describes a namespace for people, as the report of a timeout.
 
 use std::fmt::Write;
 
 use conformance_expect::schedulers;
 use conformance_history::{Live, Pod, event_about, event_note};
 
-/// How many lines of each sort are shown.
 const LINES: usize = 8;
 
 /// Pods, gangs and the latest events of a namespace.

@@ -1,7 +1,7 @@
-//! Topology domains: which host, rack and block each node is in, and when a scheduler knows about it.
+//! Topology domains: the host, rack and block of each node, and when a scheduler knows them.
 //!
-//! Schedulers that keep their own model of the topology notice new nodes with a delay. A gang that is submitted
-//! earlier is not placed at once, and waiting for it would measure that delay.
+//! Schedulers with their own topology model notice new nodes with a delay. A gang that is submitted earlier
+//! is not placed at once, and a wait for it would measure that delay.
 
 use conformance_expect::domains::domains;
 use conformance_expect::schedulers;
@@ -11,11 +11,8 @@ use super::limits::TOPOLOGY_TREE;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until the target's scheduler knows the racks and blocks of the case's nodes, where it keeps a picture of
-    /// its own. Others read the labels of nodes.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until the target's scheduler knows the racks and blocks of the case's nodes. Schedulers without
+    /// a topology model of their own read node labels, so there is nothing to wait for.
     pub async fn until_domains_known(&self) -> Result<(), Stop> {
         let nodes: Vec<Value> = self.nodes.iter().map(|node| node.object()).collect();
         let domains = domains(&nodes);

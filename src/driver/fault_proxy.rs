@@ -1,7 +1,7 @@
-//! Faults between a part of the control plane and the API server, for dedicated cases
-//! ([`super::case::Isolation::Dedicated`]): the part is started again behind a proxy of its own, with its own identity, and
-//! the case says by rules what happens to its requests and watches. [`super::control_plane::restored`] takes the proxies
-//! away.
+//! Faults between a component of the control plane and the API server, for dedicated cases
+//! ([`super::case::Isolation::Dedicated`]). The component restarts behind its own proxy, with its own
+//! identity. Rules of the case decide what happens to its requests and watches.
+//! [`super::control_plane::restored`] removes the proxies.
 
 use std::time::Instant;
 
@@ -20,11 +20,7 @@ impl From<ProxyError> for Stop {
 }
 
 impl TestContext {
-    /// Starts a part again, behind a fault proxy; returns when it is ready. `rules` are there before it is, so that they
-    /// see its first requests and lists as well.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own, or if the part does not come back.
+    /// Restarts a component behind a fault proxy. `rules` apply from its first request on.
     pub async fn proxy<T>(
         &self,
         part: Part,
@@ -41,10 +37,6 @@ impl TestContext {
         Ok((proxy, added))
     }
 
-    /// Starts a part; returns when it is ready.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
     pub async fn start_ready(&self, part: Part) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(part).await?;
@@ -57,10 +49,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// The part that binds the target's pods.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own, or without such a part.
     pub fn binder(&self) -> Result<Part, Stop> {
         let scheduler = self.target.scheduler();
         let missing = || ClusterError::NoProgram {
@@ -70,15 +58,10 @@ impl TestContext {
         Ok(self.local()?.spec().binding_part(scheduler).ok_or_else(missing)?)
     }
 
-    /// The bindings of the case's pods.
     pub fn bindings(&self) -> Match {
         Match::of(&[Verb::Create], &["pods/binding"]).in_namespace(&self.namespace)
     }
 
-    /// Waits until a rule has done its part so often.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`]; [`Stop::Cluster`] if a part of the cluster has died meanwhile.
     pub async fn until_applied(
         &self,
         proxy: &ProxyHandle,

@@ -1,4 +1,4 @@
-//! Pods that somebody else holds with a scheduling gate of his own, as Kueue does, for dedicated cases.
+//! Pods with a scheduling gate of a third party, as Kueue sets it, for dedicated cases.
 
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names::POD_CLIQUE;
@@ -8,19 +8,14 @@ use serde_json::{Value, json};
 use super::limits::REACTION;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// The gate.
 pub const FOREIGN_GATE: &str = "example.com/review";
-/// Owned as Grove's pods are: canaries get no gate.
+/// Selects pods owned by a PodClique, as Grove's are, so that canaries get no gate.
 const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
 
 impl TestContext {
-    /// From now on every pod of a PodClique, or of that one, gets [`FOREIGN_GATE`] when it is created in the test's namespace: the
-    /// API server puts it there, by an admission policy that stays for as long as the cluster does.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own, or if the API server refuses the policy;
-    /// [`Stop::Wait`] if it does not follow it.
+    /// Adds [`FOREIGN_GATE`] to every new pod of any PodClique, or of `clique`, in the test's namespace. A
+    /// MutatingAdmissionPolicy adds it until the cluster is deleted.
     pub async fn gated_by_others(&self, clique: Option<&str>) -> Result<(), Stop> {
         self.local()?;
         let gated = format!(
@@ -60,7 +55,7 @@ impl TestContext {
         .await
     }
 
-    /// Whether a pod of a PodClique gets the gate, by a dry run.
+    /// Dry run: whether a pod of a PodClique gets the gate.
     async fn would_be_gated(&self, clique: Option<&str>) -> Result<bool, Stop> {
         let action = "try a Pod".to_owned();
         let owner =

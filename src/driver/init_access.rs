@@ -1,4 +1,4 @@
-//! What the account may do by which an init container sees pods.
+//! The permissions of the account with which an init container reads pods.
 
 use conformance_cluster::{ClusterError, rights_of_all};
 use conformance_history::MarkName;
@@ -9,15 +9,13 @@ use serde_json::{Value, json};
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
-/// Annotation of a Secret with a token: whose it is.
+/// Annotation of a token Secret that names its service account.
 const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// Asks the API server, as that account, what it may do in the namespace and in `default`, and marks the answers, with
-    /// what every account may do: `{"account", "rules", "elsewhere", "ofAll"}`. The account is that of the token which some pod of the case has in its init container.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if no pod has one, or nobody says whose the token is; [`Stop::Cluster`].
+    /// Records in a mark what the account of an init container may do in the namespace and in `default`. The
+    /// mark also contains what every account may do: `{"account", "rules", "elsewhere", "ofAll"}`. The
+    /// account is that of the token in the init container of any pod of the case.
     pub async fn read_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
             action: "find the account of an init container".into(),
@@ -31,7 +29,7 @@ impl TestContext {
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
         let own = self.rules_of(&user, &self.namespace).await?;
         let elsewhere = self.rules_of(&user, "default").await?;
-        // In a cluster that someone else runs the operator was there first, and there is no earlier answer.
+        // An existing cluster had the operator before the harness, so there is no earlier answer.
         let of_all = match self.test_cluster.cluster.rights_of_all() {
             Some(read) => read.to_vec(),
             None => rights_of_all::read(&self.test_cluster.client).await?,
@@ -41,7 +39,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// What a user may do in a namespace.
     async fn rules_of(&self, user: &str, namespace: &str) -> Result<Value, Stop> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
@@ -52,7 +49,7 @@ impl TestContext {
         Ok(answer["status"]["resourceRules"].clone())
     }
 
-    /// A Secret, which may be made after the pods that name it: without it they do not start.
+    /// A Secret, which may be created after the pods that reference it: without it they do not start.
     async fn secret(&self, name: &str) -> Result<Value, Stop> {
         let path = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
         let made = Awaited::demanded_by("START-03", format!("Secret {name} made"));
@@ -65,7 +62,7 @@ impl TestContext {
         .await
     }
 
-    /// One request about what the history does not hold, by another user if one is named.
+    /// One request for something that the history does not contain, as another user if one is named.
     async fn raw(&self, method: Method, path: &str, body: &Value, user: Option<&str>) -> Result<Value, Stop> {
         let action = format!("{method} {path}");
         let mut request = http::Request::builder()

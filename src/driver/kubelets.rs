@@ -1,7 +1,7 @@
-//! What cases do to real nodes and their kubelets, and what they read there that no API object shows. Nodes are
-//! containers here: nobody would let a test suite stop kubelets elsewhere.
+//! What cases do to real nodes and their kubelets, and what they read there that no API object shows. The
+//! nodes are containers of kind, because no other cluster allows a test suite to stop kubelets.
 //!
-//! Whatever a case does to its nodes is undone by [`mended`], because the next case gets the same nodes.
+//! [`mended`] undoes all changes to nodes, because the next case gets the same nodes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
@@ -15,11 +15,8 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// Runs `change`, which may break the GPUs of the case's nodes and stop their kubelets, and then mends all of them,
-/// whatever came of it. The mark [`SharedMark::PutBack`] is where the mending begins.
-///
-/// # Errors
-/// What `change` stopped with; [`Stop::Cluster`] if a node does not become as it was.
+/// Runs `change`, which may break GPUs and stop kubelets on the case's nodes, then repairs all of these nodes
+/// regardless of the outcome. The mark [`SharedMark::PutBack`] precedes the repair.
 pub async fn mended(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
@@ -28,7 +25,7 @@ pub async fn mended(
     test.mark(SharedMark::PutBack, Value::Null);
     let mut mended: Result<(), Stop> = Ok(());
     for node in &test.nodes {
-        // Each of them, even if one before it failed.
+        // Repair every node, even if an earlier one failed.
         let kubelet = test.start_kubelet(&node.name).await;
         let gpus = test.mend_gpus(&node.name).await;
         mended = mended.and(kubelet).and(gpus);
@@ -38,10 +35,6 @@ pub async fn mended(
 }
 
 impl TestContext {
-    /// Waits until every pod of these PodGangs runs.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
     pub async fn until_running(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let names: Vec<_> = gangs.iter().map(|gang| gang.name.as_str()).collect();
         let condition = Awaited::demanded_by("KLT-01", format!("all pods of {} running", names.join(", ")));
@@ -49,57 +42,36 @@ impl TestContext {
         self.until(condition, limits::CONTAINERS, run).await
     }
 
-    /// Breaks GPUs of a node: those of these indices, such as `0,3`, or `all`.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], [`Stop::Cluster`].
+    /// Breaks GPUs of a node: `which` lists indices, such as `0,3`, or is `all`.
     pub async fn break_gpus(&self, node: &str, which: &str) -> Result<(), Stop> {
         let broken = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): which}}});
         self.patch("Node", node, broken).await.map(drop)
     }
 
-    /// Mends all GPUs of a node.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], [`Stop::Cluster`].
     pub async fn mend_gpus(&self, node: &str) -> Result<(), Stop> {
         let mended = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): null}}});
         self.patch("Node", node, mended).await.map(drop)
     }
 
-    /// Sets the number of GPUs of a node.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], [`Stop::Cluster`].
     pub async fn set_gpus(&self, node: &str, count: u64) -> Result<(), Stop> {
         let label = json!({"metadata": {"labels": {(names::GPUS): count.to_string()}}});
         self.patch("Node", node, label).await.map(drop)
     }
 
-    /// Waits until a node's kubelet reports that many allocatable GPUs.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
     pub async fn until_allocatable(&self, node: &str, count: u64) -> Result<(), Stop> {
         let condition = format!("{count} GPUs of {node} allocatable");
         let told = |live: &Live| kubelets::gpus(live, node) == Some(count);
         self.until_in_cluster(&condition, limits::DEVICES, told).await
     }
 
-    /// Starts a node's kubelet, if it does not run, and waits until the node takes pods.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Starts a node's kubelet unless it runs, and waits until the node is Ready.
     pub async fn start_kubelet(&self, node: &str) -> Result<(), Stop> {
         let kind = self.kind()?;
         kind.start_kubelet(node).await?;
         Ok(kind.node_ready(node).await?)
     }
 
-    /// Asks the runtimes of the case's nodes what its containers have got, and leaves the mark [`SharedMark::Allocated`].
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Reads the devices of the case's containers from the runtimes, for [`SharedMark::Allocated`].
     pub async fn read_allocations(&self) -> Result<(), Stop> {
         let kind = self.kind()?;
         let of_trial = format!("io.kubernetes.pod.namespace={}", self.namespace);
@@ -120,13 +92,13 @@ impl TestContext {
     }
 }
 
-/// Asks a node's runtime. Its own limit, 2 s, is short on a busy machine.
+/// Runs crictl on a node. Its own timeout, 2 s, is too short on a busy machine.
 async fn crictl(kind: &KindCluster, node: &str, words: &[&str]) -> Result<String, ClusterError> {
     let words = [&["crictl", "--timeout", "20s"][..], words].concat();
     kind.on_node(node, &words).await
 }
 
-/// A container as `crictl inspect` shows it, as an entry of [`SharedMark::Allocated`].
+/// An entry of [`SharedMark::Allocated`], from the output of `crictl inspect`.
 fn allocation(node: &str, container: &Value) -> Value {
     let labels = &container["status"]["labels"];
     json!({
@@ -137,7 +109,7 @@ fn allocation(node: &str, container: &Value) -> Value {
     })
 }
 
-/// The ids of the fake GPUs in a container's environment: as it runs, else as it was asked for.
+/// The ids of the fake GPUs in a container's environment: from its runtime spec, else from its configuration.
 fn devices(info: &Value) -> Vec<&str> {
     let running = info["runtimeSpec"]["process"]["env"].as_array().into_iter().flatten();
     let running = running.filter_map(|entry| entry.as_str()?.split_once('='));

@@ -1,5 +1,6 @@
-//! The lease for which the controller's replicas stand, watched while a case needs it. A history holds what lies in the
-//! case's namespace, and the lease lies in the controller's: each of its versions becomes a mark ([`SharedMark::Lease`]).
+//! Watches the leader election lease of the controller's replicas while a case needs it. A history covers the
+//! case's namespace, and the lease is in the controller's. Therefore each version of the lease becomes a mark
+//! ([`SharedMark::Lease`]).
 
 use std::time::Instant;
 
@@ -15,17 +16,14 @@ use tokio::task::JoinSet;
 use super::limits::{self, Limit};
 use crate::context::{Stop, TestContext};
 
-/// A watch on the lease; it ends when this is dropped.
+/// A watch on the lease; dropping it ends the watch.
 pub struct LeaseWatch {
     holder: watch::Receiver<Option<String>>,
     _task: JoinSet<()>,
 }
 
 impl TestContext {
-    /// Watches the lease from now on; returns once it has a holder.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if nobody does; [`Stop::Cluster`].
+    /// Starts the watch and returns once the lease has a holder.
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
         let operator = self.kind()?.operator();
         let leases: Api<Lease> = Api::namespaced(self.test_cluster.client.clone(), &operator.namespace);
@@ -45,7 +43,7 @@ impl TestContext {
                         continue;
                     }
                     Ok(watcher::Event::Init) => {
-                        // It lists again: what lies between is lost.
+                        // The watch lists again: versions in between are lost.
                         if listed {
                             test_cluster.recorder.mark(&namespace, SharedMark::LeaseLost, Value::Null);
                         }
@@ -69,15 +67,11 @@ impl TestContext {
 }
 
 impl LeaseWatch {
-    /// Who holds the lease.
     pub fn holder(&self) -> Option<String> {
         self.holder.borrow().clone()
     }
 
-    /// Waits until such a one, or nobody, holds the lease.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
+    /// Waits until `holds` is true for the holder, which is `None` if nobody holds the lease.
     pub async fn until(
         &mut self,
         test: &TestContext,

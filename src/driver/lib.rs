@@ -1,21 +1,23 @@
 //! What a case does to a cluster, and how it waits.
 //!
-//! A driver acts and waits; it does not judge. [`case`] is what a case is, [`context`] one run of it on a target.
+//! A driver acts and waits; checks decide. [`case`] defines a case, and [`context`] is one run of it on a
+//! target.
 //!
-//! - [`test_cluster`]: the cluster it runs on; [`recorder`]: the watches that write its history; [`limits`]: how long waits are,
-//!   and [`speed`] by how much longer on this machine;
-//! - [`rights`]: which permissions all that needs in an existing cluster;
-//! - [`barrier`]: the proof that nothing happened; [`clock_canary`]: the proof that a delay has run out; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
-//!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
-//! - [`pending`]: what makes a scheduler try a pending gang again;
-//! - [`plain_gangs`]: gangs without an operator;
-//! - [`admission_attempts`], [`scaling`], [`init_access`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
-//! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
-//!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
-//! - [`pod_health`]: what a kubelet would say of a pod, said in its place; [`updates`]: templates changed; [`metrics`]: the
-//!   operator's, read;
-//! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
-//! - [`diagnostics`]: what a wait that ran out shows.
+//! - The environment: [`test_cluster`] is the cluster, and [`recorder`] watches it and writes the histories.
+//!   [`rights`] lists the permissions that a run needs in an existing cluster.
+//! - Time: [`limits`] defines all timeouts, and [`speed`] extends them on a slow machine.
+//! - Proofs: [`barrier`] proves that nothing was bound, [`clock_canary`] that a delay has expired.
+//!   [`convergence`] waits until a PodCliqueSet is complete, [`cleanup`] until nothing is left of it.
+//!   [`quiescence`] has the only waits of fixed length.
+//! - Changes to a control plane: [`control_plane`] stops and restores components, and [`fault_proxy`]
+//!   disturbs their requests and watches. [`lease_watch`] watches the controller's leader, [`upgrade`]
+//!   replaces the operator, and [`crds`] removes and restores CRDs.
+//! - Changes to pods and nodes: [`pod_health`] sets statuses in place of a kubelet, [`kubelets`] changes real
+//!   nodes, and [`domains`] waits until a scheduler knows the topology.
+//! - Changes to workloads: [`admission_attempts`], [`scaling`], [`updates`], [`mutations`], [`queues`],
+//!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang.
+//! - [`plain_gangs`] are gangs without an operator.
+//! - [`metrics`] and [`init_access`] read what no API object shows; [`diagnostics`] describes a timeout.
 
 pub mod admission_attempts;
 pub mod barrier;

@@ -11,11 +11,8 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
 impl TestContext {
-    /// Reads what the operator's metrics say of the namespace, if it declares them, and marks it: once they agree with the history,
-    /// or when they have had their time for that. Nothing may be left to do.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if a watch or the cluster fails meanwhile.
+    /// Reads the operator's metrics for the namespace, if it declares them, and records them in a mark. It
+    /// repeats this until they agree with the history, or a timeout. The operator must have no work left.
     pub async fn read_metrics(&self) -> Result<(), Stop> {
         if !self.target.declares(Feature::Metrics) {
             return Ok(());
@@ -41,7 +38,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// What the metrics say now, and whether it agrees with the history.
     async fn reading(&self, page: &MetricsPage) -> Result<(bool, Value), Stop> {
         let answer = page.read().await;
         let read = Timestamp::now();

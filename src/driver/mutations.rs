@@ -1,4 +1,4 @@
-//! Changes that drivers make to gang resources and PodGangs in the place of another client.
+//! Changes that drivers make to gang resources and PodGangs as another client.
 
 use conformance_contract::clauses::Feature;
 use conformance_expect::Gang;
@@ -11,21 +11,16 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Merge-patches an object as another owner of these fields would; the mark lets
-    /// [`kept`](conformance_judge::foreign_fields::kept) see whether they stay.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Merge-patches an object as another owner of these fields. The mark lets
+    /// [`kept`](conformance_judge::foreign_fields::kept) check that the values stay.
     pub async fn patch_as_others(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)
     }
 
-    /// Changes what the backend has decided about a gang resource, in `spec`, and waits until it has put that right: from
-    /// then on it has written the object anew. Nothing is done where the operator does not declare that it would.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not.
+    /// Changes a `spec` field of a gang resource that the backend controls, and waits until the backend has
+    /// restored it. This makes the backend write the object again. It does nothing unless the operator
+    /// declares self-healing.
     pub async fn provoke_repair(
         &self,
         kind: &str,
@@ -46,10 +41,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until a Warning event on the PodGang, or on its PodCliqueSet, says what is wrong with it.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until a Warning event on the PodGang, or on its PodCliqueSet, reports the problem.
     pub async fn until_told(&self, gang: &Gang, about: &str) -> Result<(), Stop> {
         let condition = format!("a warning on PodGang {} about {about}", gang.name);
         self.until(&condition, REACTION, |live| {

@@ -1,29 +1,27 @@
-//! When a namespace that is being deleted is stuck, and when it only takes its time.
+//! Distinguishes a stuck deletion of a namespace from a slow one.
 //!
-//! kube-controller-manager empties a namespace in tries. After each that left something it waits longer, up to a minute,
-//! or for half of the longest grace that a pod there has; in between nothing happens. So what tells a namespace that is
-//! stuck is not how long it takes but that a try or two have changed nothing.
+//! kube-controller-manager empties a namespace in tries. After each incomplete try it waits longer: up to one
+//! minute, or half of the longest grace period of a pod there. So a long deletion is not stuck yet; one is
+//! stuck if one or two tries have changed nothing.
 
 use conformance_history::Live;
 use serde_json::Value;
 
-/// How far the end of a namespace has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Objects in it. Events do not keep it, and are written by the very attempts that fail.
+    /// Objects left. Events do not count: they do not block the deletion, and failing tries write new ones.
     left: usize,
-    /// Those of them that nobody has begun to delete.
+    /// Objects without a deletion timestamp.
     untouched: usize,
-    /// What holds them, and the namespace.
     finalizers: usize,
-    /// What the namespace's controller says of it.
+    /// Conditions of the namespace: type, status and message.
     said: Vec<(String, String, String)>,
-    /// Whether it is being deleted at all.
+    /// Whether the namespace has a deletion timestamp.
     ending: bool,
 }
 
 impl Progress {
-    /// Of a namespace with these contents; `None` once it is gone.
+    /// `None` once the namespace is deleted.
     pub(crate) fn of(namespace: Option<&Value>, contents: &Live) -> Option<Self> {
         let namespace = namespace?;
         let objects = || contents.all().filter(|object| object["kind"] != "Event");
@@ -45,7 +43,6 @@ impl Progress {
         })
     }
 
-    /// Whether it has come further than `before`.
     pub(crate) fn is_further_than(&self, before: &Self) -> bool {
         self.left < before.left
             || self.untouched < before.untouched
@@ -54,7 +51,6 @@ impl Progress {
             || self.ending != before.ending
     }
 
-    /// For messages.
     pub(crate) fn describe(&self) -> String {
         let Self { left, untouched, finalizers, .. } = self;
         format!("{left} objects left, {untouched} of them not being deleted, {finalizers} finalizers")

@@ -1,6 +1,6 @@
-//! What makes a scheduler try a pending gang again. That a gang was not bound at the first attempt says little of the next:
-//! an attempt that ends may leave something assumed, counted or forgotten. After each of these there is a barrier, so that
-//! the gang has had its attempt.
+//! Makes a scheduler retry a pending gang. A gang that was not bound at the first try may be bound at the
+//! next: a try may leave something assumed, counted or forgotten. A barrier follows each retry, so that the
+//! gang has been tried.
 
 use std::time::{Duration, Instant};
 
@@ -14,23 +14,22 @@ use serde_json::{Value, json};
 use super::limits::{CLEANUP, REACTION, SCHEDULING};
 use crate::context::{Awaited, Loss, Stop, TestContext};
 
-/// Something after which a pending gang is tried again.
+/// An event after which a scheduler retries a pending gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
-    /// The nodes that join at this step, which are not enough.
+    /// The nodes of this step join, but are too few.
     NodesJoin(u32),
-    /// A pod of it is lost and replaced.
+    /// One of its pods is lost and replaced.
     PodReplaced,
-    /// Its gang resources are deleted, and restored by the operator where it declares that it would, else by the harness.
+    /// Its gang resources are deleted. The operator restores them if it declares that, else the harness.
     GangResourcesRestored,
-    /// A gang that asks for none of what is scarce comes, is bound, and goes.
+    /// A gang that requests no scarce resource is created, bound and deleted.
     AnotherGang,
-    /// The scheduler's passes go on for so long.
+    /// The scheduler makes passes for this long.
     Passes(Duration),
 }
 
 impl Again {
-    /// What the gang outlives, as marks say it.
     fn name(self) -> &'static str {
         match self {
             Self::NodesJoin(_) => "nodes joined",
@@ -43,10 +42,7 @@ impl Again {
 }
 
 impl TestContext {
-    /// Has a pending gang tried again after each of these. The mark `tried again` tells of each that is over.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if something does not come about, or the scheduler does not bind a canary.
+    /// Makes the scheduler retry a pending gang after each of these events. Each adds the mark `tried again`.
     pub async fn is_tried_again(&mut self, gang: &Gang, after: &[Again]) -> Result<(), Stop> {
         for again in after {
             match again {
@@ -58,7 +54,7 @@ impl TestContext {
                     let begin = Instant::now();
                     while begin.elapsed() < *length {
                         self.canaries().await?;
-                        // Minutes of them would fill the canaries' node.
+                        // Over minutes, canaries would fill their node.
                         self.canaries_leave().await?;
                     }
                 }
@@ -70,7 +66,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// The gang under the name that its PodGang has now.
+    /// The gang under the current name of its PodGang.
     fn as_it_is_called(&self, gang: &Gang) -> Gang {
         self.look(|live| resolved(live, vec![gang.clone()])).pop().unwrap_or_else(|| gang.clone())
     }
@@ -98,7 +94,8 @@ impl TestContext {
             let Some(was) = self.look(|live| live.get(kind, &name).cloned()) else { continue };
             self.delete(kind, &name).await?;
             if was["metadata"]["finalizers"].is_array() {
-                // Its pods hold it; gone by now it is as well.
+                // A finalizer keeps it while it has pods. It may also be deleted already: ignore the
+                // response.
                 let freed = json!({"metadata": {"finalizers": Value::Null}});
                 self.attempt(http::Method::PATCH, kind, &name, &freed).await?;
             }
@@ -117,7 +114,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Of the gang's own PodCliqueSet the first clique, one pod of it, which requests next to nothing.
+    /// Creates, binds and deletes a one-pod gang of the first clique. It requests next to nothing.
     async fn another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
         let name = format!("{}-by", gang.set);
         let mut set = self.manifest(&gang.set)?;
@@ -144,7 +141,7 @@ impl TestContext {
     }
 }
 
-/// An object as it can be created once more.
+/// The object without the fields that the API server assigns.
 fn as_new(mut was: Value) -> Value {
     for given in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"]
     {

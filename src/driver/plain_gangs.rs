@@ -1,5 +1,4 @@
-//! Gangs of plain pods in a gang resource of the scheduler's own, made without an operator: submitting one, and waiting for
-//! its pods.
+//! Gangs of plain pods with the scheduler's own gang resource, created without an operator.
 
 use conformance_contract::names;
 use conformance_expect::plain_gang::PlainGang;
@@ -11,10 +10,7 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Creates a gang of the case's manifest: the target's gang resource first, then the pods, on the case's nodes.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Creates a gang of the manifest on the case's nodes: the target's gang resource, then the pods.
     pub async fn submit_plain_gang(&mut self, name: &str) -> Result<PlainGang, Stop> {
         let manifest = self.document("Pod", name)?;
         let gang = PlainGang::of(&manifest);
@@ -34,7 +30,7 @@ impl TestContext {
         Ok(gang)
     }
 
-    /// A pod of a gang: the membership that the scheduler goes by, with the containers of the manifest.
+    /// A pod of a gang: the membership fields that the scheduler reads, and the containers of the manifest.
     fn plain_pod(&self, gang: &PlainGang, name: &str, mut pod: Value, manifest: &Value) -> Value {
         pod["metadata"]["name"] = name.into();
         pod["metadata"]["labels"][names::GANG] = gang.name.as_str().into();
@@ -46,27 +42,18 @@ impl TestContext {
         pod
     }
 
-    /// Has the nodes of this step join, to give room to a gang that is short of it.
-    ///
-    /// # Errors
-    /// As [`TestContext::nodes_join`].
+    /// Adds the nodes of this step, to make room for a gang that does not fit.
     pub async fn room_comes(&mut self, step: u32) -> Result<(), Stop> {
         self.mark(SharedMark::RoomComes, Value::Null);
         self.nodes_join(step).await
     }
 
-    /// Waits until all pods of a gang are Ready, as a clause demands.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until all pods of a gang are Ready; `clause` demands this.
     pub async fn until_gang_ready(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop> {
         self.until_one_gang_ready(clause, std::slice::from_ref(gang)).await.map(drop)
     }
 
-    /// Waits until all pods of one of these gangs are Ready, as a clause demands; its place among them.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until all pods of one of these gangs are Ready. Returns the index of that gang.
     pub async fn until_one_gang_ready(
         &self,
         clause: &'static str,
@@ -84,10 +71,7 @@ impl TestContext {
         Ok(self.look(first).unwrap_or_default())
     }
 
-    /// Deletes the pods of a gang, then its gang resource, and waits until the pods are gone, as a clause demands.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], [`Stop::Wait`].
+    /// Deletes the pods of a gang, then its gang resource, and waits until the pods are deleted.
     pub async fn delete_plain_gang(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop> {
         for name in gang.pod_names() {
             self.delete("Pod", &name).await?;
@@ -106,7 +90,6 @@ fn is_ready(pod: Pod<'_>) -> bool {
     pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-/// Whether all pods of a gang are so.
 fn all(live: &Live, gang: &PlainGang, is_so: impl Fn(Pod<'_>) -> bool) -> bool {
     live.pods().filter(|pod| gang.has(*pod) && is_so(*pod)).count() == gang.pods
 }

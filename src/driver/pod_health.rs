@@ -1,4 +1,4 @@
-//! What a kubelet would say of a pod, said in its place: on nodes that are simulated nothing else changes a pod that runs.
+//! Sets pod statuses in place of a kubelet. On simulated nodes nothing else changes a running pod.
 
 use std::time::Duration;
 
@@ -9,38 +9,37 @@ use serde_json::{Value, json};
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::CLEANUP;
 
-/// Finalizer of the harness's own on a pod that is to hang in termination.
+/// Finalizer that keeps a deleted pod in termination.
 const HELD: &str = "conformance.grove.io/held";
 
-/// The readiness gate of pods that are Ready when a case lets them be.
+/// Readiness gate of pods that become Ready only when a case allows it.
 const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
 
-/// The label of pods whose containers simulated nodes leave unstarted.
+/// Label of pods whose containers never start on simulated nodes.
 pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 
-/// The taint of a node that is closed to all but those whom a case lets in.
+/// Taint that closes a node to pods that do not tolerate it.
 const CLOSED: &str = "conformance.grove.io/closed";
 
-/// Within this time KWOK writes a second time, where it does.
+/// KWOK writes a status a second time, if at all, within this period.
 const SECOND_WRITE: Duration = Duration::from_millis(250);
 
-/// So often the harness says it.
+/// Maximum number of times that the harness writes a status.
 const TRIES: u32 = 5;
 
-/// What happens to a pod's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containers {
-    /// They have started and are Ready.
+    /// Started and Ready.
     Ready,
-    /// They have started, have ended in an error once, and are not Ready.
+    /// Started, failed once, and not Ready.
     Crashing,
-    /// They have started again after they had ended in an error once, and are Ready.
+    /// Restarted after one failure, and Ready.
     Recovered,
-    /// They have started, have never ended, and are not Ready.
+    /// Started, never ended, and not Ready.
     Unready,
-    /// They have not started yet: an image is being pulled.
+    /// Not started yet: an image is being pulled.
     Creating,
-    /// They have not started yet: an init container runs.
+    /// Not started yet: an init container runs.
     Waiting,
 }
 
@@ -51,10 +50,7 @@ impl Containers {
 }
 
 impl TestContext {
-    /// Says what has become of a bound pod's containers.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], also if there is no such pod.
+    /// Sets the container statuses of a bound pod.
     pub async fn pod_becomes(&self, name: &str, containers: Containers) -> Result<(), Stop> {
         let pod = self.look(|live| live.get("Pod", name).cloned());
         let pod = pod.ok_or_else(|| Stop::Refused {
@@ -79,12 +75,12 @@ impl TestContext {
                 break;
             }
         }
-        // One that never holds is found in the history ([`said`](conformance_judge::said)).
+        // The history shows a status that never lasts ([`said`](conformance_judge::said)).
         Ok(())
     }
 
-    /// Whether something becomes so shortly. KWOK may write the status of a pod twice, the second time milliseconds later, and
-    /// nothing tells when it has no write left.
+    /// Whether `is_so` becomes true shortly. KWOK may write the status of a pod twice, milliseconds apart,
+    /// and nothing shows that it has no write left.
     async fn is_written_over(&self, is_so: impl Fn(&Live) -> bool) -> bool {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let seen = async {
@@ -97,10 +93,7 @@ impl TestContext {
         tokio::time::timeout(SECOND_WRITE, seen).await.is_ok()
     }
 
-    /// The same of a clique's first pod, if it has one.
-    ///
-    /// # Errors
-    /// As [`TestContext::pod_becomes`].
+    /// Like [`TestContext::pod_becomes`], for the first pod of a clique, if it has one.
     pub async fn first_pod_becomes(&self, clique: &str, containers: Containers) -> Result<(), Stop> {
         match self.pods_of(clique).first() {
             Some(pod) => self.pod_becomes(pod, containers).await,
@@ -108,10 +101,7 @@ impl TestContext {
         }
     }
 
-    /// Lets a pod be Ready that has [`READINESS_GATE`].
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Allows a pod with [`READINESS_GATE`] to become Ready.
     pub async fn may_be_ready(&self, name: &str) -> Result<(), Stop> {
         let known = self.look(|live| live.get("Pod", name).map(|pod| pod["status"]["conditions"].clone()));
         let mut conditions = list(&known.unwrap_or_default()).to_vec();
@@ -119,47 +109,31 @@ impl TestContext {
         self.patch_sub("Pod", name, "status", json!({"status": {"conditions": conditions}})).await.map(drop)
     }
 
-    /// Keeps a pod that is deleted from going: it hangs in termination until it is let go.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Adds a finalizer, so that the pod stays in termination after it is deleted.
     pub async fn hold_pod(&self, name: &str) -> Result<(), Stop> {
         self.patch("Pod", name, json!({"metadata": {"finalizers": [HELD]}})).await.map(drop)
     }
 
-    /// Lets a pod go that was held.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Removes the finalizer of [`TestContext::hold_pod`].
     pub async fn let_pod_go(&self, name: &str) -> Result<(), Stop> {
         self.patch("Pod", name, json!({"metadata": {"finalizers": null}})).await.map(drop)
     }
 
-    /// The same, and waits until it is gone.
-    ///
-    /// # Errors
-    /// As [`TestContext::let_pod_go`]; [`Stop::Wait`].
     pub async fn until_held_pod_gone(&self, name: &str) -> Result<(), Stop> {
         self.let_pod_go(name).await?;
         let gone = Awaited::of_harness(format!("{name} gone"));
         self.until(gone, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 
-    /// Has a node take no more pods, or take them again. The harness opens the nodes of a case that ends.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Cordons or uncordons a node. The harness uncordons the nodes of a case when it ends.
     pub async fn cordon(&self, node: &str, closed: bool) -> Result<(), Stop> {
         self.patch("Node", node, json!({"spec": {"unschedulable": closed}})).await.map(drop)
     }
 
-    /// Closes a node to all pods that do not tolerate [`CLOSED`], or opens it again. (A cordoned node takes no pod at all from
-    /// KAI, whatever the pod tolerates.)
-    ///
-    /// # Errors
-    /// [`Stop::Refused`], [`Stop::Cluster`].
+    /// Closes a node to all pods that do not tolerate [`CLOSED`], or opens it again. KAI places no pod at all
+    /// on a cordoned node, regardless of tolerations.
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
-        // A namespace's log holds the versions of nodes, but not their current state.
+        // The log of a namespace has the versions of nodes, but not their current state.
         let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;
         let found = answer.accepted(format!("read Node {node}"))?;
         let mut taints = list(&found["spec"]["taints"]).to_vec();

@@ -1,6 +1,6 @@
-//! The suite's only waits of fixed length: letting an operator come to rest; watching a cluster at rest, and what the operator
-//! does meanwhile; leaving a part of the control plane away while a clock runs; and waiting until an operator takes nothing
-//! for a start any longer.
+//! The suite's only waits of fixed length. They let an operator become idle, watch an idle cluster, and keep
+//! a component down while a timer runs. They also wait until an operator no longer treats a PodClique as
+//! starting.
 
 use std::future::pending;
 use std::time::Duration;
@@ -15,16 +15,14 @@ use crate::context::{Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Lets an operator that has converged come to rest, and marks that it is: until it has sent nothing for a while, or the
-    /// limit runs out. What it sends before it sees its own last writes changes nothing, or is refused as out of date.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the audit log cannot be read.
+    /// Waits until a converged operator is idle, and adds a mark. It is idle after a period without requests,
+    /// or at the limit. Requests that it sends before it sees its own last writes change nothing, or
+    /// conflict.
     pub async fn comes_to_rest(&self) -> Result<(), Stop> {
         if let Ok(cluster) = self.local() {
             let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
             let mut last = begin;
-            // Synchronises nothing: the audit log is no watch, and silence has no other event than its end.
+            // No synchronization is possible: the audit log is no watch, and silence has no event.
             while Instant::now() < end {
                 let silent = Timestamp::now().duration_since(last).try_into().unwrap_or_default();
                 match self.length(limits::SILENCE).saturating_sub(silent) {
@@ -35,21 +33,18 @@ impl TestContext {
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         } else {
-            // What changes nothing is not seen there, nor asked about.
+            // Without an audit log, requests that change nothing are not visible, and no check asks for them.
             self.until_settled(|_| false).await;
         }
         self.mark(SharedMark::AtRest, Value::Null);
         Ok(())
     }
 
-    /// Lets `length` pass, not scaled and whatever happens, and marks its end. To be called right after a mark: the judge
-    /// looks at every write between the two.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if a part of the cluster has died meanwhile.
+    /// Waits for `length`, unscaled and regardless of events, and adds a mark. Call it right after a mark:
+    /// the check looks at every write between the two.
     pub async fn watch_rest(&self, length: Duration) -> Result<(), Stop> {
-        // Synchronises nothing: "changes in no object for 10 s" has no other event to wait for than their end. Waiting for
-        // a quiet stretch instead would forgive every write before it.
+        // No synchronization is possible: "no object changes for 10 s" has no other event than the end of
+        // that time. A wait for a quiet period instead would forgive every write before it.
         let begin = Timestamp::now();
         let _ = tokio::time::timeout(length, pending::<()>()).await;
         self.test_cluster.cluster.healthy().await?;
@@ -58,38 +53,30 @@ impl TestContext {
         Ok(())
     }
 
-    /// Leaves a part of the control plane that was taken away for so long, not scaled: a clock runs meanwhile.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if another part has died meanwhile.
+    /// Keeps a stopped component down for `length` (unscaled), while a timer under test runs.
     pub async fn stays_away(&self, length: Duration) -> Result<(), Stop> {
-        // Synchronises nothing: while nobody is there nothing happens that could be waited for.
+        // No synchronization is possible: a stopped component produces no event to wait for.
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
     }
 
-    /// Waits until a PodCliqueSet runs and its start is over, counted from when the last PodClique was made.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if it does not come to run.
+    /// Waits until a PodCliqueSet has converged and its last PodClique is past its start.
     pub async fn until_started(&self, set: &str) -> Result<(), Stop> {
         self.until_converged(set).await?;
         let made = self.look(|live| {
             let all = live.of("PodClique").map(|clique| text(&clique["metadata"]["creationTimestamp"]));
             all.filter_map(|made| made.parse::<Timestamp>().ok()).max()
         });
-        // Synchronises nothing either: an operator shows nowhere that it takes a PodClique for started.
+        // No synchronization is possible: an operator does not report when it treats a PodClique as started.
         let age =
             made.and_then(|made| Timestamp::now().duration_since(made).try_into().ok()).unwrap_or_default();
         tokio::time::sleep(limits::START.saturating_sub(age)).await;
         Ok(())
     }
 
-    /// Marks, and gives, what the operator has requested to be written in the case's namespace since then, where the API
-    /// server's audit log is the harness's to read: what changed nothing is in no history.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if it cannot be read.
+    /// Returns the operator's write requests in the case's namespace since then, and records them in a mark.
+    /// A history lacks requests that change nothing. Without access to the API server's audit log the list is
+    /// empty.
     pub fn note_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;

@@ -1,8 +1,9 @@
-//! One watch per kind for the whole cluster, from before the first case, feeding one log per namespace that is followed.
+//! One watch per kind for the whole cluster, started before the first case, feeds one log per followed
+//! namespace.
 //!
-//! A watch that ends is resumed where it was. One that cannot be (410 Gone) lists again, and every log gets a gap:
-//! what a judge says "never happened" across a gap is not known, and becomes an infrastructure error. A watch that the
-//! API server refuses, or that stays away, is the run's failure, which says what is missing.
+//! A watch that ends resumes at its last version. If it cannot (410 Gone), it lists again, and every log gets
+//! a gap. A check cannot conclude "never happened" across a gap, so the result is an infrastructure error. A
+//! watch that the API server refuses, or that stays down, fails the run with the reason.
 
 mod health;
 mod logs;
@@ -30,39 +31,35 @@ pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
 use self::watching::{Watching, api_versions, list};
 
-/// How often a list is asked for again whose connection broke.
+/// Number of retries of a list whose connection broke.
 const LIST_AGAIN: usize = 3;
 
-/// The watches and what they have delivered so far.
 pub struct Recorder {
     client: Client,
     kinds: Vec<Kind>,
-    /// Of each kind: tells its watch that it is silent.
+    /// Per kind: notifies its watch that it has been silent for too long.
     silent: Vec<Arc<Notify>>,
     logs: Logs,
     health: Health,
     _tasks: JoinSet<()>,
 }
 
-/// Why a log does not show all that the API server does.
+/// Why a log lacks something that the API server shows.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsettled {
-    /// A kind could not be listed.
     #[error("{kind} could not be listed to compare: {source}")]
     NotListed {
-        /// Of this kind.
+        /// As histories name it.
         kind: &'static str,
-        /// Why.
         source: Box<kube::Error>,
     },
-    /// A watch is behind, or is away.
+    /// A watch is late or down.
     #[error("the watches have not told of {what} in {seconds} s{}", trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default())]
     Behind {
-        /// What the list shows.
+        /// What the list shows and the log lacks.
         what: String,
-        /// The limit.
         seconds: u64,
-        /// What is known to be wrong with the watches.
+        /// The known problem of the watches.
         trouble: Option<RecorderError>,
     },
 }
@@ -82,12 +79,8 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Starts watching what every cluster for this workload has and what these schedulers bring; returns when every kind that is served
-    /// has been listed once and is watched.
-    ///
-    /// # Errors
-    /// [`RecorderError::Forbidden`] with every right that is missing; [`RecorderError::NotReady`] with what was not
-    /// there in `limit`.
+    /// Starts to watch the kinds of the workload and of these schedulers. Returns once every served kind has
+    /// been listed and is watched. [`RecorderError::Forbidden`] names all missing permissions at once.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
@@ -122,34 +115,33 @@ impl Recorder {
         Ok(Self { client, kinds, silent, logs, health, _tasks: tasks })
     }
 
-    /// The client that watches.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The kind that histories call so, in the version that the cluster serves; `None` if it is not watched.
+    /// The kind with this name in histories, in the version that is served; `None` if it is not watched.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.kinds.iter().find(|kind| kind.name == name).copied()
     }
 
-    /// What is so bad with the watches that no history can be trusted any more.
+    /// A failure of the watches after which no history is reliable.
     pub fn failure(&self) -> Option<RecorderError> {
         self.health.failure()
     }
 
-    /// Returns once something is.
+    /// Waits for such a failure.
     pub async fn failed(&self) -> RecorderError {
         self.health.has_failed().await
     }
 
-    /// Follows a namespace for as long as what is returned is there: to be called before anything of it exists. Of the
-    /// objects that lie in no namespace, its log takes those that `belong` to it.
+    /// Follows a namespace until the returned guard is dropped. Call this before anything in the namespace
+    /// exists. Its log includes the cluster-scoped objects that `belong` to it.
     pub fn track(&self, namespace: &str, belong: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Tracked {
         self.logs.track(namespace, Box::new(belong), None)
     }
 
-    /// The same, with a log that records of each version in the namespace only what `keep` leaves, and none that shows
-    /// nothing new: for who has more objects than memory for their histories.
+    /// The same, but the log records of each version only what `keep` leaves, and skips unchanged versions.
+    /// This is for runs whose histories exceed memory.
     pub fn track_part(
         &self,
         namespace: &str,
@@ -159,7 +151,6 @@ impl Recorder {
         self.logs.track(namespace, Box::new(belong), Some(keep))
     }
 
-    /// Adds a mark to the log of a namespace that is followed.
     pub fn mark(&self, namespace: &str, name: impl Into<MarkName>, detail: Value) {
         let name = name.into().as_str();
         if !self.logs.mark(namespace, Mark { name: name.into(), detail }) {
@@ -167,13 +158,13 @@ impl Recorder {
         }
     }
 
-    /// Looks at the objects of a namespace that is followed ("" for the cluster's) as they are now.
+    /// Reads the current objects of a followed namespace, or for "" the cluster-scoped objects.
     pub fn look<T>(&self, namespace: &str, at: impl FnOnce(&Live) -> T) -> T {
         self.logs.look(namespace, at)
     }
 
-    /// Tells when the log of a namespace has grown, or what lies in none ("") has changed. Of a namespace that nobody
-    /// follows nothing is ever told.
+    /// Notifies when the log of a followed namespace grows, or for "" when cluster-scoped objects change. It
+    /// never notifies for other namespaces.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
             tracing::error!(namespace, "a wait for a namespace that nobody follows");
@@ -181,23 +172,19 @@ impl Recorder {
         })
     }
 
-    /// What a namespace's log has got since it was `place` entries long: for who looks again and again.
+    /// The entries of a namespace's log from index `place` on, for callers that read it repeatedly.
     pub fn since(&self, namespace: &str, place: usize) -> Vec<Entry> {
         self.logs.since(namespace, place)
     }
 
-    /// A namespace's log, with what belongs to it of the cluster's objects.
     pub fn history(&self, header: Header) -> History {
         let entries = self.since(&header.namespace, 0);
         History { header, entries }
     }
 
-    /// Waits until everything that has happened in the namespace by now has been recorded: lists each kind, and waits
-    /// until its watch is as far as the list is, or has told of all that the list shows and of the end of all that it
-    /// does not show. A watch that is behind for a quarter of the limit begins again where it was.
-    ///
-    /// # Errors
-    /// [`Unsettled`].
+    /// Waits until everything that has happened in the namespace so far is recorded. It lists each kind, and
+    /// waits until the watch has reached the version of the list or has delivered every difference. A watch
+    /// that is behind for a quarter of the limit restarts at its last version.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "anything: the lists were not answered".to_owned();
         let settled = tokio::time::timeout(limit, self.settled(namespace, limit / 4, &mut what)).await;
@@ -228,7 +215,7 @@ impl Recorder {
                     }
                     // A kind that is not served has no objects.
                     Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-                    // A connection that breaks says nothing about the API server: the next is another.
+                    // A broken connection says nothing about the API server, so retry on another one.
                     Err(kube::Error::Service(_)) if again.next().is_some() => {}
                     Err(source) => {
                         return Err(Unsettled::NotListed { kind: kind.name, source: Box::new(source) });
@@ -249,7 +236,7 @@ impl Recorder {
             if listed.is_empty() {
                 return Ok(());
             }
-            // The recorder, which holds the other end, is still there.
+            // This cannot fail: the recorder owns the sender.
             let Some(until) = patience else {
                 let _ = moved.changed().await;
                 continue;

@@ -1,6 +1,6 @@
-//! The rights that a run needs in an existing cluster, so that all missing ones can be reported before the first case.
-//!
-//! What is recorded follows from the recorder's own kinds; what is written is what cases of the shared cluster write.
+//! The permissions that a run needs in an existing cluster, so that all missing ones are reported before the
+//! first case. Read permissions follow from the recorded kinds, write permissions from the cases of the
+//! shared cluster.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use conformance_cluster::existing::Right;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
-/// What drivers do beside recording: the kind as histories call it, its subresource, and the verbs.
+/// What drivers do in addition to recording: the kind as histories name it, its subresource, and the verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
     ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
@@ -30,11 +30,11 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Queue.scheduling.volcano.sh", "", &["create", "get", "delete"]),
     ("Queue.scheduling.volcano.sh", "status", &["patch"]),
 ];
-/// Verbs on a scheduler's gang resources: for canaries, for foreign ones, and for changes by another client.
+/// Verbs on gang resources: for canaries, third-party gang resources and changes as another client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// Verbs on what is not recorded, all of it in `v1`: whose the token of an init container is, what that account may do, and what
-/// limits the pods of a namespace.
+/// Verbs on `v1` resources that are not recorded. They find the account of an init container's token and its
+/// permissions, and limit the pods of a namespace.
 const ASKED: [(&str, &str); 4] = [
     ("get", "secrets"),
     ("impersonate", "serviceaccounts"),
@@ -42,7 +42,6 @@ const ASKED: [(&str, &str); 4] = [
     ("patch", "limitranges"),
 ];
 
-/// Everything that a run with these schedulers does.
 pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     let is_here = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
     let asked = |(verb, resource): (&'static str, &str)| Right {
@@ -74,8 +73,8 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     rights
 }
 
-/// The kinds without which one of these schedulers binds nothing. Kubernetes' own, which a cluster may be started without, are
-/// needed by `trees` alone: an operator may do without the others.
+/// The kinds without which one of these schedulers binds nothing. Kubernetes' own, which a cluster may lack,
+/// are needed only for `trees`, because an operator may work without them.
 pub fn kinds_of(schedulers: &BTreeSet<Scheduler>, trees: bool) -> Vec<Kind> {
     let is_needed = |kind: &&Kind| match kind.scheduler {
         Some(Scheduler::KUBE) => trees,
@@ -119,7 +118,6 @@ mod tests {
         assert!(!rights.iter().any(|right| right.contains("koordinator")), "it is not there");
     }
 
-    /// What the role of the suite's pods in a cluster allows: verb, group and resource.
     fn granted() -> BTreeSet<(String, String, String)> {
         let text = include_str!("../../manifests/suite/rbac.yaml");
         let objects = grove_yaml::documents(text).unwrap();
@@ -140,8 +138,8 @@ mod tests {
         granted
     }
 
-    /// The role of manifests/suite has what a run needs of every backend, and nothing else. Leftovers are looked for among all
-    /// kinds, so all may be listed; nodes are read where they are lent.
+    /// The role in manifests/suite allows what a run needs with every backend, and nothing else. It may list
+    /// all kinds, because leftovers can be of any kind. Nodes are read where they are leased.
     #[test]
     fn pods_of_the_suite_may_do_what_a_run_does_and_nothing_else() {
         let of = |right: Right| (right.verb.to_owned(), right.group, right.resource);

@@ -1,4 +1,4 @@
-//! Scaling as an autoscaler does it, by the scale subresource, and as `kubectl apply` does.
+//! Scaling through the scale subresource, as an autoscaler does, and as `kubectl apply` does.
 
 use conformance_history::{MarkName, SharedMark};
 use http::Method;
@@ -6,14 +6,11 @@ use serde_json::{Value, json};
 
 use crate::context::{Answer, Stop, TestContext};
 
-/// What kubectl applied last, as it notes that on the object.
+/// Annotation in which `kubectl apply` stores the applied manifest.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 impl TestContext {
-    /// Sets the replicas of a PodCliqueSet as a client-side `kubectl apply` does, which notes the whole manifest on the object.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Sets the replicas of a PodCliqueSet as a client-side `kubectl apply` does, with its annotation.
     pub async fn scale_by_apply(&self, set: &str, replicas: u32) -> Result<(), Stop> {
         let applied = json!({"kind": "PodCliqueSet", "name": set, "replicas": replicas});
         self.mark(SharedMark::Scaled, applied.clone());
@@ -22,20 +19,14 @@ impl TestContext {
         self.patch("PodCliqueSet", set, patch).await.map(drop)
     }
 
-    /// Sets the replicas of a PodCliqueSet, PodCliqueScalingGroup or PodClique by `/scale`.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Sets the replicas of a PodCliqueSet, PodCliqueScalingGroup or PodClique through `/scale`.
     pub async fn scale_as_an_autoscaler(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
         self.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}));
         self.patch_sub(kind, name, "scale", json!({"spec": {"replicas": replicas}})).await.map(drop)
     }
 
-    /// Tries to scale, by `/scale` or by the object itself. Whatever the answer is, it is marked: `{"kind", "name",
-    /// "replicas", "by", "code"}`. True if it was accepted.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
+    /// Tries to scale through `/scale` or the object itself, and records the response: `{"kind", "name",
+    /// "replicas", "by", "code"}`. Returns whether the API server accepted it.
     pub async fn tries_to_scale(
         &self,
         mark: MarkName,
@@ -57,10 +48,7 @@ impl TestContext {
         Ok(code == 200)
     }
 
-    /// Reads `/scale`, and marks what it says: `{"kind", "name", "scale"}`.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Reads `/scale` and records it: `{"kind", "name", "scale"}`.
     pub async fn read_scale(&self, mark: MarkName, kind: &str, name: &str) -> Result<(), Stop> {
         let scale = self.attempt_at(Method::GET, kind, name, "/scale", &Value::Null).await?;
         let scale = scale.accepted(format!("read /scale of {kind} {name}"))?;

@@ -1,9 +1,10 @@
-//! How fast the machine is, as the API server's answers show it, so that a verdict on a slow one is late and not wrong.
+//! Measures how fast the API server answers, so that a slow machine delays verdicts instead of making them
+//! wrong.
 //!
-//! One small read that goes to etcd, every second for as long as the cluster is there. The median of the last ones,
-//! against what such a read takes on a machine that has the suite alone to run, is by how much every limit is longer. After a
-//! moment when the machine was too slow to tell, a limit starts over. What a judge reads off the clock is longer by the worst of
-//! the case ([`Speed::slowest_since`]).
+//! It sends one small read through etcd per second. The median of the last reads, relative to the nominal
+//! time of such a read, is the factor on every limit. A limit restarts after a moment when the machine was
+//! too slow to decide. Durations in checks are extended by the largest factor during the case
+//! ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,42 +14,39 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Such a read on two cores that run ten cases side by side and nothing else, which the limits were made for.
+/// Nominal time of a read, for which limits are chosen: two cores that run ten cases and nothing else.
 const NOMINAL: Duration = Duration::from_millis(15);
-/// Limits are never shorter, nor longer by more than this: what takes longer still does not come.
+/// Range of the factor on limits. What takes longer than the maximum does not happen.
 const FACTORS: (f64, f64) = (1.0, 4.0);
-/// However often a limit starts over, it is never longer than this many times itself.
+/// Regardless of restarts, a limit never exceeds this many times its length.
 const LONGEST_WAIT: f64 = 2.0 * FACTORS.1;
-/// From this factor on it is logged.
+/// Smallest factor that is logged.
 const SLOW: f64 = 1.5;
-/// Reads that count.
+/// Reads in the median.
 const WINDOW: usize = 15;
 /// Reads before the first case.
 const FIRST: usize = 5;
-/// Between two reads.
 const PACE: Duration = Duration::from_secs(1);
-/// A read's own limit: one that takes longer counts as this, and shows that the machine is too slow to tell whether
-/// something does not come or comes late.
+/// Limit of one read. A slower read counts as this. It also shows that the machine is too slow to decide
+/// whether something is missing or late.
 const LONGEST: Duration = Duration::from_secs(2);
-/// Reads whose median is longer than this are twice as slow as limits allow for, which says the same.
+/// A median above this is twice what limits allow for, so the machine is too slow to decide.
 const TOO_SLOW: Duration = NOMINAL.saturating_mul(8);
-/// How many of the moments when the machine was slow are remembered: an hour of them.
+/// Maximum number of slow moments that are kept: one hour of them.
 const SLOW_MOMENTS: usize = 3600;
 
-/// The last reads, and when the machine was slow.
 #[derive(Debug, Default)]
 struct Reads {
     last: Mutex<VecDeque<Duration>>,
     slow: Mutex<VecDeque<Slow>>,
 }
 
-/// A moment when the machine was slower than limits are made for.
 #[derive(Debug)]
 struct Slow {
     at: Instant,
-    /// By how much limits are longer for it.
+    /// Factor on limits at that moment.
     factor: f64,
-    /// What shows that it was too slow to tell, if it was.
+    /// Evidence that the machine was too slow to decide, if it was.
     too_slow: Option<String>,
 }
 
@@ -79,7 +77,7 @@ impl Reads {
         moments.push_back(Slow { at: Instant::now(), factor, too_slow });
     }
 
-    /// The last time since then when it was too slow, and what shows that.
+    /// The latest moment since `begin` when the machine was too slow to decide, with the evidence.
     fn too_slow_since(&self, begin: Instant) -> Option<(Instant, String)> {
         let moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
         let mut since = moments.iter().rev().take_while(|slow| slow.at >= begin);
@@ -111,7 +109,7 @@ impl Reads {
     }
 }
 
-/// How fast a cluster's API server answers, measured for as long as this is there.
+/// Measures the speed of a cluster's API server until it is dropped.
 #[derive(Debug)]
 pub struct Speed {
     reads: Arc<Reads>,
@@ -119,7 +117,7 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// Measures a first time, and from then on beside the cases.
+    /// Takes the first measurements, then continues in the background.
     pub async fn measure(client: Client) -> Self {
         let reads = Arc::new(Reads::default());
         for _ in 0..FIRST {
@@ -144,31 +142,30 @@ impl Speed {
         Self { reads, _task: task }
     }
 
-    /// By how much limits are longer now.
     pub fn factor(&self) -> f64 {
         self.reads.factor()
     }
 
-    /// What shows, if anything does, that since then the machine has been too slow for limits to mean anything: a read
-    /// that took longer than its own limit, or reads that are far slower than limits allow for.
+    /// Evidence, if any, that limits mean nothing since `begin`: a read over its own limit, or a median far
+    /// above what limits allow for.
     pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
         self.reads.too_slow_since(begin).map(|(_, figure)| figure)
     }
 
-    /// How long a limit is by now for what has been waited for since then: longer by the pace of the API server, and it starts
-    /// over after a moment when the machine was too slow to tell.
+    /// The length of a limit for a wait that started at `begin`. It is extended by the API server's speed,
+    /// and restarts after a moment when the machine was too slow to decide.
     pub fn stretched(&self, length: Duration, begin: Instant) -> Duration {
         self.reads.stretched(length, begin)
     }
 
-    /// By how much limits were longer at the most since then, if they were.
+    /// The largest factor since `begin`, if the machine was slow.
     pub fn slowest_since(&self, begin: Instant) -> Option<f64> {
         self.reads.slowest_since(begin)
     }
 }
 
 impl Reads {
-    /// One more read. An API server that is away is not slow.
+    /// Adds one read. An API server that is down is not slow.
     async fn extend(&self, client: &Client) {
         let Ok(request) = http::Request::get("/api/v1/namespaces/default").body(Vec::new()) else { return };
         let begin = Instant::now();

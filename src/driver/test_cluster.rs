@@ -1,4 +1,4 @@
-//! The cluster that cases run on, as they see it.
+//! The cluster that cases run on.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,39 +18,33 @@ use super::limits::SETTLE;
 use crate::recorder::Recorder;
 use crate::speed::Speed;
 
-/// A cluster with its recorder.
 pub struct TestCluster {
-    /// A client with the harness's rights.
+    /// Has the harness's permissions.
     pub client: Client,
-    /// What happens.
     pub recorder: Recorder,
-    /// How fast it is.
     pub speed: Speed,
-    /// Where it comes from, and what can be done to it.
+    /// Where the cluster comes from, and what can be done to it.
     pub cluster: Arc<dyn Provider>,
-    /// The schedulers that it was made with.
     pub schedulers: BTreeSet<Scheduler>,
-    /// The run's id, on everything that cases create.
+    /// Id of the run, on every object that cases create.
     pub run: String,
-    /// Whether the operator's configuration is not the harness's, so that its profiles are unknown.
+    /// Whether somebody else wrote the operator's configuration, so that its profiles are unknown.
     pub configured_by_others: bool,
-    /// How much time cases take.
     pub thorough: Thorough,
-    /// Whether a wait that runs out means something although limits were shortened.
+    /// Whether a timeout counts although limits were shortened.
     pub short_limits_count: bool,
 }
 
-/// The seed of runs that are given none: they all cover the same.
+/// Seed of runs without one, so that they all cover the same.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// What is covered of what takes more time than a default run has for it.
+/// Coverage that takes more time than a default run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thorough {
-    /// Cases that crash something try every point at which they can, instead of a choice.
+    /// Cases that crash something try every possible point instead of a selection.
     pub every_crash_point: bool,
-    /// A pending gang outlives the scheduler's own gang timeout.
+    /// A pending gang is also observed past the scheduler's own gang timeout.
     pub gang_timeouts: bool,
-    /// Draws the choices that are made instead.
     pub seed: u64,
 }
 
@@ -66,10 +60,9 @@ impl std::fmt::Debug for TestCluster {
     }
 }
 
-/// The topology binding that every case may use: block, rack and host, by upstream's keys.
+/// The topology binding that every case may use: block, rack and host, with upstream's keys.
 pub const TOPOLOGY: &str = "conformance-topology";
 
-/// A ClusterTopologyBinding with these levels.
 pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
     let levels: Vec<_> = levels.iter().map(|(domain, key)| json!({"domain": domain, "key": key})).collect();
     json!({
@@ -81,12 +74,7 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Starts recording on a cluster and creates what all cases share: the topology binding, where there is an operator
-    /// to read it, and the canaries' node.
-    ///
-    /// # Errors
-    /// [`ClusterError::Rights`], [`ClusterError::NotReady`] if it cannot be recorded; [`ClusterError::Forbidden`],
-    /// [`ClusterError::Api`].
+    /// Starts recording and creates what cases share: the canary node and, with an operator, the topology.
     pub async fn prepare(
         cluster: Arc<dyn Provider>,
         schedulers: &BTreeSet<Scheduler>,
@@ -96,10 +84,7 @@ impl TestCluster {
         Self::prepare_for(workload, cluster, schedulers, run).await
     }
 
-    /// The same for a workload that the cluster itself does not say.
-    ///
-    /// # Errors
-    /// As [`TestCluster::prepare`].
+    /// Like [`TestCluster::prepare`], for a workload that the cluster itself does not determine.
     pub async fn prepare_for(
         workload: Workload,
         cluster: Arc<dyn Provider>,
@@ -126,18 +111,10 @@ impl TestCluster {
         })
     }
 
-    /// The local control plane.
-    ///
-    /// # Errors
-    /// [`ClusterError::OtherProvider`] on a cluster of another provider.
     pub fn local(&self) -> Result<&LocalCluster, ClusterError> {
         self.cluster.local().ok_or_else(|| ClusterError::OtherProvider { needed: "a local control plane" })
     }
 
-    /// The kind cluster.
-    ///
-    /// # Errors
-    /// [`ClusterError::OtherProvider`] on a cluster of another provider.
     pub fn kind(&self) -> Result<&KindCluster, ClusterError> {
         self.cluster.kind().ok_or_else(|| ClusterError::OtherProvider { needed: "one of kind's" })
     }

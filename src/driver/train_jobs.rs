@@ -1,4 +1,4 @@
-//! TrainJobs of the Kubeflow Trainer: submitting one with its runtime, and waiting for its pods.
+//! TrainJobs of the Kubeflow Trainer: creates them with their runtime, and waits for their pods.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -12,18 +12,15 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::{self, Limit};
 use crate::test_cluster::TOPOLOGY;
 
-/// The annotation by which a case's runtime says in which level, a node-label key, its TrainJobs have to be together. Its
-/// scheduler is told in the scheduler's own words.
+/// Annotation of a case's runtime: the level, as node label key, in whose domain a TrainJob must fit. The
+/// harness translates it for each scheduler.
 const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
-/// The label by which JobSet marks its pods with its own name.
+/// Label by which JobSet marks its pods.
 const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 
 impl TestContext {
-    /// A training runtime of the case's manifest, on the case's nodes, for the target's scheduler unless it names another.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if the manifest has none of that name.
+    /// A training runtime of the manifest, on the case's nodes, for the target's scheduler by default.
     pub fn runtime(&self, name: &str) -> Result<Value, Stop> {
         let mut runtime = self.document("TrainingRuntime", name)?;
         claim(&mut runtime, self.target);
@@ -38,10 +35,7 @@ impl TestContext {
         Ok(runtime)
     }
 
-    /// An object of the case's manifest as it stands there, in the case's namespace.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if the manifest has none of that kind and name.
+    /// An unmodified object of the manifest, in the case's namespace.
     pub fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
@@ -56,10 +50,7 @@ impl TestContext {
         Ok(found)
     }
 
-    /// Creates a TrainJob of the case's manifest; its runtime first, unless another has created that.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] with admission's reason.
+    /// Creates a TrainJob of the manifest, and before it its runtime unless that was created already.
     pub async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop> {
         let train_job = self.document("TrainJob", name)?;
         let of = train_job["spec"]["runtimeRef"]["name"].as_str().unwrap_or_default().to_owned();
@@ -74,8 +65,8 @@ impl TestContext {
         Ok(TrainJob::of(&runtime, &train_job))
     }
 
-    /// Waits until the trainer's webhook knows the runtime of a TrainJob: it answers from what it watches, which may be behind, and
-    /// refuses TrainJobs of a runtime that it has not seen yet. Another refusal is for the request itself to bring.
+    /// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that
+    /// may lag, and refuses TrainJobs of an unknown runtime. Any other refusal is left to the actual request.
     async fn until_runtime_known(&self, train_job: &Value, runtime: &str) -> Result<(), Stop> {
         let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
         self.until_answered(known, limits::REACTION, || async {
@@ -86,10 +77,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until a TrainJob has that many pods, none of them on its way out and none gated, as a clause demands.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until a TrainJob has `count` pods that are neither terminating nor gated.
     pub async fn until_pods_of(
         &self,
         clause: &'static str,
@@ -104,11 +92,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until a TrainJob has that many pods, and the scheduler looks at all of them, as a clause demands: from here on a
-    /// pass of the scheduler says something about it.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until a TrainJob has `count` pods that the scheduler considers, so that a pass is meaningful.
     pub async fn until_looked_at(
         &self,
         clause: &'static str,
@@ -124,10 +108,6 @@ impl TestContext {
         .await
     }
 
-    /// Waits until that many pods of a TrainJob are bound, as a clause demands.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
     pub async fn until_bound_of(
         &self,
         clause: &'static str,
@@ -137,11 +117,7 @@ impl TestContext {
         self.until_bound_within(clause, train_job, count, limits::SCHEDULING).await
     }
 
-    /// The same where the scheduler has looked at them before: what it has not bound once it has had a pass, it binds at its next
-    /// try or not at all.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// The same for pods that the scheduler has tried before: it binds them at its next try, or not at all.
     pub async fn until_tried_again(
         &self,
         clause: &'static str,
@@ -166,21 +142,17 @@ impl TestContext {
         .await
     }
 
-    /// Suspends or resumes a TrainJob.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
     pub async fn suspend(&self, train_job: &str, suspended: bool) -> Result<(), Stop> {
         self.patch("TrainJob", train_job, json!({"spec": {"suspend": suspended}})).await.map(drop)
     }
 }
 
-/// Whether the trainer's webhook refuses a TrainJob because it does not know the runtime, or not yet.
+/// Whether the trainer's webhook refuses a TrainJob because it does not know the runtime.
 pub fn says_unknown(message: &str, runtime: &str) -> bool {
     message.contains(&format!("{runtime:?} not found"))
 }
 
-/// The pods of a TrainJob that are not on their way out.
+/// The pods of a TrainJob that are not terminating.
 pub fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a Value> {
     live.of("Pod").filter(move |pod| {
         let metadata = &pod["metadata"];
@@ -188,12 +160,12 @@ pub fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &
     })
 }
 
-/// Gives a runtime to the target's scheduler, with the policy by which the trainer makes a gang for it, where it does that.
-/// What the manifest says stays; a `null` there says that there is to be none.
+/// Assigns a runtime to the target's scheduler, with the policy by which the trainer creates a gang for it,
+/// if it can. A policy in the manifest takes precedence; `null` there means no policy.
 pub fn claim(runtime: &mut Value, target: Target) {
     let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
     let spec = &mut runtime["spec"];
-    // The narrowest level has the first tier.
+    // The narrowest level is tier 1.
     let tier = level.as_ref().and_then(|level| LEVELS.iter().rev().position(|(_, key)| key == level));
     if let Some(level) = level.filter(|_| target == Target::TRAINJOB_KAI) {
         let annotations = &mut spec["template"]["metadata"]["annotations"];
@@ -207,7 +179,7 @@ pub fn claim(runtime: &mut Value, target: Target) {
             }
             None => json!({"volcano": {}}),
         }),
-        // Another time than the default of the trainer, and of the scheduler.
+        // Differs from the default of the trainer and from that of the scheduler.
         "scheduler-plugins-scheduler" => Some(json!({"coscheduling": {"scheduleTimeoutSeconds": 15}})),
         "kai-scheduler" => Some(json!({"kaiScheduler": {"queue": "default-queue"}})),
         _ => None,

@@ -1,4 +1,4 @@
-//! Updates: the templates of a PodCliqueSet are changed, and what comes of that is waited for.
+//! Changes the templates of a PodCliqueSet, and waits for the outcome.
 
 use conformance_history::SharedMark;
 use conformance_judge::life::updates::{REVISION, lacks};
@@ -8,11 +8,8 @@ use crate::context::{Answer, Awaited, Stop, TestContext};
 use crate::limits::SCHEDULING;
 
 impl TestContext {
-    /// Changes each clique template of a PodCliqueSet as it is now. False if that is refused, which a mark tells the judge: an
-    /// operator without updates is not asked about them.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if there is no such PodCliqueSet.
+    /// Changes each clique template of a PodCliqueSet. If the API server refuses, it returns false and
+    /// records a mark, because an operator need not support updates.
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),
@@ -30,18 +27,12 @@ impl TestContext {
         }
     }
 
-    /// The same with another revision of every container, and nothing else.
-    ///
-    /// # Errors
-    /// As [`TestContext::change_templates`].
+    /// Changes only the revision of every container.
     pub async fn revise(&self, set: &str, revision: &str) -> Result<bool, Stop> {
         self.change_templates(set, |clique| set_revision(clique, revision)).await
     }
 
-    /// Waits until every pod of a PodCliqueSet has its template, is Ready, and the status says that the update is over.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] with what it lacks.
+    /// Waits until every pod has its template and is Ready, and the status reports the end of the update.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by(clause, format!("the update of {set} ended"));
         let waited = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;
@@ -56,7 +47,6 @@ impl TestContext {
     }
 }
 
-/// Sets the revision of a clique template.
 pub fn set_revision(clique: &mut Value, revision: &str) {
     let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();
     for container in containers.into_iter().flatten() {
@@ -64,7 +54,6 @@ pub fn set_revision(clique: &mut Value, revision: &str) {
     }
 }
 
-/// The same, and gives each pod so many GPUs.
 pub fn resize(clique: &mut Value, revision: &str, gpus: u32) {
     set_revision(clique, revision);
     clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);

@@ -1,8 +1,9 @@
-//! An upgrade of the operator under live gangs, on a control plane of the case's own
-//! ([`super::case::Isolation::Upgrade`]): the old operator makes PodCliqueSets and stops, the new one starts.
+//! An upgrade of the operator with live gangs, on a control plane of the case's own
+//! ([`super::case::Isolation::Upgrade`]). The old operator serves PodCliqueSets and stops, then the new one
+//! starts.
 //!
-//! Releases name PodGangs differently. Waits here ask for PodCliques and pods, whose names do not change, and know a
-//! PodGang by its podgroups.
+//! Releases name PodGangs differently. Therefore waits use PodCliques and pods, whose names do not change,
+//! and identify a PodGang by its podgroups.
 
 use conformance_cluster::local::{Part, Upgrade};
 use conformance_expect::{Gang, scaling, schedulers};
@@ -15,32 +16,22 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Waits until a PodCliqueSet is what it should be, as it was scaled last, whatever its PodGangs are called.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until a PodCliqueSet is complete as last scaled, regardless of the names of its PodGangs.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.gangs_now(set);
         let composed = |live: &Live| migration::composed(live, set, &gangs).is_ok();
         self.until(&format!("{set} as it should be"), SCHEDULING, composed).await
     }
 
-    /// Waits until every unit of a PodCliqueSet is bound whole, as the last step of a case: its judge looks at the end,
-    /// whether or not it came to that.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Waits, as the last step of a case, until every unit of a PodCliqueSet is bound completely. A timeout
+    /// is no error, because a check decides on the final state.
     pub async fn bound_whole_at_last(&self, set: &str) -> Result<(), Stop> {
         let units: Vec<_> = self.gangs_now(set).iter().flat_map(|gang| gang.units(self.target)).collect();
         let whole = |live: &Live| binding::whole(live, &units).is_ok();
         judged_anyway(self.until(&format!("{set} bound whole"), SCHEDULING, whole).await).map(drop)
     }
 
-    /// Waits until the pods of a pending PodCliqueSet are in the scheduler's hands, and the scheduler has had a whole pass
-    /// since.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`].
+    /// Waits until a PodCliqueSet's pending pods are released and the scheduler has made a full pass.
     pub async fn set_is_passed_over(&mut self, set: &str) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let gangs = self.gangs_now(set);
@@ -57,32 +48,26 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// The PodGangs that a PodCliqueSet should have, as it was scaled last.
+    /// The PodGangs that a PodCliqueSet should have, as last scaled.
     pub fn gangs_now(&self, set: &str) -> Vec<Gang> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);
         pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
     }
 
-    /// Stops the old operator and puts in place what the new one needs. The new one is not started yet.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Stops the old operator and installs what the new one needs, without starting it.
     pub async fn begin_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
-        // What the watches have not told of yet is the old one's.
+        // Events that are not delivered yet belong to the old operator.
         self.caught_up().await?;
         let title = |operator: fn(&Upgrade) -> String| cluster.spec().upgrade.as_ref().map(operator);
         self.mark(SharedMark::UpgradeBegan, json!({"from": title(Upgrade::from), "to": title(Upgrade::to)}));
         Ok(cluster.begin_upgrade().await?)
     }
 
-    /// Starts the new operator and kills it after so many writes in the namespace; sooner if it has made no more of them
-    /// for a while. With 0 it is killed at once.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Starts the new operator and kills it after `writes` writes in the namespace, or earlier if it stops
+    /// writing. With 0 it is killed at once.
     pub async fn stop_half_way(&self, writes: usize) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = written(&self.history());
@@ -96,12 +81,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// Starts the new operator and waits until it has come to rest: nothing is of the old scheme, nothing says that it is
-    /// being migrated, and a while of quiet has passed, in case that it was so before the operator had begun. If the limit
-    /// has run out instead, the judge decides what that means.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Starts the new operator and waits until the migration is over: no object follows the old scheme, and
+    /// no status reports a migration. A quiet period follows, because this may be true before the operator
+    /// has started. After a timeout a check decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;
@@ -117,10 +99,7 @@ impl TestContext {
     }
 }
 
-/// Whether a wait was over in time. One that ran out does not stop a case whose judge looks at what it was for.
-///
-/// # Errors
-/// Any other [`Stop`].
+/// Whether a wait ended in time. A timeout does not stop a case whose checks decide on the awaited state.
 fn judged_anyway(waited: Result<(), Stop>) -> Result<bool, Stop> {
     match waited {
         Ok(()) => Ok(true),
@@ -129,7 +108,7 @@ fn judged_anyway(waited: Result<(), Stop>) -> Result<bool, Stop> {
     }
 }
 
-/// How many changes of objects a history has, but for those of canaries and Events.
+/// Number of object changes in a history, without canaries and Events.
 fn written(history: &History) -> usize {
     history.versions().filter(|version| version.kind() != "Event" && !is_of_canary(version.object)).count()
 }

@@ -1,5 +1,5 @@
-//! Claims of a storage class that has no provisioner. The harness creates their volumes when the case asks for it. The class binds a
-//! claim only after the scheduler has chosen a node for the pod, as most classes do.
+//! Claims of a storage class without a provisioner. The harness creates their volumes when the case asks for
+//! it. As with most classes, a claim is bound only after the scheduler has chosen a node for the pod.
 
 use conformance_cluster::{ClusterError, deploy};
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
@@ -9,20 +9,17 @@ use serde_json::{Value, json};
 use super::limits::SCHEDULING;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// The annotation in which a scheduler tells the provisioner of a claim which node it has chosen.
+/// Annotation by which a scheduler reports the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl TestContext {
     /// Creates claims, and their storage class, which is deleted with the test's namespace.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
     pub async fn create_claims(&self, names: &[&str]) -> Result<(), Stop> {
         let class = json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": self.owned_by_the_namespace().await?,
             "provisioner": "conformance.grove.io/by-hand", "volumeBindingMode": "WaitForFirstConsumer",
-            // Volcano takes every provisioner for a CSI driver, and no node admits volumes of a driver that its CSINode does not
-            // list. It ignores a driver with an empty name.
+            // Volcano treats every provisioner as a CSI driver. No node admits volumes of a driver that its
+            // CSINode does not list. Volcano ignores a driver with an empty name.
             "parameters": {"csi.storage.k8s.io/csi-driver-name": ""},
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
@@ -38,10 +35,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until a scheduler has chosen a node for a claim.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`]; [`Stop::Cluster`].
     pub async fn until_claim_has_a_node(&self, name: &str) -> Result<(), Stop> {
         let claims: Api<PersistentVolumeClaim> =
             Api::namespaced(self.test_cluster.client.clone(), &self.namespace);
@@ -54,10 +47,7 @@ impl TestContext {
         .await
     }
 
-    /// Creates the volume that a claim waits for: a folder on the node of its pod.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Creates the volume of a claim, as a folder on the node of its pod.
     pub async fn create_volume(&self, claim: &str) -> Result<(), Stop> {
         let mut metadata = self.owned_by_the_namespace().await?;
         metadata["name"] = format!("{}-{claim}", self.namespace).into();
@@ -73,7 +63,7 @@ impl TestContext {
         Ok(deploy::apply(&self.test_cluster.client, &volume).await?)
     }
 
-    /// Metadata of a cluster-scoped object that is named after the test's namespace and owned by it.
+    /// Metadata of a cluster-scoped object that has the name of the test's namespace and is owned by it.
     async fn owned_by_the_namespace(&self) -> Result<Value, Stop> {
         let name = &self.namespace;
         let found = Api::<Namespace>::all(self.test_cluster.client.clone()).get(name).await;

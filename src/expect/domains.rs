@@ -1,26 +1,23 @@
-//! Topology domains: which host, rack and block each node is in, and what schedulers that keep their own model of
-//! the topology should know of them.
+//! Topology domains: the host, rack and block of each node, and the domains that a scheduler's own topology
+//! model should contain.
 
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
 use serde_json::Value;
 
-/// The levels of the topology that all cases share, widest first: domains and node-label keys.
+/// The levels of the topology that all cases share, widest first: domain and node label key.
 pub const LEVELS: [(&str, &str); 3] = [("block", names::BLOCK), ("rack", names::RACK), ("host", names::HOST)];
 
-/// A domain of one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain<'a> {
-    /// The level's node-label key.
+    /// Node label key of the level.
     pub key: &'static str,
-    /// The label's value.
     pub value: &'a str,
-    /// The names of its nodes.
     pub nodes: BTreeSet<&'a str>,
 }
 
-/// The domains of the nodes that have the labels of all levels, an empty one counting as none, from the widest level to the narrowest.
+/// The domains of the nodes that have a nonempty label for every level, widest level first.
 pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>> {
     let label = |node: &'a Value, key: &str| {
         node["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty())

@@ -1,5 +1,6 @@
-//! What a PodCliqueSet should become, derived from its manifest by the contract alone (GANG-01..03): the suite's own
-//! arithmetic, shared with no controller. Which PodGang is which is found out by [`crate::resolver`].
+//! The PodGangs that a PodCliqueSet should have, derived from its manifest by the contract alone
+//! (GANG-01..03). This calculation shares no code with a controller. [`crate::resolver`] matches the expected
+//! PodGangs with existing ones.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
@@ -9,66 +10,47 @@ use serde_json::Value;
 
 use crate::resolver::resolved_in;
 
-/// A PodGang that should exist. Operators name PodGangs as they like: which one is meant is said by the PodCliqueSet and
-/// the podgroups.
+/// A PodGang that should exist. Operators choose its name, so its PodCliqueSet and podgroups identify it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gang {
-    /// The PodCliqueSet.
     pub set: String,
-    /// The PodCliqueSet's replica.
+    /// Replica index in the PodCliqueSet.
     pub replica: usize,
-    /// Whether it holds the minimum that the replica's other PodGangs wait for.
+    /// Whether it is the base PodGang, for which the other PodGangs of the replica wait.
     pub is_base: bool,
-    /// The name of its PodGang, once that is known; until then its podgroups in angle brackets, which no object is named.
+    /// The name of its PodGang if known, otherwise its podgroups in angle brackets (never a valid name).
     pub name: String,
-    /// Its podgroups, in order.
     pub groups: Vec<Group>,
-    /// The gang resource that its pods name, once that is there, of a backend that may call it as it likes.
+    /// The existing gang resource that its pods name, for a backend that chooses such names freely.
     pub joined: Option<String>,
 }
 
-/// A podgroup of a PodGang: one PodClique.
+/// A podgroup of a PodGang, which is one PodClique.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The PodClique's name.
     pub clique: String,
-    /// The template's name.
     pub template: String,
-    /// `minReplicas`.
     pub min: usize,
-    /// All its pods.
     pub replicas: usize,
-    /// The scaling group replica it belongs to, if any: group name and index.
+    /// Name and replica index of its scaling group, if any.
     pub scaling_group: Option<(String, usize)>,
 }
 
-/// What a backend promises to bind atomically.
+/// The pods that a backend must bind atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// The PodGang.
     pub gang: String,
-    /// PodCliques and how many pods of each.
+    /// PodCliques, each with its number of pods.
     pub minimums: Vec<(String, usize)>,
 }
 
-/// What a history's PodCliqueSets should have become.
 pub trait Expected {
-    /// The PodGangs that a PodCliqueSet should become, with the names that they have in this history.
-    ///
-    /// # Errors
-    /// [`Broken::NotReached`] if it was not submitted.
+    /// The expected PodGangs of a submitted PodCliqueSet, with their names in this history.
     fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken>;
 
-    /// The base PodGang of a PodCliqueSet's first replica.
-    ///
-    /// # Errors
-    /// As [`Expected::gangs`], also if there is no PodGang that is it.
+    /// The base PodGang of a PodCliqueSet's first replica. Fails if no PodGang matches it.
     fn base(&self, name: &str) -> Result<Gang, Broken>;
 
-    /// All units of a PodCliqueSet's PodGangs.
-    ///
-    /// # Errors
-    /// As [`Expected::gangs`].
     fn units(&self, name: &str) -> Result<Vec<Unit>, Broken>;
 }
 
@@ -95,7 +77,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The PodGangs of a PodCliqueSet: per replica the base PodGang, then its scaled PodGangs.
+/// The expected PodGangs of a PodCliqueSet: per replica the base PodGang, then its scaled PodGangs.
 pub fn gangs(pcs: &Value) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let template = &pcs["spec"]["template"];
@@ -139,14 +121,12 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
 }
 
 impl Gang {
-    /// One whose PodGang is not known yet.
     fn unnamed(set: &str, replica: usize, is_base: bool, groups: Vec<Group>) -> Self {
         let cliques: Vec<_> = groups.iter().map(|group| group.clique.as_str()).collect();
         let name = format!("<of {}>", cliques.join(", "));
         Self { set: set.to_owned(), replica, is_base, name, groups, joined: None }
     }
 
-    /// Without the podgroups that are idle.
     pub(crate) fn leave(&mut self, is_idle: impl Fn(&Group) -> bool) {
         if self.groups.iter().any(&is_idle) {
             let groups = std::mem::take(&mut self.groups).into_iter().filter(|group| !is_idle(group));
@@ -154,33 +134,32 @@ impl Gang {
         }
     }
 
-    /// One that no PodCliqueSet asks for, of which its name is all that is known.
+    /// A gang that no PodCliqueSet requests; only its name is known.
     pub fn made_by_hand(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }
     }
 
-    /// Whether another one is the same: of the same PodCliqueSet, with the same podgroups.
+    /// Whether both belong to the same PodCliqueSet and have the same podgroups.
     pub fn is_same(&self, other: &Self) -> bool {
         let cliques = |gang: &Self| gang.groups.iter().map(|group| group.clique.clone()).collect::<Vec<_>>();
         self.set == other.set && cliques(self) == cliques(other)
     }
 
-    /// What its gang resources are named after: its PodGang, or what its pods say.
+    /// The name from which its gang resources are named: the one that its pods name, else its PodGang's.
     pub fn named_after(&self) -> &str {
         self.joined.as_ref().unwrap_or(&self.name)
     }
 
-    /// Whether it has the name of a PodGang.
     pub fn is_known(&self) -> bool {
         !self.name.starts_with('<')
     }
 
-    /// `<set>-<replica>`, from which the names of what a replica has beside its PodGangs are made.
+    /// `<set>-<replica>`, the prefix of the names of a replica's other objects.
     pub fn replica_name(&self) -> String {
         format!("{}-{}", self.set, self.replica)
     }
 
-    /// The units that the target promises to bind whole.
+    /// The units that the target must bind atomically.
     pub fn units(&self, target: Target) -> Vec<Unit> {
         let minimum = |group: &Group| (group.clique.clone(), group.min);
         match target.declares(Feature::AtomicPodGang) {
@@ -195,19 +174,17 @@ impl Gang {
         }
     }
 
-    /// All its pods.
     pub fn pods(&self) -> usize {
         self.groups.iter().map(|group| group.replicas).sum()
     }
 
-    /// The pods of its hard gang.
+    /// Number of pods in its hard gang.
     pub fn minimum(&self) -> usize {
         self.groups.iter().map(|group| group.min).sum()
     }
 }
 
 impl Unit {
-    /// How many pods it is.
     pub fn size(&self) -> usize {
         self.minimums.iter().map(|(_, count)| count).sum()
     }
@@ -227,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// Upstream's e2e workload 2 with one scaled replica: pc-a 2/min 1, sg-x 2/min 1 of pc-b 1/1 and pc-c 3/min 1.
+    /// Upstream's e2e workload 2, one scaled replica: pc-a 2/min 1, sg-x 2/min 1 of pc-b 1/1, pc-c 3/min 1.
     fn workload() -> Value {
         json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [

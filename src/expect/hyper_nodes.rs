@@ -1,6 +1,5 @@
-//! Volcano's HyperNodes as a tree: which nodes each contains, through the HyperNodes that are its members, and
-//! which of them represent the domains of a topology. Their names are up to the backend; they are recognised by
-//! their nodes.
+//! Volcano's HyperNodes as a tree: the nodes that each contains directly or through its members, and the
+//! HyperNode of each topology domain. The backend chooses their names, so their nodes identify them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,21 +9,19 @@ use serde_json::Value;
 
 use super::domains::Domain;
 
-/// As histories name it.
 pub const KIND: &str = "HyperNode";
 
-/// Deeper than any topology; two HyperNodes that hold each other do not hang a judge.
+/// Deeper than any topology. It stops the recursion if two HyperNodes contain each other.
 const DEPTH: usize = 16;
 
-/// Whether a HyperNode is about nodes of this pool or of one of its bindings, by its name, its owners or by what its
-/// members say: names and domains of a case begin with that of its pool.
+/// Whether a HyperNode refers to nodes or bindings of this pool in its name, owners or members. Names and
+/// domains of a case start with the name of its pool.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
     let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];
     parts.iter().any(|part| part.to_string().contains(pool))
 }
 
-/// A domain of which no HyperNode has the nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoHyperNode {
     key: &'static str,
@@ -39,11 +36,8 @@ impl fmt::Display for NoHyperNode {
 
 impl std::error::Error for NoHyperNode {}
 
-/// The HyperNode of each domain, in the order of the domains.
-///
-/// # Errors
-/// The first domain that has none of its own. Of several HyperNodes with the same nodes, that of the lower
-/// tier stands for the narrower level.
+/// The HyperNode of each domain, in the same order, or the first domain without one. If several HyperNodes
+/// have the same nodes, the one of the lower tier represents the narrower level.
 pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a Value>, NoHyperNode> {
     let mut all: Vec<_> = live.of(KIND).map(|found| (tier(found), nodes_of(live, found), found)).collect();
     all.sort_by_key(|(tier, _, _)| std::cmp::Reverse(*tier));
@@ -62,12 +56,11 @@ pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a 
     domains.iter().map(of_domain).collect()
 }
 
-/// Its tier; the lower, the closer its nodes are.
+/// The tier; nodes in a lower tier are closer to each other.
 pub fn tier(hyper_node: &Value) -> u64 {
     hyper_node["spec"]["tier"].as_u64().unwrap_or_default()
 }
 
-/// The nodes of a HyperNode, among those that are there.
 pub fn nodes_of<'a>(live: &'a Live, hyper_node: &'a Value) -> BTreeSet<&'a str> {
     let mut nodes = BTreeSet::new();
     collect(live, hyper_node, DEPTH, &mut nodes);
@@ -97,7 +90,7 @@ fn collect<'a>(live: &'a Live, hyper_node: &'a Value, depth: usize, nodes: &mut 
                     collect(live, below, depth - 1, nodes);
                 }
             }
-            // A pattern of names is nothing that a topology of labels becomes.
+            // Name patterns never match: a topology of labels does not produce them.
             _ => {}
         }
     }

@@ -1,12 +1,14 @@
-//! What a PodCliqueSet should become, derived from the contract alone: the suite's own arithmetic and names, shared
-//! with no controller.
+//! What a workload should become, derived from the contract alone. These calculations and names share no code
+//! with a controller.
 //!
-//! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled; [`resolver`]: which PodGang is which;
-//! - [`startup`]: which of its cliques wait for which; [`scopes`]: what of it is recycled and updated as one;
-//! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
-//! - [`train_job`]: what a TrainJob of the Kubeflow Trainer should become;
-//! - [`plain_gang`]: a gang of plain pods, which the harness makes itself;
-//! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
+//! - `gangs`: the PodGangs and podgroups of a PodCliqueSet. [`scaling`] applies later scaling, and
+//!   [`resolver`] matches expected PodGangs with existing ones.
+//! - [`startup`]: the startup dependencies of its cliques. [`scopes`]: the parts that are terminated and
+//!   updated together.
+//! - [`schedulers`]: the objects that each backend should create for a PodGang, one file per scheduler.
+//! - [`train_job`]: the pods of a TrainJob of the Kubeflow Trainer. [`plain_gang`]: gangs of plain pods,
+//!   which the harness creates.
+//! - [`domains`], [`hyper_nodes`]: the topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;
 mod gangs;

@@ -1,32 +1,29 @@
-//! A gang of plain pods that the harness makes itself, in a gang resource of the scheduler's own: its arithmetic, from the pod
-//! in the case's manifest.
+//! The size and pod names of a gang of plain pods, from the pod in the case's manifest. The harness creates
+//! such a gang with the scheduler's own gang resource.
 
 use conformance_contract::names;
 use conformance_history::{Pod, name, text};
 use serde_json::Value;
 
-/// Plain pods that are bound together or not at all.
+/// Plain pods that must be bound all together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainGang {
-    /// Its name, which is its gang resource's too.
+    /// Name of the gang and of its gang resource.
     pub name: String,
-    /// How many pods it has.
     pub pods: usize,
 }
 
 impl PlainGang {
-    /// The gang of pods like this one: as many as its annotation says, else one.
+    /// The gang of this pod; its size is in an annotation and defaults to 1.
     pub fn of(pod: &Value) -> Self {
         let pods = text(&pod["metadata"]["annotations"][names::GANG_SIZE]).parse();
         Self { name: name(pod).to_owned(), pods: pods.unwrap_or(1) }
     }
 
-    /// The names of its pods.
     pub fn pod_names(&self) -> impl Iterator<Item = String> {
         (0..self.pods).map(|index| format!("{}-{index}", self.name))
     }
 
-    /// Whether a pod is one of its.
     pub fn has(&self, pod: Pod<'_>) -> bool {
         pod.label(names::GANG) == Some(&self.name)
     }
@@ -57,7 +54,7 @@ mod tests {
         assert_eq!(PlainGang::of(&json!({"metadata": {"name": "one"}})).pods, 1);
     }
 
-    /// A gang resource that says how many pods it binds at least, and a pod that names it and its scheduler.
+    /// The gang resource contains the minimum; the pod names the gang resource and its scheduler.
     #[test]
     fn every_column_can_make_a_gang_without_an_operator() {
         for target in AI_CONFORMANCE_TARGETS {

@@ -1,10 +1,12 @@
-//! Which PodGang is the expected one. Names are the operator's own (upstream changed them twice within a year), so a
-//! PodGang is recognised by its controlling PodCliqueSet and by its podgroups; whatever else asks for a PodGang's name
-//! asks here. Where a backend may call its gang resource as it likes, and one may be that of several PodGangs, it is the one
-//! that the PodGang's pods name.
+//! Matches expected PodGangs with existing ones.
 //!
-//! A PodGang with a podgroup too few or too many is still recognised, by the podgroups that it shares: that they are
-//! exactly the expected ones is a clause (GANG-02, GANG-03), not a premise of all the others.
+//! The operator chooses names (upstream changed them twice within a year). Therefore a PodGang is identified
+//! by its controlling PodCliqueSet and its podgroups. All code that needs the name of a PodGang uses this
+//! module. A backend may also choose the names of gang resources and share one among PodGangs; then the pods
+//! of the PodGang identify it.
+//!
+//! A PodGang with a missing or additional podgroup is still recognised by the podgroups that match. GANG-02
+//! and GANG-03 require the exact podgroups; the other clauses do not depend on that.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,11 +17,11 @@ use serde_json::Value;
 
 use crate::{Gang, schedulers};
 
-/// How much a PodGang is like an expected one: podgroups in common, then as few others as possible.
+/// Similarity of a PodGang to an expected one: most podgroups in common, then fewest others.
 type Likeness = (usize, Reverse<usize>);
 
 impl Gang {
-    /// How much a PodGang is like this one; `None` where it is another one.
+    /// The similarity of a PodGang to this one; `None` if it is a different one.
     fn likeness(&self, pod_gang: &Value) -> Option<Likeness> {
         let of_another_set = controller(pod_gang)
             .is_some_and(|owner| owner["kind"] != "PodCliqueSet" || owner["name"] != self.set.as_str());
@@ -30,12 +32,12 @@ impl Gang {
         (shared > 0 && !of_another_set).then(|| (shared, Reverse(podgroups.len() - shared)))
     }
 
-    /// Whether a PodGang is this one, or has podgroups of it.
+    /// Whether a PodGang is this one or contains some of its podgroups.
     pub fn is(&self, pod_gang: &Value) -> bool {
         self.likeness(pod_gang).is_some()
     }
 
-    /// The PodGang among what there is.
+    /// The existing PodGang that matches best.
     pub fn find<'a>(&self, live: &'a Live) -> Option<&'a Value> {
         live.of("PodGang")
             .filter_map(|found| Some((self.likeness(found)?, found)))
@@ -43,13 +45,13 @@ impl Gang {
             .map(|(_, found)| found)
     }
 
-    /// Under the name that its PodGang has, where it is known, and with the gang resource that its pods name.
+    /// Sets the name of its PodGang, if known, and the gang resource that its pods name.
     fn under(self, name: Option<&str>, joined: Option<&str>) -> Self {
         let name = name.map_or(self.name, str::to_owned);
         Self { name, joined: joined.map(str::to_owned), ..self }
     }
 
-    /// The last gang resource that pods of it name, of those that there are.
+    /// The last existing gang resource that its pods name.
     fn joins<'a>(
         &self,
         pods: impl Iterator<Item = Pod<'a>>,
@@ -60,7 +62,7 @@ impl Gang {
     }
 }
 
-/// Expected PodGangs under the names that they have among what there is.
+/// The expected PodGangs with the names of existing ones.
 pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = gang.find(live).map(name);
@@ -70,7 +72,7 @@ pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
     gangs.into_iter().map(named).collect()
 }
 
-/// Expected PodGangs under the names that they have at the end of a history, or had last.
+/// The expected PodGangs with the names at the end of a history, or with their last names.
 pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = last_name(history, &gang);
@@ -81,15 +83,14 @@ pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
     gangs.into_iter().map(named).collect()
 }
 
-/// The gang resource of that kind of an expected PodGang, the first if it has several.
+/// The gang resource of this kind of an expected PodGang, the first if there are several.
 pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a str) -> Option<&'a Value> {
     let gang = resolved(live, vec![gang.clone()]).pop()?;
     let wanted = schedulers::resources_of(target, &gang).into_iter().find(|wanted| wanted.kind == kind)?;
     live.of(kind).find(|found| wanted.is_of(&gang, found))
 }
 
-/// The name of the PodGang that is the expected one: of those that are there at the end, else of all that ever were, the
-/// one most like it; of equals the one made last.
+/// The name of the most similar, then latest PodGang that exists at the end, or else that ever existed.
 fn last_name<'a>(history: &'a History, gang: &Gang) -> Option<&'a str> {
     let mut known: BTreeMap<&str, (bool, Likeness, usize, &str)> = BTreeMap::new();
     for version in history.of("PodGang") {

@@ -1,8 +1,10 @@
-//! What a PodCliqueSet should be after it was scaled: its manifest with every `scaled` mark of the history applied.
+//! The expected state of a PodCliqueSet after scaling: its manifest with every `scaled` mark of the history
+//! applied.
 //!
-//! A PodClique that is scaled to 0 is idle, and its podgroup in no PodGang; so are all members of such a scaling group (AUTO-06).
-//! An existing scaling group or PodClique keeps its own replicas; objects that are recreated, as when a
-//! PodCliqueSet is scaled in and out again, or deleted and made again, take those of the template.
+//! A PodClique that is scaled to 0 is idle, and no PodGang contains its podgroup. The same applies to all
+//! members of a scaling group that is scaled to 0 (AUTO-06). An existing scaling group or PodClique keeps its
+//! own replicas. An object that is created again takes those of the template, for example after the
+//! PodCliqueSet was scaled in and out.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +14,7 @@ use serde_json::{Value, json};
 use crate::Gang;
 use crate::resolver::resolved_in;
 
-/// The PodGangs that a PodCliqueSet should have after the first `until` entries of the history, under the names that they
-/// have or will have in it.
+/// The PodGangs that a PodCliqueSet should have after the first `until` entries, with their final names.
 pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     let mut sizes = Sizes::of(pcs);
     for entry in history.entries.iter().take(until) {
@@ -28,25 +29,23 @@ pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     resolved_in(history, sizes.gangs())
 }
 
-/// A PodCliqueSet and how far it was scaled.
 #[derive(Debug, Clone)]
 pub struct Sizes<'a> {
     pcs: &'a Value,
     set: &'a str,
-    /// Its replicas.
     pub replicas: u64,
-    /// Of its scaling groups and PodCliques those that were scaled themselves.
+    /// Replicas of the scaling groups and PodCliques that were scaled themselves.
     own: BTreeMap<String, u64>,
 }
 
 impl<'a> Sizes<'a> {
-    /// As it was sent.
+    /// The replicas of the manifest.
     pub fn of(pcs: &'a Value) -> Self {
         let replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
         Self { pcs, set: text(&pcs["metadata"]["name"]), replicas, own: BTreeMap::new() }
     }
 
-    /// Sets the replicas of the set, or of a scaling group or PodClique.
+    /// Sets the replicas of the PodCliqueSet, or of a scaling group or PodClique.
     pub fn scale(&mut self, kind: &str, name: &str, to: u64) {
         if kind != "PodCliqueSet" {
             self.own.insert(name.to_owned(), to);
@@ -56,18 +55,18 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// The PodGangs, whose names are not known yet.
+    /// The expected PodGangs, without their names.
     pub fn gangs(&self) -> Vec<Gang> {
         (0..self.replicas).flat_map(|index| replica(self.pcs, self.set, index, &self.own)).collect()
     }
 }
 
-/// The PodGangs that a PodCliqueSet had at first and has no longer.
+/// The PodGangs that a PodCliqueSet had at first and no longer has.
 pub fn lost(history: &History, set: &str) -> Vec<Gang> {
     lost_since(history, set, 0)
 }
 
-/// The PodGangs that a PodCliqueSet should have had after the first `since` entries, and no longer.
+/// The PodGangs that a PodCliqueSet should have after the first `since` entries but not at the end.
 pub fn lost_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
@@ -76,7 +75,7 @@ pub fn lost_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     gone
 }
 
-/// The PodGangs of one replica, the sizes of its own objects put into the template.
+/// The PodGangs of one replica, with the scaled sizes applied to the template.
 fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -> Vec<Gang> {
     let base = format!("{set}-{index}");
     let own_size =
@@ -87,7 +86,7 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -
         if let Some(size) = own_size(clique) {
             let spec = &mut clique["spec"];
             if spec["minAvailable"].is_null() {
-                // GANG-02: the minimum stays what it was at creation.
+                // GANG-02: the minimum stays as it was at creation.
                 spec["minAvailable"] = json!(spec["replicas"].as_u64().unwrap_or(1).max(1));
             }
             spec["replicas"] = json!(size);
@@ -106,7 +105,7 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -
     gangs
 }
 
-/// The replica that an object `<set>-<index>-…` belongs to.
+/// The replica index of an object named `<set>-<index>-…`.
 pub fn index_in(set: &str, name: &str) -> Option<u64> {
     name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?.parse().ok()
 }
@@ -123,7 +122,7 @@ mod tests {
         }}})
     }
 
-    /// Per PodGang its replica, its minimum and its pods.
+    /// Replica, minimum and pods of each PodGang.
     fn after(scales: &[(&str, &str, u64)]) -> Vec<(usize, usize, usize)> {
         let story = scales.iter().fold(Story::flat(), |story, (kind, name, replicas)| {
             story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}))

@@ -1,5 +1,6 @@
-//! What of a PodCliqueSet is recycled and updated as one: its replicas, and the replicas of their scaling groups. Names and
-//! minimums are the manifest's; how many replicas a group or clique has now is the live object's to say.
+//! The parts of a PodCliqueSet that are terminated and updated together: its replicas, and the replicas of
+//! their scaling groups. Names and minimums come from the manifest; live objects have the current number of
+//! replicas of a group or clique.
 
 use std::fmt;
 
@@ -7,45 +8,32 @@ use conformance_contract::names;
 use conformance_history::{Pod, count, list, text};
 use serde_json::Value;
 
-/// A replica of a PodCliqueSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetReplica {
-    /// The PodCliqueSet.
     pub set: String,
-    /// Its index.
     pub index: usize,
-    /// Its cliques that are in no scaling group.
+    /// Its cliques without a scaling group.
     pub standalone: Vec<Clique>,
-    /// Its scaling groups.
     pub groups: Vec<ScalingGroup>,
 }
 
-/// A PodClique.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clique {
-    /// Its name.
     pub name: String,
-    /// `minAvailable`.
     pub min: usize,
-    /// The template's replicas.
     pub replicas: usize,
 }
 
-/// A PodCliqueScalingGroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScalingGroup {
-    /// Its name.
     pub name: String,
-    /// `minAvailable`.
     pub min: usize,
-    /// The template's replicas.
     pub replicas: usize,
-    /// Its members, by the names of their templates.
+    /// Its members, with the names of their templates.
     members: Vec<Clique>,
 }
 
 impl ScalingGroup {
-    /// The PodCliques of its replica `j`.
     pub fn replica(&self, j: usize) -> impl Iterator<Item = Clique> {
         let named = move |member: &Clique| Clique {
             name: format!("{}-{j}-{}", self.name, member.name),
@@ -55,27 +43,23 @@ impl ScalingGroup {
     }
 }
 
-/// What is recycled as one.
+/// A part that is terminated as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// A replica of a PodCliqueSet: its base and its scaled PodGangs.
+    /// A replica of a PodCliqueSet: its base PodGang and its scaled PodGangs.
     Replica {
-        /// The PodCliqueSet.
+        /// Name of the PodCliqueSet.
         set: String,
-        /// The replica.
         index: usize,
     },
-    /// A replica of a scaling group.
     GroupReplica {
-        /// The PodCliqueScalingGroup.
+        /// Name of the PodCliqueScalingGroup.
         group: String,
-        /// The replica.
         index: usize,
     },
 }
 
 impl Scope {
-    /// Whether a pod belongs to it.
     pub fn has(&self, pod: Pod<'_>) -> bool {
         let (of, name, replica, index) = match self {
             Self::Replica { set, index } => (names::PART_OF, set, names::REPLICA_INDEX, index),
@@ -97,13 +81,12 @@ impl fmt::Display for Scope {
 }
 
 impl SetReplica {
-    /// As what is recycled.
     pub fn scope(&self) -> Scope {
         Scope::Replica { set: self.set.clone(), index: self.index }
     }
 }
 
-/// The template of the PodClique of that name in a PodCliqueSet's template: `<set>-<index>-<clique>`, or
+/// The template of the PodClique with this name: `<set>-<index>-<clique>` or
 /// `<set>-<index>-<group>-<index>-<clique>`.
 pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
@@ -118,20 +101,15 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     list(&template["cliques"]).iter().find(|found| found["name"] == clique)
 }
 
-/// What an autoscaler is made for: a clique or scaling group with a scale configuration, of one replica.
+/// An object that needs an autoscaler: a clique or scaling group of one replica, with a scale configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaled {
-    /// Its kind.
     pub kind: &'static str,
-    /// Its name.
     pub name: String,
-    /// The template's replicas.
     pub replicas: usize,
-    /// The configuration.
     pub config: Value,
 }
 
-/// All of a PodCliqueSet.
 pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     let template = &pcs["spec"]["template"];
     let config = |of: &Value, field: &str| Some(of[field].clone()).filter(Value::is_object);
@@ -154,13 +132,11 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     })
 }
 
-/// How many of so many replicas an update leaves standing at least, for a minimum of so many: a minimum that leaves no room
-/// for a turn gives way by one.
+/// The number of replicas that an update leaves running: one less than all if `min` allows no step.
 pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }
 
-/// The replicas of a PodCliqueSet.
 pub fn replicas(pcs: &Value) -> Vec<SetReplica> {
     let template = &pcs["spec"]["template"];
     let groups = list(&template["podCliqueScalingGroups"]);

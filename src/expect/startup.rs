@@ -1,14 +1,14 @@
-//! Which PodCliques wait for which, by the manifest alone (START-02).
+//! The startup dependencies of PodCliques, derived from the manifest alone (START-02).
 
 use std::collections::BTreeMap;
 
 use conformance_history::{count, list, text};
 use serde_json::Value;
 
-/// A PodClique that is waited for, and how many Ready pods of it.
+/// A PodClique that others wait for, and the number of its pods that must be Ready.
 pub type Parent = (String, usize);
 
-/// A clique of a template at one place: standalone, or in a replica of a scaling group.
+/// A clique of a template: standalone, or in a replica of a scaling group.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     replica: usize,
@@ -24,7 +24,7 @@ impl Place<'_> {
     }
 }
 
-/// Every PodClique of a PodCliqueSet, each with those that it waits for, by name.
+/// Every PodClique of a PodCliqueSet, each with the PodCliques that it waits for.
 pub fn parents(pcs: &Value) -> BTreeMap<String, Vec<Parent>> {
     let template = &pcs["spec"]["template"];
     let (set, cliques) = (text(&pcs["metadata"]["name"]), list(&template["cliques"]));
@@ -57,7 +57,6 @@ pub fn parents(pcs: &Value) -> BTreeMap<String, Vec<Parent>> {
     found
 }
 
-/// The cliques of the template that a clique starts after.
 fn before<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value> {
     let cliques = list(&template["cliques"]);
     match text(&template["cliqueStartupType"]) {
@@ -73,8 +72,8 @@ fn before<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value> {
     }
 }
 
-/// Where a parent, which is in that scaling group or in none, is seen from a place: in the base, all of it that is there; from
-/// a scaled replica only what is in the same one.
+/// The places of a parent that a place waits for. `parent` is the parent's scaling group. The base waits for
+/// the whole parent in the base; a scaled replica waits only for parents in the same replica.
 fn seen_from<'a>(place: Place<'a>, parent: Option<&'a Value>) -> Vec<Place<'a>> {
     let minimum = |group: &Value| count(&group["minAvailable"]).unwrap_or(1);
     let scaled = place.group.filter(|(group, j)| *j >= minimum(group));

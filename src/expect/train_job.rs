@@ -1,47 +1,39 @@
-//! What a TrainJob of the Kubeflow Trainer should become: the suite's own arithmetic, from the TrainJob and its runtime as they
-//! were submitted.
+//! The pods that a TrainJob of the Kubeflow Trainer should have, calculated from the submitted TrainJob and
+//! runtime.
 
 use conformance_history::{list, text};
 use serde_json::Value;
 
-/// The label by which a runtime says which replicated Job the trainer's `numNodes` is about.
+/// Label by which a runtime marks the replicated Job to which the trainer's `numNodes` applies.
 const STEP: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
 
-/// A TrainJob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainJob {
-    /// Its name, which is its JobSet's too.
+    /// Name of the TrainJob and of its JobSet.
     pub name: String,
     /// Its replicated Jobs, in the runtime's order.
     pub jobs: Vec<ReplicatedJob>,
 }
 
-/// A replicated Job of a TrainJob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicatedJob {
-    /// Its name.
     pub name: String,
-    /// How many Jobs there are of it.
     pub replicas: usize,
-    /// How many pods each of them has at a time.
+    /// Pods per Job at a time.
     pub parallelism: usize,
-    /// Whether it is created only when another has got somewhere.
+    /// Whether it is created only after another replicated Job has made progress.
     pub waits: bool,
-    /// GPUs of a pod.
     pub gpus: usize,
 }
 
-/// Pods that are bound together or not at all.
+/// Pods that must be bound all together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainUnit {
-    /// The TrainJob.
     pub train_job: String,
-    /// The replicated Jobs, and how many pods each has.
     pub jobs: Vec<(String, usize)>,
 }
 
 impl TrainJob {
-    /// A TrainJob of this runtime.
     pub fn of(runtime: &Value, train_job: &Value) -> Self {
         let of_trainer =
             [&train_job["spec"]["trainer"]["numNodes"], &runtime["spec"]["mlPolicy"]["numNodes"]];
@@ -53,22 +45,19 @@ impl TrainJob {
         }
     }
 
-    /// How many pods it has, all its replicated Jobs together.
     pub fn pods(&self) -> usize {
         self.jobs.iter().map(ReplicatedJob::pods).sum()
     }
 
-    /// How many GPUs its pods ask for.
     pub fn gpus(&self) -> usize {
         self.jobs.iter().map(|job| job.pods() * job.gpus).sum()
     }
 
-    /// Whether some of its replicated Jobs are created only when others have got somewhere.
     pub fn has_stages(&self) -> bool {
         self.jobs.iter().any(|job| job.waits)
     }
 
-    /// Its units: itself where all its pods are bound together, else each replicated Job.
+    /// Its units: the TrainJob if all its pods are bound together, otherwise each replicated Job.
     pub fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
             train_job: self.name.clone(),
@@ -79,14 +68,12 @@ impl TrainJob {
 }
 
 impl ReplicatedJob {
-    /// How many pods it has.
     pub fn pods(&self) -> usize {
         self.replicas * self.parallelism
     }
 }
 
 impl TrainUnit {
-    /// How many pods it has.
     pub fn pods(&self) -> usize {
         self.jobs.iter().map(|(_, pods)| pods).sum()
     }

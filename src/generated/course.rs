@@ -1,4 +1,4 @@
-//! What operations make of a PodCliqueSet, by the suite's own arithmetic: which apply, and how many pods there are.
+//! Calculates the effect of operations on a PodCliqueSet: whether they are valid, and how many pods result.
 
 use conformance_expect::Gang;
 use conformance_expect::scaling::Sizes;
@@ -7,25 +7,22 @@ use serde_json::Value;
 
 use crate::plan::{Operation, Plan};
 
-/// A PodCliqueSet after some operations.
 #[derive(Clone)]
 pub(crate) struct Course<'a> {
     set: &'a Value,
     sizes: Sizes<'a>,
-    /// Nodes that joined and have not left.
+    /// Nodes that an operation added and none has removed.
     joined: u32,
     most: usize,
 }
 
 impl<'a> Course<'a> {
-    /// Before the first operation.
     pub(crate) fn of_set(set: &'a Value) -> Self {
         let mut course = Self { set, sizes: Sizes::of(set), joined: 0, most: 0 };
         course.most = course.pods();
         course
     }
 
-    /// After the last one.
     pub(crate) fn of(plan: &'a Plan) -> Self {
         let mut course = Self::of_set(&plan.set);
         for operation in &plan.operations {
@@ -38,7 +35,7 @@ impl<'a> Course<'a> {
         self.sizes.gangs()
     }
 
-    /// The pods of all hard gangs of the set as it was sent.
+    /// Number of pods in all hard gangs of the submitted PodCliqueSet.
     pub(crate) fn minimum(&self) -> u32 {
         let gangs = Sizes::of(self.set).gangs();
         u32::try_from(gangs.iter().map(Gang::minimum).sum::<usize>()).unwrap_or(u32::MAX)
@@ -48,12 +45,11 @@ impl<'a> Course<'a> {
         self.gangs().iter().map(Gang::pods).sum()
     }
 
-    /// The most pods that there were at a time.
     pub(crate) fn most_pods(&self) -> u32 {
         u32::try_from(self.most).unwrap_or(u32::MAX)
     }
 
-    /// Takes an operation, if it applies.
+    /// Applies an operation if it is valid, and returns whether it is.
     pub(crate) fn take(&mut self, operation: &Operation) -> bool {
         let applies = self.applies(operation);
         if applies {
@@ -89,7 +85,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Everything of the set that can be scaled: itself, its scaling groups and its standalone cliques.
+    /// The parts that can be scaled: the PodCliqueSet itself, its scaling groups and its standalone cliques.
     pub(crate) fn scalable(&self) -> Vec<Scalable> {
         let name = text(&self.set["metadata"]["name"]);
         let replicas = usize::try_from(self.sizes.replicas).unwrap_or(usize::MAX);
@@ -125,15 +121,11 @@ impl<'a> Course<'a> {
     }
 }
 
-/// What can be scaled.
 pub(crate) struct Scalable {
-    /// PodCliqueSet, PodCliqueScalingGroup or PodClique.
     pub(crate) kind: &'static str,
-    /// Its name.
     pub(crate) name: String,
-    /// Its replicas.
     pub(crate) now: usize,
-    /// As far as it is scaled in: its minimum, below which it would be another matter.
+    /// Lower bound for scale-in: its minimum. Fewer replicas would test something else.
     pub(crate) least: u32,
 }
 

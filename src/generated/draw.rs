@@ -1,5 +1,5 @@
-//! A workload from a seed. Shapes and operations are drawn so that small ones are frequent and everything that the model
-//! knows comes up within some dozens.
+//! Draws a workload from a seed. Small shapes and operations are frequent, and a few dozen seeds cover
+//! everything in the model.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -7,13 +7,12 @@ use serde_json::{Value, json};
 use crate::course::Course;
 use crate::plan::{How, Operation, Plan, one_rack};
 
-/// More pods than this would take time and show nothing more.
+/// More pods take time and reveal nothing more.
 const MOST_PODS: usize = 20;
-/// Podgroups that a PodGang may have at most: the API of a Workload sets this limit.
+/// Maximum number of podgroups in a PodGang, a limit of the Workload API.
 const MOST_PODGROUPS: usize = 8;
-/// Operations at most.
 const MOST_OPERATIONS: usize = 5;
-/// Names of sets are distinct where seeds are close, and short.
+/// Names contain the seed modulo this number: names of close seeds differ, and names stay short.
 const NAMES: u64 = 1_000_000;
 
 pub(crate) fn plan(seed: u64) -> Plan {
@@ -80,7 +79,7 @@ fn clique(rng: &mut Rng, name: &str) -> Value {
     let resources = json!({"limits": {"nvidia.com/gpu": 1}});
     let container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources});
     let mut spec = json!({"roleName": name, "replicas": replicas, "podSpec": {"containers": [container]}});
-    // Left out it is the replicas.
+    // Without it, the minimum equals the replicas.
     if !one_in(rng, 4) {
         spec["minAvailable"] = rng.u32(1..=replicas).into();
     }
@@ -138,7 +137,7 @@ mod tests {
         assert_ne!(plan(7), plan(8));
     }
 
-    /// What the first seeds, which the tests run, come to.
+    /// The first seeds, which the tests run, cover everything.
     #[test]
     fn everything_comes_up() {
         let mut seen = BTreeSet::new();

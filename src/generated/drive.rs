@@ -1,5 +1,5 @@
-//! Sends the set, performs the operations one after the other, each on a set that has become all that it should be, and
-//! deletes it.
+//! Submits the PodCliqueSet, performs the operations in sequence and deletes it. Each operation starts from a
+//! converged PodCliqueSet.
 
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::plan::{How, Operation, Plan};
 
-/// The whole workload, as text: a history says what it is of.
+/// The whole workload as text, so that the history contains it.
 pub(crate) const WORKLOAD: MarkName = MarkName::of_case("workload");
-/// An operation begins: `{"number", "operation"}`.
+/// Start of an operation: `{"number", "operation"}`.
 pub(crate) const OPERATION: MarkName = MarkName::of_case("operation");
 
-/// The step at which the first node of an operation joins; those before are for what begins short.
+/// The step of the first node that an operation adds. Earlier steps are for plans that begin one pod short.
 pub(crate) const FIRST_JOIN: u32 = 2;
 
 pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -31,7 +31,7 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         }
         test.scheduler_passes().await?;
         if gangs.iter().any(|gang| !gang.is_base) {
-            // Scaled PodGangs are released when their base is bound, and have their pass after that.
+            // Scaled PodGangs are released after their base is bound, and need a pass after that.
             test.canaries().await?;
         }
         test.nodes_join(1).await?;
@@ -58,14 +58,13 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// The set has become all that it should be, its gang resources included, and nothing of the step is still to be written.
+/// Waits until the PodCliqueSet and its gang resources are complete and the operator has no writes left.
 async fn until_at_rest(test: &TestContext, plan: &Plan) -> Result<(), Stop> {
     test.until_converged(plan.name()).await?;
     test.until_followed(plan.name()).await?;
     test.comes_to_rest().await
 }
 
-/// The PodGangs that there are now.
 fn gangs(test: &TestContext, plan: &Plan) -> Vec<Gang> {
     let history = test.history();
     scaling::gangs(&history, &plan.set, history.entries.len())

@@ -1,5 +1,5 @@
-//! What is judged of a generated workload: after each operation the set is what the arithmetic says, and what the
-//! operation did not concern is as it was. That the invariants hold is judged in every case.
+//! Checks of a generated workload. After each operation the PodCliqueSet matches the calculation, and other
+//! objects are unchanged. Invariants are checked in every case anyway.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
@@ -14,7 +14,7 @@ use crate::plan::{Constrained, How, Operation, Plan};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
 
-/// The clauses that a workload shows. What nothing in it asks for is not among them.
+/// The clauses that a workload shows. Clauses that nothing in it concerns are excluded.
 pub(crate) fn clauses(plan: &Plan) -> Vec<&'static str> {
     let mut course = Course::of_set(&plan.set);
     let mut has_scaled = course.gangs().iter().any(|gang| !gang.is_base);
@@ -54,7 +54,7 @@ pub(crate) fn judge(history: &History) -> Vec<Finding> {
     let Some(plan) = plan else { return Vec::new() };
     let set = plan.name();
     let told = Told { history, set };
-    // What the target does not declare was left out when it was run.
+    // The run left out what the target does not declare.
     let asked = clauses(&plan.clone().on(history.header.target));
     let ruling = |clause: &'static str| match asked.contains(&clause) {
         true => told.ruling(clause),
@@ -63,7 +63,6 @@ pub(crate) fn judge(history: &History) -> Vec<Finding> {
     clauses(&plan).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
 }
 
-/// A history of a generated workload, and its set.
 struct Told<'a> {
     history: &'a History,
     set: &'a str,
@@ -109,7 +108,7 @@ impl Told<'_> {
             "AON-17" => self.after_each(SharedMark::PodLost, |lost, _, until| {
                 let begin =
                     history.marks(OPERATION).map(|(index, _)| index).take_while(|index| *index < lost).last();
-                // A drain takes several.
+                // A drain loses several pods.
                 let of_step = history.marks(SharedMark::PodLost);
                 let of_step = of_step.filter(|(index, _)| Some(*index) > begin && *index < until);
                 let names: Vec<_> = of_step.map(|(_, mark)| text(&mark.detail["name"])).collect();
@@ -141,7 +140,7 @@ impl Told<'_> {
         }
     }
 
-    /// Where each step ended: at rest, or with the wait that ran out; and whether one is missing.
+    /// The end of each step: idle, or the last timeout. The ruling reports a missing step.
     fn rests(&self) -> (Vec<usize>, Ruling) {
         let mut ends: Vec<_> = self.history.marks(SharedMark::AtRest).map(|(index, _)| index).collect();
         let steps = self.history.marks(OPERATION).count() + 1;
@@ -153,12 +152,12 @@ impl Told<'_> {
         (ends, Err(Broken::NotReached(missing)))
     }
 
-    /// A sentence about the set whenever it should have become all that it is to be.
+    /// Applies a check to the PodCliqueSet at each point where it should be complete.
     fn at_each_rest(&self, sentence: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
         self.at_rests(|_| true, sentence)
     }
 
-    /// The same as long as the set was not made again: where names come back, what was under them before is another's.
+    /// The same until the PodCliqueSet is deleted. Afterwards the same names belong to other objects.
     fn in_the_first_life(&self, sentence: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
         let is_set = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet";
         let deleted = self.history.marks(SharedMark::Deleted).find(|(_, mark)| is_set(mark));
@@ -179,7 +178,7 @@ impl Told<'_> {
         all
     }
 
-    /// A sentence about each of these marks, and the end of its step.
+    /// Applies a check to each of these marks and the end of its step.
     fn after_each(&self, name: SharedMark, sentence: impl Fn(usize, &Mark, usize) -> Ruling) -> Ruling {
         let (ends, all) = self.rests();
         for (index, mark) in self.history.marks(name) {
@@ -189,7 +188,7 @@ impl Told<'_> {
         all
     }
 
-    /// When the scheduler had had its pass, not everything was whole; what was bound is the invariants' to judge.
+    /// After the scheduler's pass at least one unit is incomplete. Invariants check what was bound.
     fn was_short(&self) -> Ruling {
         let (barrier, _) = self.history.reached(SharedMark::SchedulerPassed)?;
         let gangs = scaling::gangs(self.history, self.history.submitted(self.set)?, barrier);
@@ -209,7 +208,8 @@ impl Told<'_> {
         })
     }
 
-    /// The cliques of each part of a PodGang that the constrained template makes.
+    /// Checks that the cliques of each part are in one rack. `parts` returns the parts of a PodGang that come
+    /// from the constrained template.
     fn groups_are_together(&self, parts: impl Fn(&str, &Gang) -> Vec<Vec<String>>) -> Ruling {
         let template = &self.history.submitted(self.set)?["spec"]["template"];
         let all = ["podCliqueScalingGroups", "cliques"].into_iter();

@@ -1,15 +1,15 @@
-//! Generated workloads: a PodCliqueSet and a list of operations on it, drawn by chance from a seed.
+//! Generated workloads: a PodCliqueSet and a list of operations on it, drawn from a random seed.
 //!
-//! Cases that somebody wrote try what somebody thought of. Here the model is the suite's own arithmetic
-//! ([`conformance_expect`]), and the oracle is that whatever is done, the set becomes what the arithmetic says, and the
-//! invariants of every history hold on the way. A workload is a case like any other: it has nodes, a history, clauses, a
-//! verdict and a replay.
+//! Hand-written cases test what somebody thought of. Here the model is the suite's own calculation
+//! ([`conformance_expect`]). After every operation the PodCliqueSet must match it, and every invariant must
+//! be satisfied throughout. A workload is a normal case, with nodes, a history, clauses, a verdict and a
+//! replay.
 //!
-//! - [`plan`]: the workload as data, as it is written into a file and read from one;
-//! - `draw`: one from a seed; `course`: what the operations make of it, and whether they apply;
-//! - `drive`, `judge`: the case; `shrink`: smaller ones, of which a failing run takes those that fail alike.
+//! - [`plan`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
+//! - `course`: the effect of operations, and whether they are valid.
+//! - `drive`, `judge`: the driver and the checks. `shrink`: smaller workloads that reduce a failure.
 //!
-//! [`scale`] is another sort: one workload, as large as is asked for.
+//! [`scale`] is different: one workload of a requested size.
 
 mod course;
 mod draw;
@@ -28,26 +28,24 @@ use conformance_history::History;
 use course::Course;
 pub use plan::{Plan, Unreadable};
 
-/// The group of all of them.
 pub const GROUP: &str = "generated";
 
-/// GPUs of a node; a pod asks for one.
+/// GPUs per node; each pod requests one.
 const GPUS: u32 = 8;
 
 impl Plan {
-    /// The workload of a seed: the same at any time and on any machine, for one version of this suite.
+    /// The workload of a seed. It is always the same for one version of this suite.
     pub fn of_seed(seed: u64) -> Self {
         draw::plan(seed)
     }
 
-    /// The next smaller workloads, the boldest first. Each is one that can be run.
+    /// Smaller workloads that can be run, largest reduction first.
     pub fn smaller(&self) -> Vec<Self> {
         shrink::candidates(self)
     }
 
-    /// The case that runs it, under this name.
     pub fn case(&self, name: &str) -> &'static Case {
-        // Looked up by name, a case is made once; a shrunk one lives as long as the process that looks for it.
+        // A case that is looked up by name is created once; a shrunk one is leaked until the process ends.
         let id: &'static str = format!("{GROUP}/{name}").leak();
         let clauses: &'static [&'static str] = judge::clauses(self).leak();
         let given: &'static [Nodes] = self.nodes().leak();
@@ -60,19 +58,20 @@ impl Plan {
         Box::leak(Box::new(case.registered(id, text).clauses(clauses).nodes(given)))
     }
 
-    /// Room for all pods at any time, twice where racks count, so that whatever is placed first leaves room for the rest.
-    /// Where it begins one pod short, the first node has one place less than the hard gangs have pods, and the room joins.
+    /// Room for all pods at any time, twice if racks matter, so that any placement leaves room for the rest.
+    /// For a plan that begins short, the first node has room for one pod less than all hard gangs; the rest
+    /// joins later.
     fn nodes(&self) -> Vec<Nodes> {
         let course = Course::of(self);
         let racked = self.is_racked();
-        // A pod that is going keeps its place until it has gone.
+        // A terminating pod keeps its place until it is deleted.
         let room = course.most_pods() + 2;
         let (short, first_join) = match self.begins_short {
             true => (Some(course.minimum() - 1), 1),
             false => (None, 0),
         };
         let placed = |node: Nodes, rack| if racked { node.rack(rack) } else { node };
-        // In a rack as well: Volcano takes the whole cluster for one rack while no rack has a HyperNode.
+        // Even this node needs a rack: Volcano treats the cluster as one rack while no rack has a HyperNode.
         let mut all: Vec<Nodes> =
             short.map(|places| placed(nodes(1).gpus(places), "first")).into_iter().collect();
         for rack in if racked { &["first", "second"][..] } else { &["any"] } {
@@ -91,7 +90,7 @@ impl Plan {
     }
 }
 
-/// The case of that id: `generated/<seed>`.
+/// The case with this id, `generated/<seed>`.
 pub fn case(id: &str) -> Option<&'static Case> {
     static KNOWN: LazyLock<Mutex<BTreeMap<u64, &'static Case>>> = LazyLock::new(Mutex::default);
     let word = id.strip_prefix(GROUP)?.strip_prefix('/')?;
@@ -100,7 +99,7 @@ pub fn case(id: &str) -> Option<&'static Case> {
     Some(known.entry(seed).or_insert_with(|| Plan::of_seed(seed).case(word)))
 }
 
-/// The case whose history this is: the workload stands in it.
+/// The case of a history, from the workload in it.
 pub fn replayed(history: &History) -> Option<&'static Case> {
     let word = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?;
     let mark = history.marks(drive::WORKLOAD).next()?.1;

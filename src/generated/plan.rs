@@ -12,68 +12,54 @@ use crate::course::Course;
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 const KIND: &str = "Operations";
 
-/// A PodCliqueSet, the room that it finds, and what is done to it.
+/// A PodCliqueSet, the room for it, and the operations on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The PodCliqueSet.
     pub set: Value,
-    /// Whether the nodes have room for one pod less than all hard gangs need until the scheduler has had its pass.
+    /// Whether the nodes lack room for one pod of the hard gangs until the scheduler has made its pass.
     pub begins_short: bool,
-    /// One after the other; before each the set has become all that it should be.
+    /// Performed in order, each on a converged PodCliqueSet.
     pub operations: Vec<Operation>,
 }
 
-/// Something that is done to a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Operation {
-    /// The replicas of the set, a scaling group or a PodClique are set.
+    /// Sets the replicas of the PodCliqueSet, a scaling group or a PodClique.
     Scale {
         /// PodCliqueSet, PodCliqueScalingGroup or PodClique.
         kind: String,
-        /// Its name.
         name: String,
-        /// To how many.
         replicas: u32,
     },
-    /// A pod is lost.
     LosePod {
-        /// Its PodClique.
         clique: String,
-        /// Which of its pods, in the order of their indexes.
+        /// Position among its pods, sorted by name.
         number: usize,
-        /// How.
         by: How,
     },
-    /// The first gang resource of a PodGang is deleted.
+    /// Deletes the first gang resource of a PodGang.
     DeleteGangResource {
-        /// Which PodGang, in the order of replicas, base first.
+        /// Position of the PodGang, by replica, base first.
         number: usize,
     },
-    /// The set is deleted, and made again when nothing is left of it.
+    /// Deletes the PodCliqueSet, and creates it again when nothing is left of it.
     MakeAgain,
-    /// A node joins.
     NodeJoins,
-    /// The node that joined last is drained and taken away.
+    /// Drains and removes the node that joined last.
     NodeLeaves,
 }
 
-/// How a pod is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum How {
-    /// Deleted without grace.
     DeletedAtOnce,
-    /// Deleted with grace.
     DeletedWithGrace,
-    /// It failed.
     Failed,
-    /// Evicted.
     Evicted,
 }
 
 impl How {
-    /// All of them.
     pub(crate) const ALL: [Self; 4] =
         [Self::DeletedAtOnce, Self::DeletedWithGrace, Self::Failed, Self::Evicted];
 
@@ -87,7 +73,6 @@ impl How {
     }
 }
 
-/// The second document.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Operations {
@@ -97,51 +82,37 @@ struct Operations {
     operations: Vec<Operation>,
 }
 
-/// Why a file is no workload with operations.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// No YAML.
     #[error(transparent)]
     Yaml(#[from] grove_yaml::YamlError),
-    /// Not these two documents.
     #[error(
         "expected a PodCliqueSet of grove.io/v1alpha1 and a document of kind {KIND} of {API_VERSION}, one each"
     )]
     Documents,
-    /// An operation, or another field, that there is not.
+    /// An unknown operation, or another unknown field.
     #[error("{KIND}: {0}")]
     Operations(#[from] serde_json::Error),
-    /// An operation that does not apply.
     #[error("operation {number} does not apply to what the ones before have made of the set: {operation:?}")]
     DoesNotApply {
-        /// From 1.
+        /// Counted from 1.
         number: usize,
-        /// It.
         operation: Operation,
     },
-    /// A set without a gang.
     #[error("the PodCliqueSet has no pods")]
     Empty,
 }
 
-/// Where a set's topology constraint is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Constrained {
-    /// Nowhere.
     Nowhere,
-    /// At the set.
     Set,
-    /// At a scaling group.
     Group,
-    /// At a clique.
     Clique,
 }
 
 impl Plan {
-    /// Reads what [`Plan::text`] wrote.
-    ///
-    /// # Errors
-    /// [`Unreadable`].
+    /// Reads the output of [`Plan::text`].
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let documents = grove_yaml::documents(text)?;
         let [set, operations] = documents.as_slice() else { return Err(Unreadable::Documents) };
@@ -165,7 +136,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The manifest and the operations, as a file that is run again.
+    /// The manifest and the operations, as a file that can be run again.
     pub fn text(&self) -> String {
         let operations = Operations {
             api_version: API_VERSION.into(),
@@ -173,18 +144,16 @@ impl Plan {
             begins_short: self.begins_short,
             operations: self.operations.clone(),
         };
-        // By way of JSON: YAML of its own has a tag where JSON has a map.
+        // Convert through JSON: direct YAML has tags where JSON has maps.
         let value = serde_json::to_value(operations).unwrap_or_default();
         let document = |value: &Value| grove_yaml::write(value).unwrap_or_default();
         format!("{}---\n{}", document(&self.set), document(&value))
     }
 
-    /// The set's name.
     pub(crate) fn name(&self) -> &str {
         text(&self.set["metadata"]["name"])
     }
 
-    /// Where its topology constraint is.
     pub(crate) fn constrained(&self) -> Constrained {
         let template = &self.set["spec"]["template"];
         let any = |key: &str| list(&template[key]).iter().any(|part| part["topologyConstraint"].is_object());
@@ -196,12 +165,10 @@ impl Plan {
         }
     }
 
-    /// Whether the racks of nodes matter.
     pub(crate) fn is_racked(&self) -> bool {
         self.constrained() != Constrained::Nowhere
     }
 
-    /// Without its topology constraint.
     pub(crate) fn unconstrained(mut self) -> Self {
         let template = &mut self.set["spec"]["template"];
         let take = |part: &mut Value| part.as_object_mut().map(|fields| fields.remove("topologyConstraint"));
@@ -214,8 +181,8 @@ impl Plan {
         self
     }
 
-    /// As far as a target declares that it can: a constraint that it does not know would be refused, and a gang resource
-    /// that it does not restore stays away.
+    /// Restricts the plan to what a target declares. An undeclared constraint would be refused, and a deleted
+    /// gang resource would not be restored.
     pub(crate) fn on(self, target: Target) -> Self {
         let needed = match self.constrained() {
             Constrained::Nowhere => None,
@@ -223,7 +190,7 @@ impl Plan {
             Constrained::Group => Some(Feature::TopologyPerGroup),
             Constrained::Clique => Some(Feature::TopologyPerClique),
         };
-        // A target that schedules podgroups one by one has no place for what spans several.
+        // A target that schedules podgroups separately cannot satisfy a constraint across several of them.
         let spans = |plan: &Self| {
             let gangs = Course::of_set(&plan.set).gangs();
             plan.constrained() == Constrained::Set && gangs.iter().any(|gang| gang.groups.len() > 1)
@@ -240,7 +207,6 @@ impl Plan {
     }
 }
 
-/// The constraint of a generated set: one rack.
 pub(crate) fn one_rack() -> Value {
     json!({"topologyName": "conformance-topology", "pack": {"required": "rack"}})
 }

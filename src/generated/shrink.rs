@@ -1,4 +1,4 @@
-//! Smaller workloads: of those that fail alike the first is taken, until none does.
+//! Shrinks a failing workload: takes the first smaller one with the same failure, until there is none.
 
 use conformance_history::{count, list, text};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::course::Course;
 use crate::plan::{How, Operation, Plan};
 
-/// The boldest first: half of the operations, each operation, then parts of the set, then numbers.
+/// Largest reduction first: half of the operations, each operation, parts of the PodCliqueSet, then numbers.
 pub(crate) fn candidates(plan: &Plan) -> Vec<Plan> {
     let mut all = Vec::new();
     fewer_operations(plan, &mut all);
@@ -25,8 +25,7 @@ pub(crate) fn candidates(plan: &Plan) -> Vec<Plan> {
     sound
 }
 
-/// Without the operations that no longer apply, but that a pod is lost, which may be one of another clique; `None` where
-/// nothing is left to run.
+/// Removes invalid operations; a lost pod may become one of another clique. `None` if nothing is left.
 fn sound_one(mut plan: Plan) -> Option<Plan> {
     let mut course = Course::of_set(&plan.set);
     if course.pods() == 0 {
@@ -45,7 +44,6 @@ fn sound_one(mut plan: Plan) -> Option<Plan> {
     Some(plan)
 }
 
-/// The first pod of the first clique is lost.
 fn of_first_clique(course: &Course<'_>, by: How) -> Option<Operation> {
     let first = course.gangs().into_iter().flat_map(|gang| gang.groups).next()?;
     Some(Operation::LosePod { clique: first.clique, number: 0, by })
@@ -107,7 +105,7 @@ fn smaller_sets(plan: &Plan, all: &mut Vec<Plan>) {
                 .unwrap_or_default();
             members.iter().for_each(|clique| without_clique(spec, text(clique)));
         });
-        // Its cliques stand alone then.
+        // Its cliques become standalone.
         with(&|spec| without(spec, "podCliqueScalingGroups", &group));
         for fields in [&["replicas", "minAvailable"][..], &["replicas"], &["minAvailable"]] {
             with(&|spec| lower(part(spec, "podCliqueScalingGroups", &group), fields));
@@ -137,7 +135,7 @@ fn without(spec: &mut Value, key: &str, name: &str) {
     }
 }
 
-/// Without a clique, and without the group that has no other.
+/// Removes a clique, and its scaling group if that has no other clique.
 fn without_clique(spec: &mut Value, name: &str) {
     without(spec, "cliques", name);
     let groups = spec["template"]["podCliqueScalingGroups"].as_array_mut();
@@ -151,7 +149,7 @@ fn without_clique(spec: &mut Value, name: &str) {
     empty.iter().for_each(|group| without(spec, "podCliqueScalingGroups", group));
 }
 
-/// One less of each of these counts, as far as the minimum stays one and the replicas stay at or above it.
+/// Decrements each of these counts that is at least 2, and keeps the minimum at or below the replicas.
 fn lower(part: Option<&mut Value>, fields: &[&str]) {
     let Some(part) = part else { return };
     for field in fields {
@@ -169,12 +167,12 @@ fn lower(part: Option<&mut Value>, fields: &[&str]) {
 mod tests {
     use super::*;
 
-    /// How large a workload is, in whatever measure: it only has to fall.
+    /// Any measure of a workload that each reduction decreases.
     fn size(plan: &Plan) -> usize {
         plan.text().len() * 1000 + Course::of(plan).most_pods() as usize
     }
 
-    /// The smallest one that a failure which is met wherever `fails` says so is shrunk to.
+    /// Shrinks a workload as long as `fails` is true for a candidate.
     fn shrunk(plan: Plan, fails: impl Fn(&Plan) -> bool) -> Plan {
         let mut now = plan;
         while let Some(next) = candidates(&now).into_iter().find(&fails) {

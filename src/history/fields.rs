@@ -1,28 +1,29 @@
-//! Fields of raw JSON; a missing one counts as empty.
+//! Access to fields of raw JSON; a missing field counts as empty.
 
 use serde_json::Value;
 
-/// A text; empty if it is none.
+/// A string, or an empty one for any other value.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What an Event says. Histories hold those of `v1`, as which the API server shows those of `events.k8s.io`, too.
+/// The message of an Event. Histories contain `v1` Events; the API server also serves `events.k8s.io` Events
+/// as these.
 pub fn event_note(event: &Value) -> &str {
     text(&event["message"])
 }
 
-/// The reference to what an Event is about.
+/// The reference to the object that an Event is about.
 pub fn event_about(event: &Value) -> &Value {
     &event["involvedObject"]
 }
 
-/// A list; empty if it is none.
+/// The entries of a list, or none for any other value.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A number of things, if it is one.
+/// A count, or `None` for any other value.
 pub fn count(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|count| usize::try_from(count).ok())
 }

@@ -1,9 +1,11 @@
-//! What happened, in order: every version of every object of a case, as the API server's watches delivered it.
+//! The history of a case: every version of every object in order, as the API server's watches delivered it.
 //!
-//! The driver's recorder keeps one watch per kind on the whole cluster and appends to one log per namespace;
-//! [`log`] is the part of it that belongs to one case, saved as JSON lines and read again by `replay`; [`query`] is
-//! how judges read it, [`reached`] shows how far the case got. A history is append-only: nothing here knows what
-//! should have happened. [`testing`] builds histories by hand, for the tests of judges.
+//! The driver's recorder has one watch per kind for the whole cluster and appends to one log per namespace.
+//! [`log`] is the part of one case, saved as JSON lines and read again by `replay`. Checks read it with
+//! [`query`]; [`reached`] shows how far the case got. A history is append-only and contains no expectations.
+//! [`testing`] builds histories by hand, for the tests of checks.
+
+#![warn(missing_docs)]
 
 mod fields;
 mod live;

@@ -15,7 +15,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Takes one more change in.
+    /// Applies one more change.
     pub fn apply(&mut self, recorded: &Recorded) {
         let version = Version::of(&recorded.object);
         let key = (version.kind().to_owned(), version.name().to_owned());
@@ -25,7 +25,7 @@ impl Live {
         };
     }
 
-    /// One object.
+    /// The object with this kind and name.
     pub fn get(&self, kind: &str, name: &str) -> Option<&Value> {
         self.objects.get(&(kind.to_owned(), name.to_owned())).map(Arc::as_ref)
     }
@@ -38,17 +38,17 @@ impl Live {
             .map(|(_, object)| object.as_ref())
     }
 
-    /// All pods of the workload; canaries are none.
+    /// All pods of the workload, without canaries.
     pub fn pods(&self) -> impl Iterator<Item = Pod<'_>> {
         self.of("Pod").map(Pod).filter(|pod| !pod.is_canary())
     }
 
-    /// Everything, by kind and name.
+    /// All objects, by kind and name.
     pub fn all(&self) -> impl Iterator<Item = &Value> {
         self.objects.values().map(Arc::as_ref)
     }
 
-    /// The same objects in parts, each under the name that `part_of` gives to it; without a name it is in none.
+    /// The objects grouped by the name that `part_of` returns, without those for which it returns none.
     pub fn parts<'a>(&'a self, part_of: impl Fn(&'a Value) -> Option<&'a str>) -> BTreeMap<&'a str, Self> {
         let mut parts: BTreeMap<&str, Self> = BTreeMap::new();
         for (key, object) in &self.objects {
@@ -59,7 +59,7 @@ impl Live {
         parts
     }
 
-    /// How many pods of a PodCliqueSet are bound.
+    /// Number of bound pods of a PodCliqueSet.
     pub fn bound_of(&self, set: &str) -> usize {
         let is_its = |pod: &Pod<'_>| {
             pod.pod_clique()
@@ -69,7 +69,7 @@ impl Live {
         self.pods().filter(is_its).filter(|pod| pod.node().is_some()).count()
     }
 
-    /// How many pods of the workload are bound.
+    /// Number of bound pods of the workload.
     pub fn bound(&self) -> usize {
         self.pods().filter(|pod| pod.node().is_some()).count()
     }

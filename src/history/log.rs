@@ -1,9 +1,12 @@
 //! A case's history and its file format.
 //!
-//! One JSON document per line. The first is the [`Header`]; every other is a watch event as `kubectl get --watch
-//! --output-watch-events -o json` prints it (`{"type":"ADDED","object":{…}}`, with its arrival time in `at`), a
-//! mark of the driver (`"type":"MARK"`), or a gap (`"type":"GAP"`: a watch was lost and had to list again, so
-//! versions may be missing). A recording that a user made with kubectl is judged by naming its case to `replay`.
+//! The file has one JSON document per line. The first is the [`Header`]. Every other line is one of these:
+//! - a watch event as `kubectl get --watch --output-watch-events -o json` prints it
+//!   (`{"type":"ADDED","object":{…}}`), with its arrival time in `at`;
+//! - a mark of the driver (`"type":"MARK"`);
+//! - a gap (`"type":"GAP"`): a watch was lost and listed again, so versions may be missing.
+//!
+//! `replay` also checks a recording that a user made with kubectl, if its case is named.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -19,29 +22,29 @@ use conformance_contract::kinds::Kind;
 /// The version of the file format.
 pub(crate) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// What a history is about.
+/// The subject of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
-    /// [`API_VERSION`].
+    /// Version of the file format, [`API_VERSION`].
     pub api_version: String,
-    /// `History`.
+    /// Always `History`.
     pub kind: String,
-    /// The case's id, e.g. `aon/one-pod-short`.
+    /// Id of the case, e.g. `aon/one-pod-short`.
     pub case: String,
     /// Backend and variant.
     pub target: Target,
-    /// The case's namespace.
+    /// Namespace of the case.
     pub namespace: String,
-    /// The PodCliqueSets as they were sent, by name.
+    /// The submitted PodCliqueSets, by name.
     pub submitted: BTreeMap<String, Value>,
-    /// By how much the machine was slower than limits are made for, at its slowest; absent if it was not.
+    /// How many times slower the machine was at worst than limits allow for; absent if it was not slower.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowness: Option<f64>,
 }
 
 impl Header {
-    /// A header of this format version.
+    /// A header in the current version of the format.
     pub fn new(case: &str, target: Target, namespace: &str, submitted: BTreeMap<String, Value>) -> Self {
         Self {
             api_version: API_VERSION.into(),
@@ -55,66 +58,65 @@ impl Header {
     }
 }
 
-/// What a watch said about an object.
+/// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Change {
-    /// It is there (new, or seen for the first time).
+    /// The object is new, or seen for the first time.
     Added,
-    /// It is different.
+    /// The object has changed.
     Modified,
-    /// It is gone; the object is its last version, at the resourceVersion of its deletion.
+    /// The object was deleted. This is its last version, with the resourceVersion of its deletion.
     Deleted,
 }
 
 /// One version of one object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// What the watch said.
+    /// Type of the watch event.
     pub change: Change,
-    /// The object, its managedFields without their field sets.
+    /// The object; its managedFields lack their field sets.
     pub object: Arc<Value>,
 }
 
-/// Something the harness did or saw, at a point of the history.
+/// Something that the harness did or observed, at this point of the history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Its name.
+    /// Name of the mark, from a [`crate::MarkName`].
     pub name: String,
-    /// More about it.
+    /// Details, depending on the mark.
     pub detail: Value,
 }
 
 /// A watch was lost and listed again: versions may be missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {
-    /// Of this kind.
+    /// Kind of the watch.
     pub kind: String,
-    /// Why.
+    /// Why the watch was lost.
     pub reason: String,
 }
 
 /// One line of a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// When it arrived.
+    /// Arrival time.
     pub at: Timestamp,
-    /// What it is.
+    /// Content of the line.
     pub what: What,
 }
 
-/// The three sorts of lines.
+/// The three types of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// A version of an object.
     Object(Recorded),
     /// A mark of the harness.
     Mark(Mark),
-    /// A gap.
+    /// A gap in the versions of a kind.
     Gap(Gap),
 }
 
-/// A line as it is written.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
@@ -134,41 +136,38 @@ struct Line {
     reason: Option<String>,
 }
 
-/// A history that cannot be read.
+/// Why a history cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The file cannot be read or written.
     #[error("history: {0}")]
     File(#[from] std::io::Error),
-    /// A line is not what the format says.
+    /// A line does not match the format.
     #[error("history, line {line}: {reason}")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem with the line.
         reason: String,
     },
-    /// No header, and none was given.
+    /// The file has no header, and the caller gave none.
     #[error(
         "this history has no header; name the case it belongs to with --case and its PodCliqueSet with --manifest"
     )]
     NoHeader,
 }
 
-/// One case's part of what was recorded.
+/// The recorded entries of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// What it is about.
+    /// The subject of the history.
     pub header: Header,
-    /// In the order of arrival: within a kind that is the order of resourceVersions.
+    /// Entries in order of arrival, which within a kind is the order of resourceVersions.
     pub entries: Vec<Entry>,
 }
 
 impl History {
-    /// Writes it as JSON lines.
-    ///
-    /// # Errors
-    /// [`HistoryError::File`].
+    /// Writes the history as JSON lines.
     pub fn write(&self, mut to: impl Write) -> Result<(), HistoryError> {
         let broken = |e: serde_json::Error| HistoryError::File(e.into());
         serde_json::to_writer(&mut to, &self.header).map_err(broken)?;
@@ -180,10 +179,7 @@ impl History {
         Ok(to.flush()?)
     }
 
-    /// Reads JSON lines. `given` stands in for a header that a user's own recording lacks.
-    ///
-    /// # Errors
-    /// [`HistoryError`], naming the line.
+    /// Reads JSON lines. `given` replaces the header, which a user's own recording lacks.
     pub fn read(from: impl BufRead, given: Option<Header>) -> Result<Self, HistoryError> {
         let mut header = None;
         let mut entries = Vec::new();
@@ -257,7 +253,7 @@ impl Line {
         let what = match (change, self.sort.as_str()) {
             (Some(change), _) => {
                 let mut object = self.object.ok_or("an object is missing")?;
-                // A recording of kubectl's has the kind alone.
+                // A recording of kubectl has the plain kind, without the group.
                 if let Some(kind) = Kind::of_object(&object).filter(|kind| object["kind"] != kind.name) {
                     Arc::make_mut(&mut object)["kind"] = kind.name.into();
                 }

@@ -1,8 +1,8 @@
-//! The names of marks: what a driver writes into a history, and a judge finds there again.
+//! The names of marks, which a driver writes into a history and a check finds there.
 //!
-//! Both sides name a mark by the same value, so that a judge cannot look for one that nobody writes. A mark that
-//! drivers and judges share is a [`SharedMark`]; one that a single case writes and judges is a constant of that case.
-//! The file format knows the texts alone: a history that was saved is judged again by the same names.
+//! Both use the same value for a mark, so a check cannot look for one that is never written. A mark that
+//! drivers and checks share is a [`SharedMark`]; a mark of a single case is a constant of that case. Files
+//! contain only the text, so a saved history can be checked again.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use std::fmt;
 pub struct MarkName(&'static str);
 
 impl MarkName {
-    /// A mark that only one case writes and judges: a constant of its file.
+    /// A mark that only one case writes and reads, as a constant in its file.
     pub const fn of_case(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// As it is written into the file.
+    /// The text in the file.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -34,20 +34,20 @@ impl From<SharedMark> for MarkName {
     }
 }
 
-/// The list is written once: variants, names in the file and [`SharedMark::ALL`] cannot differ.
+/// One list defines the variants, their names in files and [`SharedMark::ALL`], so these cannot differ.
 macro_rules! shared_marks {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// The marks that more than one case's driver writes, or a judge that is not a case's own reads.
+        /// The marks that several cases write, or that shared checks read.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum SharedMark {
             $($(#[$doc])+ $variant,)+
         }
 
         impl SharedMark {
-            /// Every one of them.
+            /// All marks.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// As it is written into the file.
+            /// The text in the file.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -58,94 +58,95 @@ macro_rules! shared_marks {
 }
 
 shared_marks! {
-    /// A PodCliqueSet was sent: `{"name"}`.
+    /// The driver submits a PodCliqueSet: `{"name"}`.
     Submitted = "submitted",
-    /// All that a PodCliqueSet is to become is there, and its statuses say so: `{"name"}`.
+    /// All expected objects of a PodCliqueSet exist, and its statuses report that: `{"name"}`.
     Converged = "converged",
-    /// The operator has sent nothing for a while since, or was given its time for that.
+    /// The operator has sent nothing for a while, or the limit for that has passed.
     AtRest = "at rest",
-    /// The barrier is behind the scheduler: until here a judge may say "never".
+    /// The scheduler has passed the barrier: a check may say "never" up to here.
     SchedulerPassed = "scheduler passed",
-    /// From here on there may be room for a gang that was short of it.
+    /// From here on there may be room for a gang that did not fit.
     RoomComes = "room comes",
-    /// A pending gang has been tried again: `{"after"}`, and the scheduler has had its pass since.
+    /// The scheduler has retried a pending gang and made its pass: `{"after"}`.
     TriedAgain = "tried again",
-    /// An object's replicas were changed: `{"kind", "name", "replicas"}`.
+    /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
-    /// An object was deleted, and the API server has confirmed it: `{"kind", "name"}`.
+    /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
     Deleted = "deleted",
-    /// The operator refuses a change of pod templates: `{"name", "message"}`.
+    /// The API server refused a change of pod templates: `{"name", "message"}`.
     UpdateRefused = "update refused",
-    /// A pod was taken away: `{"name", "by"}`.
+    /// The driver deletes a pod or makes it fail: `{"name", "by"}`. The mark precedes the request.
     PodLost = "pod lost",
-    /// The harness said in a kubelet's place what became of a bound pod: `{"name", "uid", "ready", "revision"}`, the last of the
-    /// pod as it was then.
+    /// The harness has set a bound pod's status in place of a kubelet: `{"name", "uid", "ready",
+    /// "revision"}`, with the resourceVersion after the write.
     PodSaid = "said of a pod",
-    /// The next write is another client's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
+    /// The next write is by another client: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
-    /// What was in the namespace before the first submit: a list of objects with kind and metadata.
+    /// The objects in the namespace before the first submit: a list with kind and metadata.
     Baseline = "baseline",
-    /// All that was in the namespace when a deleted workload was gone or the wait for that ended: a list of objects with
-    /// kind and metadata.
+    /// The objects in the namespace after the wait for the deletion of a workload: a list with kind and
+    /// metadata.
     LeftOver = "left over",
-    /// The wait for a deleted namespace ended, whatever came of it.
+    /// The wait for a deleted namespace has ended, regardless of the outcome.
     WaitedForNamespace = "waited for the namespace to go",
-    /// What the operator requested to be written in the namespace from `since` until now, by the API server's audit log, no-ops
-    /// and refused requests included: `{"since", "writes": [{"verb", "group", "resource", "name", "code"}]}`.
+    /// The operator's write requests in the namespace from `since` until now, according to the API server's
+    /// audit log. It includes requests without effect and refused ones: `{"since", "writes": [{"verb",
+    /// "group", "resource", "name", "code"}]}`.
     OperatorWrites = "operator writes",
-    /// The operator's metrics of the case's namespace, read when it had nothing left to do: `{"place", "numbers"}`, `place` being
-    /// how long the history was; `{"place", "failed"}` if there was no answer, `{"unasked"}` with why nobody could ask.
+    /// The operator's metrics for the namespace, read when the operator had nothing left to do: `{"place",
+    /// "numbers"}`, where `place` is the length of the history. Without a response it is `{"place",
+    /// "failed"}`; if metrics cannot be requested it is `{"unasked"}` with the reason.
     MetricsRead = "metrics read",
-    /// The end of a watch over what should not change: `{"seconds"}`.
+    /// The end of a period in which nothing should change: `{"seconds"}`.
     WatchedForRest = "watched for rest",
-    /// What was measured beside what is judged, by name.
+    /// Measured figures by name. No check uses them.
     Measured = "measured",
-    /// A wait ran out: `{"condition"}`.
+    /// A wait timed out: `{"condition"}`.
     WaitRanOut = "wait ran out",
-    /// The driver went on after a wait that had run out: what it judges does not depend on that.
+    /// The driver continued after a timeout, because its checks do not depend on that wait.
     WentOn = "went on",
-    /// How a driver stopped before its end, so that a replay judges as the run did: `{"cluster", "reason"}`.
+    /// Why a driver stopped early, so that a replay decides as the run did: `{"cluster", "reason"}`.
     Stopped = "stopped",
-    /// The run was interrupted: nothing that the case was to show is known.
+    /// The run was interrupted, so the case shows nothing.
     Interrupted = "interrupted",
-    /// An attempt at the API server: `{"title", "reply"}`.
+    /// An attempted request to the API server: `{"title", "reply"}`.
     Attempt = "attempt",
-    /// Another backend than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}], "foreign"}`
-    /// where there is none.
+    /// A backend other than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}],
+    /// "foreign"}` if there is none.
     AnotherBackend = "another backend",
-    /// Which controller process runs, and what it says of itself: `{"pid", "readiness", "said"}`.
+    /// The controller's process and its log: `{"pid", "readiness", "said"}`.
     Controller = "controller",
-    /// How the controller started with a flawed configuration: `{"title", "code", "said"}`, the exit code null while it
-    /// ran on.
+    /// The start of the controller with a flawed configuration: `{"title", "code", "said"}`. The exit code is
+    /// null if it kept running.
     StartedWithFlaw = "started with a flawed configuration",
-    /// A part of the control plane was stopped: `{"part"}`.
+    /// A component of the control plane was stopped: `{"part"}`.
     PartTakenAway = "part taken away",
-    /// Behind it everything is put back. What that does to a workload is not the case's: its judge speaks about the
-    /// history up to here.
+    /// Everything is restored after this mark. The effect of that on a workload is not part of the case, so
+    /// its checks use the history up to here.
     PutBack = "put back",
-    /// Explains gaps: the case itself has taken the API server away, and every watch had to list again. A judge of such
-    /// a case speaks only about what a list shows as well.
+    /// The case itself restarted the API server, so every watch had to list again. This explains gaps. Checks
+    /// of such a case use only what a list also shows.
     ApiServerRestarted = "API server restarted",
-    /// A CRD was deleted: `{"name"}`.
+    /// The driver deletes a CRD: `{"name"}`. The mark precedes the request.
     CrdTakenAway = "CRD taken away",
-    /// It is served again: `{"name"}`.
+    /// The deleted CRD is served again: `{"name"}`.
     CrdPutBack = "CRD put back",
-    /// A queue of Volcano's was closed: `{"name"}`.
+    /// The driver closes a Volcano queue: `{"name"}`. The mark precedes the request.
     QueueClosed = "queue closed",
-    /// The API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user}, "stoodInFor":
-    /// [scheduler]}`. `users` is whom each scheduler binds as; the pods of those stood in for another one binds, because
-    /// they do not run.
+    /// The API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
+    /// "stoodInFor": [scheduler]}`. `users` maps each scheduler to the user as which it binds. The schedulers
+    /// in `stoodInFor` do not run; another scheduler binds their pods.
     BoundBy = "bound by",
-    /// All containers of the case that ran then: a list of `{"node", "pod", "container", "devices"}`, devices by their
-    /// ids.
+    /// The running containers of the case: a list of `{"node", "pod", "container", "devices"}`.
     Allocated = "allocated",
-    /// A version of the controller's lease: `{"resourceVersion", "spec"}`; no spec when it was deleted.
+    /// A version of the controller's lease: `{"resourceVersion", "spec"}`, without spec after its deletion.
     Lease = "lease",
-    /// The operator that is replaced has been stopped; what follows is the upgrade's: `{"from", "to"}`.
+    /// The old operator has been stopped, and the upgrade starts: `{"from", "to"}`.
     UpgradeBegan = "upgrade began",
-    /// The new operator was stopped before it had come to rest: `{"writes"}`, how many the watches had shown.
+    /// The new operator was stopped before it was idle: `{"writes"}`, the number of writes delivered.
     UpgradeStopped = "upgrade stopped",
-    /// The new operator has been ready, and has come to rest or has had its time for that.
+    /// The new operator has been ready, and is idle or has reached the limit for that.
     UpgradeEnded = "upgrade ended",
     /// Versions of the lease may be missing.
     LeaseLost = "lease lost from sight",

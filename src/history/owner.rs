@@ -1,4 +1,4 @@
-//! Which object controls another, by its owner references.
+//! The controller of an object, from its owner references.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ pub fn controller(object: &Value) -> Option<&Value> {
     owners.iter().find(|owner| owner["controller"] == true)
 }
 
-/// Whether `owner`, by kind, name and uid, controls an object.
+/// Whether `owner` controls an object, by kind, name and uid.
 pub fn is_controlled_by(object: &Value, owner: &Value) -> bool {
     let metadata = &owner["metadata"];
     controller(object).is_some_and(|found| {

@@ -1,4 +1,4 @@
-//! Queries: how judges read a history.
+//! Queries by which checks read a history.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::live::Live;
 use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
 use super::mark::{MarkName, SharedMark};
 
-/// A resourceVersion as a number; 0 if there is none. Versions of one etcd are ordered by it across kinds.
+/// A resourceVersion as a number; 0 if there is none. Within one etcd it orders versions across kinds.
 pub fn revision(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|raw| raw.parse().ok()).unwrap_or(0)
 }
@@ -19,24 +19,24 @@ pub fn revision(object: &Value) -> u64 {
 /// One version of one object in a history.
 #[derive(Debug, Clone, Copy)]
 pub struct Version<'a> {
-    /// What the watch said.
+    /// Type of the watch event.
     pub change: Change,
-    /// When it arrived.
+    /// Arrival time.
     pub at: Timestamp,
-    /// Its place in the history.
+    /// Index in the history.
     pub index: usize,
-    /// The object.
+    /// The object in this version.
     pub object: &'a Value,
 }
 
 impl<'a> Version<'a> {
-    /// An object outside of a history.
+    /// A version of an object that is not in a history.
     pub fn of(object: &'a Value) -> Self {
         Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
     }
 
-    /// When it had happened at the latest: when it arrived, or a second after the time that the API server wrote into it, which
-    /// has whole seconds. A recorder may be told late.
+    /// Latest possible time of the event. Watch events may arrive late, so this may be the time that the API
+    /// server wrote, plus one second because it has whole seconds.
     pub fn happened(&self) -> Timestamp {
         let metadata = &self.object["metadata"];
         let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
@@ -54,58 +54,58 @@ impl<'a> Version<'a> {
         at_most.map_or(self.at, |at_most| at_most.min(self.at))
     }
 
-    /// Its kind.
+    /// Kind of the object.
     pub fn kind(&self) -> &'a str {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// Its name.
+    /// Name of the object.
     pub fn name(&self) -> &'a str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// Its uid.
+    /// uid of the object.
     pub fn uid(&self) -> &'a str {
         self.object["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// Its resourceVersion.
+    /// resourceVersion of the object, as a number.
     pub fn revision(&self) -> u64 {
         revision(self.object)
     }
 
-    /// The same, as a pod.
+    /// The object as a pod.
     pub fn pod(&self) -> Pod<'a> {
         Pod(self.object)
     }
 
-    /// A label's value.
+    /// Value of a label.
     pub fn label(&self, key: &str) -> Option<&'a str> {
         self.object["metadata"]["labels"][key].as_str()
     }
 }
 
-/// A pod, as raw JSON.
+/// A pod as raw JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct Pod<'a>(pub &'a Value);
 
 impl<'a> Pod<'a> {
-    /// Its name.
+    /// Name of the pod.
     pub fn name(self) -> &'a str {
         self.0["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// Its uid.
+    /// uid of the pod.
     pub fn uid(self) -> &'a str {
         self.0["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// The node it is bound to.
+    /// The node that it is bound to.
     pub fn node(self) -> Option<&'a str> {
         self.0["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
     }
 
-    /// The names of its scheduling gates.
+    /// Names of its scheduling gates.
     pub fn gates(self) -> Vec<&'a str> {
         self.0["spec"]["schedulingGates"]
             .as_array()
@@ -113,58 +113,58 @@ impl<'a> Pod<'a> {
             .unwrap_or_default()
     }
 
-    /// The PodGang it is labelled with.
+    /// The PodGang in its labels.
     pub fn pod_gang(self) -> Option<&'a str> {
         self.label(names::POD_GANG)
     }
 
-    /// The PodClique it is labelled with.
+    /// The PodClique in its labels.
     pub fn pod_clique(self) -> Option<&'a str> {
         self.label(names::POD_CLIQUE)
     }
 
-    /// A label's value.
+    /// Value of a label.
     pub fn label(self, key: &str) -> Option<&'a str> {
         self.0["metadata"]["labels"][key].as_str()
     }
 
-    /// Whether it is one of the harness's own.
+    /// Whether it is a canary of the harness.
     pub fn is_canary(self) -> bool {
         is_of_canary(self.0)
     }
 
-    /// Whether it is being deleted.
+    /// Whether it has a deletion timestamp.
     pub fn is_terminating(self) -> bool {
         self.0["metadata"]["deletionTimestamp"].is_string()
     }
 
-    /// A condition of its status.
+    /// The condition of this type in its status.
     pub fn condition(self, of_type: &str) -> Option<&'a Value> {
         condition(self.0, of_type)
     }
 }
 
-/// Whether an object is a canary, or was made for one: of a PodCliqueSet's objects not all carry its labels.
+/// Whether an object belongs to a canary. Not all objects of a canary PodCliqueSet have the canary label.
 pub fn is_of_canary(object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     let set = labels[names::PART_OF].as_str().unwrap_or_default();
     labels[names::CANARY].is_string() || set.starts_with(names::CANARY_SET)
 }
 
-/// A condition of an object's status.
+/// The condition of this type in an object's status.
 pub fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
     object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == of_type)
 }
 
 impl History {
-    /// All versions in the order in which they were written: watches of several kinds deliver in any order.
+    /// All versions in the order of their writes. The watches of several kinds deliver in any order.
     pub fn as_written(&self) -> Vec<Version<'_>> {
         let mut versions: Vec<_> = self.versions().collect();
         versions.sort_by_cached_key(Version::revision);
         versions
     }
 
-    /// All versions of all objects.
+    /// All versions of all objects, in order of arrival.
     pub fn versions(&self) -> impl Iterator<Item = Version<'_>> {
         self.entries.iter().enumerate().filter_map(|(index, Entry { at, what })| match what {
             What::Object(Recorded { change, object }) => {
@@ -179,22 +179,22 @@ impl History {
         self.versions().filter(move |version| version.kind() == kind)
     }
 
-    /// All versions of one object name of a kind (of all that ever had the name).
+    /// All versions with this kind and name, including different objects with the same name.
     pub fn named<'a>(&'a self, kind: &'a str, name: &'a str) -> impl Iterator<Item = Version<'a>> {
         self.of(kind).filter(move |version| version.name() == name)
     }
 
-    /// All versions of the workload's pods; canaries are none.
+    /// All versions of the workload's pods, without canaries.
     pub fn pods(&self) -> impl Iterator<Item = Version<'_>> {
         self.of("Pod").filter(|version| !version.pod().is_canary())
     }
 
-    /// The names that objects of a kind ever had.
+    /// All names that objects of a kind ever had.
     pub fn names<'a>(&'a self, kind: &'a str) -> BTreeSet<&'a str> {
         self.of(kind).map(|version| version.name()).collect()
     }
 
-    /// Every mark of that name, with its place.
+    /// Every mark with this name, with its index.
     pub fn marks(&self, name: impl Into<MarkName>) -> impl Iterator<Item = (usize, &Mark)> {
         let name = name.into();
         self.entries.iter().enumerate().filter_map(move |(index, entry)| match &entry.what {
@@ -203,7 +203,7 @@ impl History {
         })
     }
 
-    /// The gaps in it.
+    /// All gaps of the history.
     pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
         self.entries.iter().filter_map(|entry| match &entry.what {
             What::Gap(gap) => Some(gap),
@@ -211,7 +211,7 @@ impl History {
         })
     }
 
-    /// What there was just before the entry at `index`.
+    /// The objects just before the entry at `index`.
     pub fn before(&self, index: usize) -> Live {
         let mut live = Live::default();
         for entry in &self.entries[..index.min(self.entries.len())] {
@@ -222,14 +222,14 @@ impl History {
         live
     }
 
-    /// The history as it was before the entry at `index`.
+    /// The history before the entry at `index`.
     #[must_use]
     pub fn upto(&self, index: usize) -> Self {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
-    /// The history as far as its driver waited: where a wait ran out and the driver stopped, what was written later came too
-    /// late. Without a resourceVersion at that point, all of it.
+    /// The history up to the timeout at which the driver stopped, because later writes came too late. It is
+    /// complete if the resourceVersion at that point is unknown.
     #[must_use]
     pub fn as_far_as_waited(&self) -> Self {
         let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);
@@ -246,18 +246,18 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries.iter().filter(counts).cloned().collect() }
     }
 
-    /// When the last entry was seen.
+    /// Arrival time of the last entry.
     pub fn last_at(&self) -> Timestamp {
         self.entries.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at)
     }
 
-    /// A limit of the contract by the clock, as the machine kept to it: longer where that was slow.
+    /// A time limit of the contract, extended if the machine was slow.
     pub fn allowed(&self, limit: SignedDuration) -> SignedDuration {
         let longer = limit.as_secs_f64() * self.header.slowness.unwrap_or(1.0).max(1.0);
         SignedDuration::try_from_secs_f64(longer).unwrap_or(SignedDuration::MAX)
     }
 
-    /// What there was at the end.
+    /// The objects at the end.
     pub fn end(&self) -> Live {
         self.before(self.entries.len())
     }
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_came_after_a_wait_in_vain_came_too_late() {
-        // The first pod is shown late.
+        // The first pod is delivered late.
         let ran_out = |revision| Story::flat().mark(SharedMark::WaitRanOut, json!({"revision": revision}));
         let shown = |story: Story| story.added(object("Pod", "a")).added(object("Pod", "b"));
         let later = |story: Story| shown(story).mark(SharedMark::PutBack, Value::Null).end();

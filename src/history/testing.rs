@@ -1,7 +1,7 @@
-//! Histories written by hand, for the tests of judges: a story is built entry by entry and becomes a [`History`].
+//! Hand-written histories for the tests of checks: a story is built entry by entry and becomes a [`History`].
 //!
-//! Every entry gets the next resourceVersion, and an object without a uid gets one derived from its kind and name,
-//! so that a test states only what it is about.
+//! Every entry gets the next resourceVersion. An object without a uid gets one derived from its kind and
+//! name, so that a test contains only what it is about.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// The beginning, on a target.
+    /// Starts a history on a target.
     pub fn on(target: Target) -> Self {
         let header = Header {
             api_version: API_VERSION.into(),
@@ -35,45 +35,45 @@ impl Story {
         Self { history: History { header, entries: Vec::new() }, now: Timestamp::UNIX_EPOCH }
     }
 
-    /// The beginning, in PodGroup scope.
+    /// Starts a history on kube-scheduler in PodGroup scope.
     pub fn flat() -> Self {
         Self::on(Target::KUBE_POD_GROUP)
     }
 
-    /// The beginning, in PodGang scope.
+    /// Starts a history on kube-scheduler in PodGang scope.
     pub fn whole() -> Self {
         Self::on(Target::KUBE_POD_GANG)
     }
 
-    /// A PodCliqueSet was sent.
+    /// Records a submitted PodCliqueSet in the header.
     pub fn submitted(mut self, pcs: Value) -> Self {
         let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.history.header.submitted.insert(name, pcs);
         self
     }
 
-    /// Lets that many seconds pass.
+    /// Advances the time of the next entries.
     pub fn later(mut self, seconds: i64) -> Self {
         self.now += SignedDuration::from_secs(seconds);
         self
     }
 
-    /// An object appears.
+    /// Records that an object was added.
     pub fn added(self, object: Value) -> Self {
         self.told(Change::Added, object)
     }
 
-    /// Objects appear, one after the other.
+    /// Records that objects were added, in order.
     pub fn all_added(self, objects: impl IntoIterator<Item = Value>) -> Self {
         objects.into_iter().fold(self, Self::added)
     }
 
-    /// An object is changed.
+    /// Records that an object was modified.
     pub fn modified(self, object: Value) -> Self {
         self.told(Change::Modified, object)
     }
 
-    /// An object goes.
+    /// Records that an object was deleted.
     pub fn deleted(self, object: Value) -> Self {
         self.told(Change::Deleted, object)
     }
@@ -84,17 +84,17 @@ impl Story {
         (0..bound).fold(waiting, |story, index| story.modified(worker(set, index, Some("n"))))
     }
 
-    /// The harness marks the point.
+    /// Records a mark of the harness.
     pub fn mark(self, name: impl Into<MarkName>, detail: Value) -> Self {
         self.entry(What::Mark(Mark { name: name.into().as_str().into(), detail }))
     }
 
-    /// A watch is lost and lists again.
+    /// Records a gap of this kind.
     pub fn gap(self, kind: &str) -> Self {
         self.entry(What::Gap(Gap { kind: kind.into(), reason: "it listed again".into() }))
     }
 
-    /// The whole of it.
+    /// The finished history.
     pub fn end(self) -> History {
         self.history
     }
@@ -114,19 +114,19 @@ impl Story {
     }
 }
 
-/// The uid that an object gets if it says none.
+/// The default uid of an object.
 fn uid(kind: &str, name: &Value) -> String {
     format!("uid-of-{kind}-{}", name.as_str().unwrap_or_default())
 }
 
-/// An object with a controller.
+/// Adds a controlling owner reference to an object.
 pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
     object["metadata"]["ownerReferences"] =
         json!([{"kind": kind, "name": name, "uid": uid(kind, &json!(name)), "controller": true}]);
     object
 }
 
-/// A PodCliqueSet of one clique, `worker`, with that many pods.
+/// A PodCliqueSet of one clique, `worker`, with this many pods.
 pub fn one_clique(name: &str, pods: usize) -> Value {
     let clique = json!({"name": "worker", "spec": {"replicas": pods, "podSpec": {}}});
     json!({
@@ -136,13 +136,13 @@ pub fn one_clique(name: &str, pods: usize) -> Value {
     })
 }
 
-/// Its PodGang.
+/// The PodGang of [`one_clique`].
 pub fn its_gang(set: &str, pods: usize) -> Value {
     let podgroup = json!({"name": format!("{set}-0-worker"), "minReplicas": pods});
     json!({"kind": "PodGang", "metadata": {"name": format!("{set}-0")}, "spec": {"podgroups": [podgroup]}})
 }
 
-/// A pod of it, bound or not.
+/// A pod of [`one_clique`], bound if `node` is given.
 pub fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
     let labels = json!({
         names::PART_OF: set,
@@ -157,13 +157,13 @@ pub fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
     })
 }
 
-/// A pod with Grove's gate.
+/// Adds Grove's scheduling gate to a pod.
 pub fn gated(mut pod: Value) -> Value {
     pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]);
     pod
 }
 
-/// A canary pod of the harness, bound or not.
+/// A canary pod of the harness, bound if `node` is given.
 pub fn canary(name: &str, node: Option<&str>) -> Value {
     json!({
         "kind": "Pod",
@@ -172,7 +172,7 @@ pub fn canary(name: &str, node: Option<&str>) -> Value {
     })
 }
 
-/// A pod of a PodClique that runs on a node: its only container is `c-` and the pod's name.
+/// A running pod of a PodClique; the id of its only container is `c-<name>`.
 pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
     let labels = json!({names::POD_GANG: gang, names::POD_CLIQUE: clique, names::POD_INDEX: "0"});
     json!({
@@ -188,7 +188,7 @@ pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
     })
 }
 
-/// A Ready node with that many allocatable GPUs.
+/// A Ready node with this many allocatable GPUs.
 pub fn node(name: &str, gpus: u32) -> Value {
     json!({
         "kind": "Node",
@@ -200,7 +200,7 @@ pub fn node(name: &str, gpus: u32) -> Value {
     })
 }
 
-/// An object of a kind and name, with nothing else.
+/// An object with only a kind and a name.
 pub fn object(kind: &str, name: &str) -> Value {
     json!({"kind": kind, "metadata": {"name": name}})
 }

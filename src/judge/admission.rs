@@ -1,8 +1,8 @@
-//! What admission answered, and what its refusals left behind.
+//! The answers of admission, and the objects that refused requests left behind.
 //!
-//! A case states its attempts as data ([`Attempt`]): variations of a PodCliqueSet, each with the answer that the
-//! contract requires. The driver sends them and records a mark with each [`Reply`]; the functions here compare the
-//! marks with the same data. An attempt without a mark was not made, and nothing is concluded about it.
+//! A case states its attempts as data ([`Attempt`]): variations of a PodCliqueSet, each with the answer that
+//! the contract requires. The driver sends them and records a mark with each [`Reply`]. The checks compare
+//! the marks with the same data. An attempt without a mark was not sent and is not checked.
 
 use std::collections::BTreeMap;
 
@@ -25,49 +25,43 @@ const STILL_THERE: Code = Code::new("still-there");
 const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
-/// The answer that the contract demands.
+/// The answer that the contract requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// Admitted.
     Admitted,
-    /// Refused by the rules: a 4xx, not a webhook that did not answer.
+    /// Refused by the rules with a 4xx. A webhook that does not answer does not count.
     Refused,
-    /// Refused by the rules in any words, or admitted with a warning that contains what the attempt says: never admitted
-    /// in silence.
+    /// Refused by the rules with any message, or admitted with a warning that contains the attempt's words.
     RefusedOrWarned,
-    /// Refused because a webhook does not answer: a 5xx that names it.
+    /// Refused with a 5xx that names the webhook, because it does not answer.
     Unanswered,
-    /// Any of the two; only the words count.
+    /// Admitted or refused; only the message is checked.
     Judged,
 }
 
-/// A variation of a PodCliqueSet, and what admission has to say to it.
+/// A variation of a PodCliqueSet, and the required answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// What is tried, in words; unique in its case.
+    /// A description, unique in its case.
     pub title: &'static str,
-    /// Makes the variation.
     pub edit: Edit,
-    /// The answer.
     pub wanted: Wanted,
-    /// What the refusal, or else the warnings, must contain, in any case of letters: no more than the clause demands, for
-    /// how it is put is the implementation's. `a|b` is either.
+    /// Words that the refusal, or else the warnings, must contain; case does not matter. They include only
+    /// what the clause demands, because the wording is the implementation's. `a|b` accepts either.
     pub says: &'static [&'static str],
-    /// What neither may contain.
+    /// Words that the refusal and the warnings must not contain.
     pub silent: &'static [&'static str],
 }
 
-/// What makes a variation of a PodCliqueSet.
+/// How a variation of a PodCliqueSet is made.
 #[derive(Debug, Clone, Copy)]
 pub enum Edit {
-    /// A function.
     By(fn(&mut Value)),
-    /// Values at JSON pointers, `null` to remove a field: what tables are made of.
+    /// Values at JSON pointers, for tables; `null` removes a field.
     Set(&'static [(String, Value)]),
 }
 
 impl Edit {
-    /// Makes the variation.
     pub fn apply(self, pcs: &mut Value) {
         match self {
             Self::By(edit) => edit(pcs),
@@ -90,37 +84,36 @@ fn set(object: &mut Value, pointer: &str, value: &Value) {
     }
 }
 
-/// A row of a table of attempts, made by a program; its title is unique in its case.
+/// A generated row of a table of attempts.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// What is tried, in words.
+    /// A description, unique in its case.
     pub title: String,
-    /// What makes the variation.
+    /// The values at JSON pointers.
     pub values: Vec<(String, Value)>,
-    /// The answer, in any words.
+    /// The required answer; the message is not checked.
     pub wanted: Wanted,
 }
 
 impl Row {
-    /// The attempt that it stands for.
     pub fn attempt(&'static self) -> Attempt {
         let Self { title, values, wanted } = self;
         Attempt { title, edit: Edit::Set(values), wanted: *wanted, says: &[], silent: &[] }
     }
 }
 
-/// An attempt that has to be admitted.
+/// An attempt that must be admitted.
 pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, says: &[], silent: &[] }
 }
 
-/// An attempt that has to be refused, with a message that contains all of `says`.
+/// An attempt that must be refused, with a message that contains all of `says`.
 pub const fn refused(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, says, silent: &[] }
 }
 
-/// An attempt at something that has no effect: it has to be refused, or admitted with a warning that contains all of
-/// `says`.
+/// An attempt to set something without effect. It must be refused, or admitted with a warning that contains
+/// all of `says`.
 pub const fn refused_or_warned(
     title: &'static str,
     says: &'static [&'static str],
@@ -129,37 +122,38 @@ pub const fn refused_or_warned(
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, says, silent: &[] }
 }
 
-/// An attempt that has to be refused because a webhook does not answer, with a message that contains all of `says`.
+/// An attempt that must be refused because a webhook does not answer, with a message that contains all of
+/// `says`.
 pub const fn unanswered(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Unanswered, says, silent: &[] }
 }
 
 impl Attempt {
-    /// Admitted, but with a warning that contains all of `says`.
+    /// Requires a warning that contains all of `says`.
     #[must_use]
     pub const fn with_warning(self, says: &'static [&'static str]) -> Self {
         Self { says, ..self }
     }
 
-    /// None of these words may be in the answer: they belong to a rule that does not apply.
+    /// Forbids these words in the answer, because they belong to a rule that does not apply.
     #[must_use]
     pub const fn silent_about(self, silent: &'static [&'static str]) -> Self {
         Self { silent, ..self }
     }
 
-    /// The answer as such: what its words have to be is another clause's.
+    /// Checks only the answer. Another clause covers its words.
     #[must_use]
     pub const fn in_any_words(self) -> Self {
         Self { says: &[], ..self }
     }
 
-    /// Only the words of the answer count, not whether it admits.
+    /// Checks only the words, not whether the attempt was admitted.
     #[must_use]
     pub const fn whatever_the_answer(self) -> Self {
         Self { wanted: Wanted::Judged, ..self }
     }
 
-    /// What is wrong with a reply, or `None`.
+    /// Describes what is wrong with a reply, or returns `None`.
     pub fn wrong(&self, reply: &Reply) -> Option<String> {
         let said = reply.said().to_lowercase();
         let contains = |word: &&&str| word.split('|').any(|either| said.contains(&either.to_lowercase()));
@@ -195,28 +189,24 @@ impl Wanted {
     }
 }
 
-/// What the API server answered to an attempt.
+/// The API server's answer to an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The object's name.
     pub name: String,
     /// `create`, `update` or `delete`.
     pub verb: String,
-    /// HTTP status code.
     pub code: u16,
-    /// The refusal's message.
     pub message: String,
     /// The `Warning` headers.
     pub warnings: Vec<String>,
 }
 
 impl Reply {
-    /// Whether the object was admitted.
     pub fn is_admitted(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
-    /// Whether it was refused for what it says; a 5xx is a webhook that failed.
+    /// Whether the request was refused because of its content. A 5xx is a failed webhook.
     pub fn is_refused(&self) -> bool {
         (400..500).contains(&self.code)
     }
@@ -241,10 +231,8 @@ impl std::fmt::Display for Reply {
     }
 }
 
-/// Every attempt was answered as the contract demands.
-///
-/// # Errors
-/// A violation per attempt that was not; [`Broken::NotReached`] if that is not so and one was not made.
+/// Every attempt got the answer that the contract requires. Violations are reported before attempts that were
+/// not sent.
 pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
     let mut not_made = None;
@@ -262,17 +250,13 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     not_made.map_or(Ok(()), Err)
 }
 
-/// Every refusal says what it has to. Whether an attempt is to be refused is another clause's.
-///
-/// # Errors
-/// As [`answers`].
+/// Every refusal contains the required words. Another clause covers whether an attempt is refused.
 pub fn refusals_say(history: &History, attempts: &[Attempt]) -> Ruling {
     let is_refused = |attempt: &&Attempt| reply_to(history, attempt).map_or(true, |reply| reply.is_refused());
     let refused: Vec<_> = attempts.iter().filter(is_refused).copied().collect();
     answers(history, &refused.iter().map(|attempt| attempt.whatever_the_answer()).collect::<Vec<_>>())
 }
 
-/// Whether an attempt was made, and refused.
 pub fn was_refused(history: &History, attempt: &Attempt) -> bool {
     reply_to(history, attempt).is_ok_and(|reply| reply.is_refused())
 }
@@ -286,11 +270,8 @@ fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     Reply::of(mark)
 }
 
-/// Of what was made for the PodCliqueSet until `since` nothing was removed or made anew (ADM-03): Grove's objects, pods
-/// and gang resources.
-///
-/// # Errors
-/// A violation per object that is gone; [`Broken::NotReached`] if there was no pod.
+/// No object that was created for the PodCliqueSet before `since` was deleted or created again (ADM-03):
+/// Grove's objects, pods and gang resources.
 pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let was = objects(&before, pcs);
@@ -311,8 +292,8 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     }))
 }
 
-/// Whether an object is the PodCliqueSet, or was made for it. Objects of the backend carry no label of Grove's, but
-/// all names begin with the PodCliqueSet's.
+/// Whether an object is the PodCliqueSet or was created for it. Objects of the backend have no label of
+/// Grove's, but every name starts with that of the PodCliqueSet.
 fn belongs(object: &Value, pcs: &str) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -323,9 +304,6 @@ fn belongs(object: &Value, pcs: &str) -> bool {
 }
 
 /// A refused create left no object of any kind (ADM-05).
-///
-/// # Errors
-/// A violation per object that was ever there; [`Broken::NotReached`] if one of the attempts was not made.
 pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
     for attempt in attempts {
@@ -345,11 +323,8 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
     none(violations)
 }
 
-/// From `since` to the end, the PodCliqueSet and all that was made for it stayed what they were: the same objects with
-/// the same spec, and the PodCliqueSet with the same labels and annotations (ADM-05). Status is the controllers'.
-///
-/// # Errors
-/// A violation per object that changed, came or went; [`Broken::NotReached`] if it was not there.
+/// From `since` to the end, the PodCliqueSet and its objects stayed the same objects with the same spec
+/// (ADM-05). The PodCliqueSet kept its labels and annotations. Controllers may change the status.
 pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let Some(stored) = before.get("PodCliqueSet", pcs) else {
@@ -382,13 +357,13 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     none(gone_or_changed.chain(new))
 }
 
-/// What of an object is its user's.
+/// The fields of an object that its user determines.
 fn asked(object: &Value) -> [&Value; 4] {
     let metadata = &object["metadata"];
     [&object["spec"], &metadata["generation"], &metadata["labels"], &metadata["annotations"]]
 }
 
-/// What was made for a PodCliqueSet, by uid.
+/// The PodCliqueSet and the objects created for it, by uid.
 fn objects<'a>(live: &'a Live, pcs: &str) -> BTreeMap<&'a str, &'a Value> {
     live.all()
         .filter(|object| belongs(object, pcs))
@@ -396,10 +371,7 @@ fn objects<'a>(live: &'a Live, pcs: &str) -> BTreeMap<&'a str, &'a Value> {
         .collect()
 }
 
-/// The object is gone, and not just about to go.
-///
-/// # Errors
-/// A violation if it is still there; [`Broken::NotReached`] if it never was.
+/// The object was deleted, not only marked for deletion. Returns `NotReached` if it never existed.
 pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     if history.named(kind, name).next().is_none() {
         return Err(Broken::NotReached(format!("{kind} {name} was never there")));
@@ -411,13 +383,11 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }))
 }
 
-/// No pod of the target's scheduler was ever without both a scheduling gate and a scheduling group, nor bound without a
-/// group: for a workload whose pods all belong to the hard gang, none ran as a loose pod (KUBE-16).
+/// No pod of the target's scheduler was ever without both a scheduling gate and a scheduling group, or bound
+/// without a group (KUBE-16). This applies to workloads whose pods all belong to the hard gang.
 ///
-/// A pod's group never changes, so one that came while a watch was away is seen when it lists again.
-///
-/// # Errors
-/// A violation per pod; [`Broken::NotReached`] if there never was a pod.
+/// The scheduling group of a pod never changes. Therefore a relist shows a loose pod even if it was created
+/// while a watch was interrupted.
 pub fn no_loose_pods(history: &History) -> Ruling {
     let scheduler = history.header.target.backend();
     let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;
@@ -441,11 +411,8 @@ pub fn no_loose_pods(history: &History) -> Ruling {
     }))
 }
 
-/// All marks of the controller are of one process, and there are at least two: what changed between them it found
-/// without a restart.
-///
-/// # Errors
-/// A violation if it was restarted; [`Broken::NotReached`] with fewer marks.
+/// All marks of the controller are from one process, and there are at least two. The controller found all
+/// changes between them without a restart.
 pub fn one_process(history: &History) -> Ruling {
     let pids: Vec<&Value> =
         history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();

@@ -1,17 +1,14 @@
-//! A second enabled backend besides the one that is judged: some clauses are about two (ADM-03, ADM-06, ADM-14,
+//! A second enabled backend in addition to the target's; some clauses need two (ADM-03, ADM-06, ADM-14,
 //! GANG-04).
 //!
-//! A configuration written by the suite always has one, the profile `conformance-external`. An operator that
-//! someone else configured need not have it, or any other: the driver probes admission and records the result as a
-//! mark, so that a replay judges as the run did. If there is none, whatever needs one is not asked.
+//! The suite's own configuration always has one, the profile `conformance-external`. An operator configured
+//! by someone else may have none. The driver probes admission and records the result as a mark, so that a
+//! replay decides as the run did. Without a second backend these clauses return `NotAsked`.
 
 use conformance_contract::ruling::Broken;
 use conformance_history::{History, SharedMark};
 
-/// Its schedulerName.
-///
-/// # Errors
-/// [`Broken::NotAsked`] where the operator has none; [`Broken::NotReached`] if the driver did not look.
+/// The schedulerName of the second backend. Returns `NotAsked` if the operator has none.
 pub fn name(history: &History) -> Result<&str, Broken> {
     let (_, mark) = history.reached(SharedMark::AnotherBackend)?;
     mark.detail["scheduler"].as_str().ok_or_else(|| {
@@ -25,10 +22,7 @@ pub fn name(history: &History) -> Result<&str, Broken> {
     })
 }
 
-/// Whether somebody else than the harness has written the operator's configuration.
-///
-/// # Errors
-/// [`Broken::NotReached`] if the driver did not look.
+/// Whether someone other than the harness wrote the operator's configuration.
 pub fn is_foreign(history: &History) -> Result<bool, Broken> {
     let (_, mark) = history.reached(SharedMark::AnotherBackend)?;
     Ok(mark.detail["foreign"] == true)

@@ -1,5 +1,6 @@
-//! What the operator under test requested to be written, by the API server's audit log. A history shows what was written;
-//! requests that changed nothing, and those that were refused, are only here. Where there is no such log nothing is said.
+//! The write requests of the operator under test, from the API server's audit log. A history shows only
+//! successful changes; requests without a change and refused requests are only in the log. Without a log
+//! these checks pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +18,6 @@ const REQUESTED_TOO_OFTEN: Code = Code::new("requested-too-often");
 const GANG_RESOURCE_REQUESTED: Code = Code::new("gang-resource-requested");
 const WRITES_WHAT_IS_NOT_ITS_OWN: Code = Code::new("writes-what-is-not-its-own");
 
-/// A request.
 struct Request<'a>(&'a Value);
 
 impl<'a> Request<'a> {
@@ -25,7 +25,7 @@ impl<'a> Request<'a> {
         text(&self.0[key])
     }
 
-    /// The kind that it is about, as histories call it.
+    /// The kind of the requested object, as in histories.
     fn kind(&self) -> Option<&'static str> {
         let plural = self.field("resource").split('/').next().unwrap_or_default();
         let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
@@ -39,7 +39,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The requests that marks in this part of a history tell of.
+/// The requests in the marks of this part of a history.
 fn requests(history: &History, part: Range<usize>) -> impl Iterator<Item = Request<'_>> {
     let marks = history.marks(SharedMark::OperatorWrites).filter(move |(index, _)| part.contains(index));
     marks.flat_map(|(_, mark)| list(&mark.detail["writes"]).iter().map(Request))
@@ -49,7 +49,7 @@ fn gang_resources() -> BTreeSet<&'static str> {
     schedulers::kinds().into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// The requests of each object, or of a part of it like its status.
+/// The requests by resource and object name; a subresource such as the status is separate.
 fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Vec<Request<'_>>> {
     let mut by_object: BTreeMap<(&str, &str), Vec<Request<'_>>> = BTreeMap::new();
     for request in requests(history, part) {
@@ -58,10 +58,7 @@ fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Ve
     by_object
 }
 
-/// The operator requested nothing to be written (GANG-11).
-///
-/// # Errors
-/// A violation per object, with how often.
+/// The operator sent no write request (GANG-11).
 pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     none(by_object(history, part).values().map(|all| {
         let last = all.last().map(Request::described).unwrap_or_default();
@@ -70,11 +67,9 @@ pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     }))
 }
 
-/// The operator requested no object to be written more often than there was occasion to, by the object's name (STAT-08).
-/// Where nothing is said of a name, as of the none that a creation may have, nothing is judged.
-///
-/// # Errors
-/// A violation per object, with how often.
+/// The operator sent no more write requests for an object than there were occasions, counted by the object's
+/// name (STAT-08). Names without a number of occasions are not checked, for example the empty name of a
+/// create request.
 pub fn no_more_often_than(
     history: &History,
     part: Range<usize>,
@@ -88,10 +83,7 @@ pub fn no_more_often_than(
     }))
 }
 
-/// The operator requested no gang resource of a PodGang to be written (GANG-09).
-///
-/// # Errors
-/// A violation per request.
+/// The operator sent no write request for a gang resource of the PodGang (GANG-09).
 pub fn no_gang_resource_requested_of(history: &History, pod_gang: &str, part: Range<usize>) -> Ruling {
     let kinds = gang_resources();
     let is_its = |request: &Request<'_>| {
@@ -105,11 +97,9 @@ pub fn no_gang_resource_requested_of(history: &History, pod_gang: &str, part: Ra
     }))
 }
 
-/// Every gang resource that the operator requested to be written is one that there was: what is said of those is said of
-/// all its requests. One that was refused, for a PodGang of another backend, is in no history (COEX-02).
-///
-/// # Errors
-/// A violation per request.
+/// Every gang resource that the operator requested to write existed at some time, so checks of existing gang
+/// resources cover all its requests. A refused create for a PodGang of another backend is not in the history
+/// (COEX-02).
 pub fn only_what_there_was(history: &History) -> Ruling {
     let kinds = gang_resources();
     let is_strange = |request: &Request<'_>| {

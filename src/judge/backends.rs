@@ -1,4 +1,4 @@
-//! Which scheduler a PodCliqueSet's objects are for, even if it is not the target's.
+//! The scheduler that a PodCliqueSet's objects are for, which may differ from the target's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,16 +13,13 @@ use super::{Shown, none, violation};
 const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 
-/// All versions of the PodCliqueSet's objects of a kind.
+/// All versions of the objects of one kind that belong to the PodCliqueSet.
 fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Iterator<Item = Version<'a>> {
     history.of(kind).filter(move |version| version.label(names::PART_OF) == Some(set))
 }
 
-/// In every version the PodGangs of the PodCliqueSet carry the scheduler's name as their label, and its pods as their
-/// `schedulerName` (ADM-14).
-///
-/// # Errors
-/// A violation per version that does not; [`Broken::NotReached`] if there never was a PodGang, or a pod.
+/// Every version of the PodCliqueSet's PodGangs has the scheduler's name as its label, and every version of
+/// its pods has it as `schedulerName` (ADM-14).
 pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     for kind in ["PodGang", "Pod"] {
         if made_for(history, kind, set).next().is_none() {
@@ -45,11 +42,8 @@ pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     }))
 }
 
-/// Within this part of the history no pod of the PodCliqueSet went, was told to, got a gate back or came, and its
-/// PodGangs stayed what they were: the same objects with the same spec (ADM-11).
-///
-/// # Errors
-/// A violation per version that says otherwise; [`Broken::NotReached`] if there was no released pod at its beginning.
+/// In this part of the history no pod of the PodCliqueSet was created, deleted or gated again. Its PodGangs
+/// stayed the same objects with the same spec (ADM-11). Returns `NotReached` if no pod was released before.
 pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let was: BTreeMap<_, _> = before

@@ -1,4 +1,4 @@
-//! What was bound, and when.
+//! Which pods were bound, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -11,14 +11,14 @@ use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
 use conformance_history::{History, Live, Pod, SharedMark, Version, text};
 
-/// A unit has fewer pods bound than its minimum.
+/// Fewer pods of a unit are bound than its minimum.
 pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
-/// Not all pods are bound that should be.
+/// Some pods are unbound that should be bound.
 pub const PODS_UNBOUND: Code = Code::new("pods-unbound");
-/// Pods of a unit were bound that could not be bound whole.
+/// Pods of a unit were bound although the whole unit could not be.
 pub const BOUND_IN_PART: Code = Code::new("bound-in-part");
 const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
-/// More or fewer gangs are bound whole than there is room for.
+/// The number of fully bound gangs differs from the number that fits.
 pub const WRONG_NUMBER_OF_WHOLE_GANGS: Code = Code::new("wrong-number-of-whole-gangs");
 pub(super) const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
 const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
@@ -28,14 +28,14 @@ const BYSTANDER_GONE: Code = Code::new("bystander-gone");
 const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
 const BOUND_OUTSIDE_POOL: Code = Code::new("bound-outside-pool");
 
-/// The pods of a PodClique that are bound.
+/// The bound pods of a PodClique.
 fn bound_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = &'a str> {
     live.pods()
         .filter(move |pod| pod.pod_clique() == Some(clique) && pod.node().is_some() && !pod.is_terminating())
         .map(|pod| pod.name())
 }
 
-/// Every version in which a pod is bound for the first time.
+/// For each pod, the version in which it is first bound.
 pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut bound = BTreeSet::new();
     history
@@ -43,11 +43,8 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
         .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
-/// These units, one pod short of capacity, were pending at the entry `until`: the scheduler had had its pass by then, and
-/// bound none of them.
-///
-/// # Errors
-/// [`Broken::Premise`] if a pod was bound, for that is what AON-02 is about; [`Broken::NotReached`] without the pass.
+/// These units, one pod short of capacity, were pending at the entry `until`. The scheduler had made its pass
+/// and had bound none of their pods. A bound pod is a violation of AON-02.
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
@@ -56,10 +53,7 @@ pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     premise("AON-02", never(history, units, Some(until)))
 }
 
-/// The barrier is behind the scheduler.
-///
-/// # Errors
-/// [`Broken::NotReached`] if it is not.
+/// The scheduler has made its pass.
 pub fn scheduler_passed(history: &History) -> Ruling {
     history.reached(SharedMark::SchedulerPassed).map(drop)
 }
@@ -75,10 +69,7 @@ fn bindings_of<'a>(
     })
 }
 
-/// Each unit's minimum of every PodClique is bound (AON-01).
-///
-/// # Errors
-/// A violation per PodClique that has too few.
+/// At least the minimum of every PodClique in each unit is bound (AON-01).
 pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
     let short = units
         .iter()
@@ -102,9 +93,6 @@ pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
 }
 
 /// All pods of a gang are bound, surplus included.
-///
-/// # Errors
-/// A violation per PodClique that has too few.
 pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
         let bound = bound_of(live, &group.clique).count();
@@ -117,11 +105,8 @@ pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// No pod of any of these units was bound at any resourceVersion up to `until` (an index; the end if `None`) (AON-02).
-///
-/// # Errors
-/// A violation per unit, with every binding; [`Broken::NotReached`] if its pods never existed, for then their not
-/// being bound says nothing.
+/// No pod of these units was bound before the entry `until`, or before the end if `None` (AON-02). Returns
+/// `NotReached` if the pods of a unit never existed.
 pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let before = |version: &Version<'_>| version.index < until;
@@ -139,7 +124,7 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     none(violations)
 }
 
-/// What bindings of a unit are that could not be bound whole, if there are any.
+/// A violation if a unit that could not be bound whole has any bindings.
 pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {
     if bound.is_empty() {
         return None;
@@ -151,11 +136,8 @@ pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Viol
     }))
 }
 
-/// The workload says why it is not bound, with a message: a pod condition PodScheduled=False, or a gang resource's
-/// condition that says the same (AON-15).
-///
-/// # Errors
-/// A violation if nothing ever said so.
+/// The workload reports why it is not bound, with a message (AON-15). Either a pod has the condition
+/// PodScheduled=False, or a gang resource has an equivalent condition.
 pub fn says_why(history: &History, gang: &Gang) -> Ruling {
     let all = refusals(history, gang);
     ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {
@@ -166,11 +148,8 @@ pub fn says_why(history: &History, gang: &Gang) -> Ruling {
     })
 }
 
-/// Of several gangs, each given as its units, exactly `winners` are bound whole at `until` (an index; the end if
-/// `None`), and of the others nothing was ever bound until then (AON-04).
-///
-/// # Errors
-/// A violation for another number of winners, and per partly bound loser.
+/// Exactly `winners` of the gangs are bound whole at the entry `until`, or at the end if `None`. Until then
+/// no pod of the other gangs was ever bound (AON-04).
 pub fn some_whole_others_never(
     history: &History,
     gangs: &[Vec<Unit>],
@@ -188,10 +167,7 @@ pub fn some_whole_others_never(
     lost.into_iter().try_for_each(|units| never(history, units, until))
 }
 
-/// No pod of a scaled PodGang was bound before every podgroup of its base had its minimum bound (AON-06).
-///
-/// # Errors
-/// A violation per pod that was.
+/// No pod of a scaled PodGang was bound before the minimum of every podgroup of its base PodGang (AON-06).
 pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -229,10 +205,7 @@ pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
-/// A unit of which anything was ever bound, surplus included, is bound whole at the end (AON-05).
-///
-/// # Errors
-/// A violation per unit that has bindings and is not.
+/// A unit that ever had a pod bound, surplus included, is bound whole at the end (AON-05).
 pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
     let end = history.end();
     units
@@ -241,10 +214,7 @@ pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
         .try_for_each(|unit| whole(&end, std::slice::from_ref(unit)))
 }
 
-/// Exactly so many pods of a PodClique are bound.
-///
-/// # Errors
-/// A violation for more or fewer.
+/// Exactly `count` pods of a PodClique are bound.
 pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     let bound = bound_of(live, clique).count();
     ensure(bound == count, || {
@@ -255,17 +225,14 @@ pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     })
 }
 
-/// The hard gang as one unit, whatever the target promises (AON-08).
+/// The hard gang as one unit, regardless of what the target guarantees (AON-08).
 pub fn hard_gang(gang: &Gang) -> Unit {
     let minimums = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// A pod that was lost is replaced (AON-11): one that was not there at `since` has its PodGang, PodClique, index and
+/// A lost pod was replaced (AON-11). A pod created after `since` has the same PodGang, PodClique, index and
 /// gang resource, and is bound at the end.
-///
-/// # Errors
-/// A violation if none has its place, or is not bound; [`Broken::NotReached`] if the lost pod was not there.
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
@@ -292,12 +259,9 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     Err(found.shown_by_object("as it was", lost.0).into())
 }
 
-/// The others of a gang kept uid and node when some of its pods were lost (AON-17): every pod that was bound at `since`
-/// and is not among `lost` still is, on the same node. A pod whose deletion began before is not one of them: a kubelet takes
-/// its time to end it.
-///
-/// # Errors
-/// A violation per pod that moved or went.
+/// The other pods of a gang kept uid and node when some were lost (AON-17). Every pod that was bound at
+/// `since` and is not in `lost` is still bound to the same node. Pods already terminating at `since` are not
+/// checked, because a kubelet needs time to end them.
 pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let end = history.end();
@@ -315,11 +279,8 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// Every pod was bound to a node of the case's own pool: the isolation that the case's arithmetic rests on. A history
-/// without such a pool, as a user may have recorded it, says nothing of it.
-///
-/// # Errors
-/// A violation per pod elsewhere.
+/// Every pod was bound to a node of the case's own pool; the arithmetic of a case relies on this isolation. A
+/// history without such a pool, for example one recorded by a user, passes.
 pub fn on_own_nodes(history: &History) -> Ruling {
     let own: BTreeSet<&str> = history
         .of("Node")

@@ -42,7 +42,6 @@ fn flat_units() -> Vec<Unit> {
     gangs()[0].units(conformance_contract::target::TARGETS[0])
 }
 
-/// A pod of a PodClique, bound or not.
 fn pod(name: &str, clique: &str, node: Option<&str>) -> Value {
     let gang = if clique == "c" { "g-0-sg-0" } else { "g-0" };
     let labels = json!({names::POD_GANG: gang, names::POD_CLIQUE: clique, names::POD_INDEX: "0"});
@@ -60,7 +59,7 @@ fn with_condition(mut object: Value, of_type: &str, reason: &str, message: &str)
     object
 }
 
-/// Pods that appear unbound and are then bound in the order given.
+/// Pods that are created unbound and then bound in the given order.
 fn bound(cliques: &[&str]) -> Story {
     let pods = [("a0", "a"), ("a1", "a"), ("a2", "a"), ("b0", "b"), ("c0", "c")];
     let pending = Story::flat().all_added(pods.map(|(name, clique)| pod(name, clique, None)));

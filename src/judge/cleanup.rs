@@ -1,4 +1,4 @@
-//! What is left after a deletion.
+//! Objects that remain after a deletion.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -17,11 +17,9 @@ const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_MADE: Code = Code::new("never-made");
 const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
-/// Nothing of the case's sets is left: neither among the kinds that the history holds nor among any other that the API
-/// server lists in the namespace (DEL-01, DEL-06). What is somebody else's may come and stay: see [`Leftovers`].
-///
-/// # Errors
-/// A violation per object that is left, with the finalizers that hold it; [`Broken::NotReached`] if nobody looked.
+/// No object of the case's PodCliqueSets remains (DEL-01, DEL-06). The check covers the recorded kinds and
+/// every other kind that the API server lists in the namespace. Objects of others may remain: see
+/// [`Leftovers`].
 pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::LeftOver)?;
     let listed: Vec<_> = mark.detail.as_array().into_iter().flatten().collect();
@@ -33,7 +31,6 @@ pub fn nothing_left(history: &History) -> Ruling {
     none(listed.map(|object| violation(LEFT_BEHIND, says_left(object))).chain(seen))
 }
 
-/// What an object that is left says of itself.
 fn says_left(object: &Value) -> String {
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -48,13 +45,12 @@ fn says_left(object: &Value) -> String {
     }
 }
 
-/// Objects of nodes and namespaces are the harness's own.
 fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
 }
 
-/// What is left of these PodGangs, but for Services: of a gang resource that stays for others, whether anything in it is
-/// theirs.
+/// The remaining objects of these PodGangs, except Services. A gang resource shared with other PodGangs
+/// counts only if it still has a part for one of these.
 pub fn left_of<'a>(
     history: &'a History,
     live: &'a Live,
@@ -73,17 +69,13 @@ pub fn left_of<'a>(
     })
 }
 
-/// The Services that exist of these PodGangs.
 pub fn services_of<'a>(target: Target, live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = &'a Value> {
     live.of("Service")
         .filter(move |service| gangs.iter().any(|gang| belongs(target, gang, Version::of(service))))
 }
 
-/// No Service of these PodGangs exists at the end (DEL-10).
-///
-/// # Errors
-/// A violation per Service that is left; [`Broken::NotReached`] if a base PodGang never had a headless one, for then its
-/// absence says nothing.
+/// No Service of these PodGangs exists at the end (DEL-10). Returns `NotReached` if a base PodGang never had
+/// a headless Service, because then its absence proves nothing.
 pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -99,16 +91,14 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// Everything that belonged to these PodGangs, but for Services, is gone at the end (DEL-02, DEL-03).
-///
-/// # Errors
-/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had pods, for then their absence says
-/// nothing; [`Broken::Premise`] if it never had gang resources (GANG-08).
+/// No object of these PodGangs exists at the end, except Services (DEL-02, DEL-03). Returns `NotReached` if a
+/// PodGang never had pods, because then their absence proves nothing. Missing gang resources are a broken
+/// precondition (GANG-08).
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
     let left = left_of(history, &end, gangs);
-    // What is left is, whatever else there should have been.
+    // Report remaining objects even if other expected objects never existed.
     none(left.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("left", object)))?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
@@ -122,10 +112,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// The case's namespace is gone (DEL-07).
-///
-/// # Errors
-/// A violation if it is not.
+/// The case's namespace was deleted (DEL-07).
 pub fn namespace_gone(history: &History) -> Ruling {
     let namespace = history.header.namespace.as_str();
     let gone = history.named("Namespace", namespace).any(|version| version.change == Change::Deleted);
@@ -183,7 +170,7 @@ mod tests {
         let held = gone().mark(SharedMark::LeftOver, role).end();
         assert_eq!(messages(nothing_left(&held)), ["Role w-r is left, held by finalizers example.com/f"]);
         assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
-        // A mesh's, put there later than the namespace; a Service of the set is left beside it.
+        // A service mesh's ConfigMap, created after the namespace; a Service of the PodCliqueSet remains too.
         let injected = json!([{"kind": "ConfigMap", "metadata": {"name": "istio-ca-root-cert"}}]);
         let beside =
             |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));
@@ -229,7 +216,7 @@ mod tests {
         );
         let mut pod = there("Pod", "w-1-a-x");
         pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
-        // Recognised by its labels: the name is not in the contract.
+        // Identified by its labels, because the contract does not define the name.
         let mut service = there("Service", "headless-1");
         service["metadata"]["labels"] =
             json!({"app.kubernetes.io/part-of": "w", "grove.io/podcliqueset-replica-index": "1"});

@@ -1,4 +1,5 @@
-//! Several backends in one cluster: who bound a pod, and which backend created gang resources for which PodGang.
+//! Several backends in one cluster: who bound a pod, and which backend created gang resources for which
+//! PodGang.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +18,8 @@ const NEVER_SERVED: Code = Code::new("never-served");
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
 pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
-/// The schedulers that PodCliqueSets were sent for and that run.
-///
-/// # Errors
-/// [`Broken::NotReached`] if there are fewer than two, for then nobody is beside anybody.
+/// The running schedulers that PodCliqueSets were submitted for. Returns `NotReached` if there are fewer than
+/// two.
 pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let running: BTreeSet<_> = chosen(history).filter(|name| !is_stood_in_for(&mark.detail, name)).collect();
@@ -30,7 +29,7 @@ pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     }
 }
 
-/// The schedulerName of each PodCliqueSet that was sent; one that names none is for the default.
+/// The schedulerName of each submitted PodCliqueSet, or the default scheduler.
 fn chosen(history: &History) -> impl Iterator<Item = &str> {
     history.header.submitted.values().map(scheduler_of)
 }
@@ -44,8 +43,8 @@ pub(super) fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 
-/// The scheduler that the PodCliqueSet of a pod was sent for, whatever the pod itself says; of one that is of none of them,
-/// what it says.
+/// The scheduler of the PodCliqueSet that a pod belongs to, regardless of the pod's own field. The pod's own
+/// field if it belongs to none.
 fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     let mut sets = history.header.submitted.iter();
     let of_set = sets.find(|(set, _)| pod.label(names::PART_OF) == Some(set.as_str()));
@@ -53,11 +52,8 @@ fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     of_set.map_or_else(said, |(_, pcs)| scheduler_of(pcs))
 }
 
-/// Every pod that was ever bound was bound by the user of the scheduler that its PodCliqueSet is for, and nobody else tried
-/// with success (COEX-01).
-///
-/// # Errors
-/// A violation per pod that another user bound; [`Broken::NotReached`] if the record does not tell of a pod.
+/// Every bound pod was bound only by the user of its PodCliqueSet's scheduler (COEX-01). Returns `NotReached`
+/// if the log lacks the binding of a pod.
 pub fn bound_by_its_own(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -87,11 +83,8 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Every gang resource that ever was belongs to a PodGang whose label names the backend that this kind is of, and to no
-/// other (COEX-02).
-///
-/// # Errors
-/// A violation per gang resource that does not; [`Broken::NotReached`] if a scheduler that was chosen never got one.
+/// Every gang resource belongs only to PodGangs whose label names the backend of its kind (COEX-02). The
+/// target's scheduler must have had a gang resource (GANG-08).
 pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));
@@ -101,7 +94,7 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
     }
     let served =
         |scheduler: &&str| resources().any(|version| backends.get(version.kind()) == Some(scheduler));
-    // An operator need not make gang resources for every scheduler beside the target's.
+    // An operator need not create gang resources for schedulers other than the target's.
     let own = history.header.target.backend();
     if chosen.contains(own) && !served(&own) {
         let never = violation(NEVER_SERVED, format!("there never was a gang resource of {own}"));

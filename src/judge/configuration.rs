@@ -9,21 +9,19 @@ use super::{none, violation};
 
 const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
 
-/// A configuration that has to stop the start.
+/// A configuration that must prevent the start.
 #[derive(Debug, Clone, Copy)]
 pub struct Flaw {
-    /// What is wrong with it, in words; unique in its case.
+    /// What is wrong, in words; unique within its case.
     pub title: &'static str,
-    /// What the controller has to say: the path, and whatever else tells the flaw.
+    /// What the error must contain in one line: the path and other words that identify the flaw.
     pub says: &'static [&'static str],
-    /// Makes it, of the OperatorConfiguration.
+    /// Applies the flaw to an OperatorConfiguration.
     pub edit: fn(&mut Value),
 }
 
-/// Each of the configurations stopped the start, and what was said last tells where the flaw is.
-///
-/// # Errors
-/// A violation per configuration that did not; [`Broken::NotReached`] if one was not tried.
+/// The controller failed to start with each of these configurations, and its last log lines report the flaw.
+/// Returns `NotReached` if a configuration was not tried.
 pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
     let mut violations = Vec::new();
     for flaw in flaws {

@@ -1,5 +1,5 @@
-//! Which GPUs the containers on a case's nodes got, according to the nodes' container runtimes; the API server does
-//! not record it.
+//! Which GPUs the containers on a case's nodes have, according to the nodes' container runtimes. The API
+//! server does not record it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::{Shown, none, violation};
 const DEVICE_SHARED: Code = Code::new("device-shared");
 const WRONG_NUMBER_OF_DEVICES: Code = Code::new("wrong-number-of-devices");
 
-/// A container and what it has.
+/// A container and its devices.
 #[derive(Debug)]
 struct Container<'a> {
     node: &'a str,
@@ -41,9 +41,6 @@ fn containers(allocated: &Value) -> Vec<Container<'_>> {
 }
 
 /// Each device of a node is allocated to at most one container (KLT-02).
-///
-/// # Errors
-/// A violation per device that two have; [`Broken::NotReached`] if nobody looked.
 pub fn at_most_once(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::Allocated)?;
     let all = containers(&mark.detail);
@@ -61,12 +58,8 @@ pub fn at_most_once(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Each container of each pod that is bound has as many devices as it asked for, and nobody has others: what is
-/// allocated is in sum what was requested (KLT-02).
-///
-/// # Errors
-/// A violation per container that has more or fewer, and one for the sum; [`Broken::NotReached`] if nobody looked, or
-/// nobody asked for a GPU.
+/// Each container of a bound pod has as many devices as it requested, and no other container has any: the
+/// totals match (KLT-02). Returns `NotReached` if no bound pod requested a GPU.
 pub fn as_requested(history: &History) -> Ruling {
     let (place, mark) = history.reached(SharedMark::Allocated)?;
     let live = history.before(place);
@@ -100,7 +93,6 @@ pub fn as_requested(history: &History) -> Ruling {
     none(violations)
 }
 
-/// The GPUs that a container of a pod's spec asks for.
 fn gpus(container: &Value) -> usize {
     let amount = &container["resources"]["limits"][names::GPU];
     amount.as_str().and_then(|amount| amount.parse().ok()).unwrap_or(0)
@@ -118,7 +110,7 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// Two pods of 2 GPUs each on one node, and what their containers got.
+    /// Two pods of 2 GPUs each on one node, and the devices of their containers.
     fn judge(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
         let pod = |name: &str| {
             let mut pod = running(name, "w-0", "w-0-a", "n");

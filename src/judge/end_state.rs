@@ -1,9 +1,12 @@
-//! Whether two PodCliqueSets of one template ended up the same (AON-13).
+//! Whether two PodCliqueSets of one template reached the same end state (AON-13).
 //!
-//! What a PodCliqueSet became is described without what may differ: its own name, uids, times, generations, the
-//! random suffixes of pod names, the text of conditions, which pods and replicas an update took when, and what schedulers,
-//! kubelets and the API server wrote.
-//! The two descriptions are compared, and the first difference is reported.
+//! All objects of each PodCliqueSet are normalized and compared, and the first difference is reported.
+//! Normalizing removes what may differ:
+//!
+//! - the name of the PodCliqueSet, uids, times, generations, and the random suffixes of pod names
+//! - condition messages
+//! - which pods and replicas an update took when
+//! - fields that schedulers, kubelets and the API server wrote
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +24,6 @@ use super::{Shown, none, violation};
 const ENDED_WITH_OTHER_OBJECTS: Code = Code::new("ended-with-other-objects");
 const ENDED_OTHERWISE: Code = Code::new("ended-otherwise");
 
-/// Fields that may differ.
 const FREE: &[&str] = &[
     "uid",
     "observedGeneration",
@@ -32,17 +34,15 @@ const FREE: &[&str] = &[
     "readyReplicaIndicesSelectedToUpdate",
 ];
 
-/// Stands for the PodCliqueSet's name.
+/// Placeholder for the name of the PodCliqueSet.
 const SET: &str = "SET";
 
-/// The objects of a PodCliqueSet by kind and name; several of one name where the names differ only in what is random.
+/// The objects of a PodCliqueSet by normalized kind and name. Names that differ only in random parts share
+/// one entry.
 type Picture<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// Everything that the PodCliqueSet `other` became before its place in the history is there for `reference` before its own
-/// too, and the other way round.
-///
-/// # Errors
-/// A violation per object that one has alone, has more often, or has otherwise.
+/// At their places in the history, the PodCliqueSets `reference` and `other` have the same objects, equal
+/// after normalizing.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
@@ -71,12 +71,12 @@ pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -
     }))
 }
 
-/// How many objects there are of a PodCliqueSet, itself counted.
+/// The number of objects of a PodCliqueSet, including the PodCliqueSet.
 pub fn size(live: &Live, set: &str) -> usize {
     objects(live, set).count()
 }
 
-/// A PodCliqueSet and everything that is named after it, but what only tells of it.
+/// A PodCliqueSet and all objects named after it, except Events.
 pub fn objects<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = &'a Value> {
     let children = format!("{set}-");
     live.all().filter(|object| object["kind"] != "Event").filter(move |object| {
@@ -103,7 +103,7 @@ fn picture<'a>(live: &'a Live, set: &str, target: Target) -> Picture<'a> {
     picture
 }
 
-/// Without the numbers that somebody has drawn or read from a clock: those of twelve digits and more.
+/// Replaces numbers of twelve or more digits, which are random or timestamps.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -116,7 +116,8 @@ fn without_numbers(text: &str) -> String {
     kept + rest
 }
 
-/// PodGangs by their podgroups, for what else is in their names is the operator's own; the longest names first.
+/// Renames PodGangs after their podgroups, because the operator chooses the rest of the name. Longest names
+/// come first.
 fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     let of_set = live.of("PodGang").filter(|gang| controller(gang).is_some_and(|owner| owner["name"] == set));
     let podgroups = |gang: &Value| {
@@ -131,7 +132,7 @@ fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     renamed
 }
 
-/// Pods by the name that they would have if it ended in their index.
+/// Renames pods after their PodClique and index.
 fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
     let pods = live.pods().filter(|pod| pod.name().starts_with(children));
     pods.map(|pod| {
@@ -141,7 +142,7 @@ fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
     .collect()
 }
 
-/// What of an object is the same wherever the same was done.
+/// The fields of an object that do not depend on chance or time.
 fn canonical(object: &Value, target: Target) -> Value {
     let mut metadata = Map::new();
     for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
@@ -156,13 +157,14 @@ fn canonical(object: &Value, target: Target) -> Value {
     }
     strip(&mut canonical, schedulers::of(target).own_keys());
     if let Some(metadata) = canonical["metadata"].as_object_mut() {
-        // Annotations of which only the scheduler's own were there are none.
+        // Drop annotations that are now empty because only the scheduler's own were set.
         metadata.retain(|_, value| value.as_object().is_none_or(|fields| !fields.is_empty()));
     }
     canonical
 }
 
-/// Takes out uids, times, generations, addresses and the scheduler's own keys, and makes hashes and conditions comparable.
+/// Removes uids, times, generations, addresses and the scheduler's own keys. Makes hashes and conditions
+/// comparable.
 fn strip(value: &mut Value, own_keys: &[&str]) {
     match value {
         Value::Object(fields) => {
@@ -190,7 +192,7 @@ fn strip(value: &mut Value, own_keys: &[&str]) {
     }
 }
 
-/// podReferences are sorted by names whose ends were random.
+/// Sorts podReferences again, because the order followed the random pod names.
 fn sort_references(object: &mut Value) {
     for podgroup in object["spec"]["podgroups"].as_array_mut().into_iter().flatten() {
         if let Some(references) = podgroup["podReferences"].as_array_mut() {
@@ -208,7 +210,7 @@ fn each_text(value: &mut Value, change: &impl Fn(&str) -> String) {
     }
 }
 
-/// The first place at which two values differ, and what is there.
+/// The first path at which two values differ, with both values.
 fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(a), Value::Object(b)) => {

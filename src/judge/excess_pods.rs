@@ -1,6 +1,6 @@
-//! The hard gang and its surplus, where the PodGroup or the tree of a PodGang holds its hard gang only (KUBE-08, KUBE-18,
-//! KUBE-20): which pods are in it, when the others are released, and where they may go. The objects themselves are covered by
-//! [`super::gang_resources`].
+//! The hard gang and its surplus pods, where a PodGang's PodGroup or tree contains only the hard gang
+//! (KUBE-08, KUBE-18, KUBE-20). The checks decide which pods are members, when surplus pods are released, and
+//! where they may be placed. [`super::gang_resources`] checks the gang resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,6 @@ const MEMBER_NOT_LEFT: Code = Code::new("member-not-left");
 const SURPLUS_RELEASED_EARLY: Code = Code::new("surplus-released-early");
 const SURPLUS_WITHOUT_AFFINITY: Code = Code::new("surplus-without-affinity");
 
-/// The podgroup of a pod of this gang.
 fn podgroup<'a>(gang: &'a Gang, pod: Pod<'_>) -> Option<&'a Group> {
     gang.groups.iter().find(|group| pod.pod_clique() == Some(&group.clique))
 }
@@ -33,10 +32,8 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// Exactly the pods of the lowest indexes of each podgroup ever joined the gang's PodGroup, replacements included.
-///
-/// # Errors
-/// A violation per pod that is in and should not be, or is not and should; [`Broken::NotReached`] without pods.
+/// Exactly the pods with the lowest indexes of each podgroup ever joined the gang's PodGroup, replacements
+/// included.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
@@ -68,10 +65,7 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
     }))
 }
 
-/// A clique that was scaled in to its minimum has its members left, and no others.
-///
-/// # Errors
-/// A violation if it has others.
+/// After a clique was scaled in to its minimum, exactly its members remain.
 pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     let own = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
     let left: BTreeSet<_> = own.map(index).collect();
@@ -82,10 +76,8 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     })
 }
 
-/// No surplus pod left its gate before the hard gang was bound.
-///
-/// # Errors
-/// A violation per pod that did; [`Broken::NotReached`] if none ever left it.
+/// No surplus pod lost its gate before the hard gang was bound. Returns `NotReached` if no surplus pod ever
+/// lost its gate.
 pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();
@@ -120,10 +112,8 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     none(violations)
 }
 
-/// Every released surplus pod must go to the domain of the hard gang: each of its required node affinity terms says so.
-///
-/// # Errors
-/// A violation per pod that may go elsewhere; [`Broken::NotReached`] if the hard gang is in no domain.
+/// Every released surplus pod is restricted to the domain of the hard gang by each of its required node
+/// affinity terms. Returns `NotReached` if the hard gang is in no domain.
 pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ruling {
     let mut members = bindings(history).filter(|version| podgroup(gang, version.pod()).is_some());
     let node = members.find_map(|version| version.pod().node()).unwrap_or_default();
@@ -145,7 +135,7 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
     }))
 }
 
-/// Whether required node affinity leaves a pod this domain only.
+/// Whether required node affinity restricts a pod to this domain.
 fn is_held_in(pod: &Value, key: &str, domain: &str) -> bool {
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let holds = |term: &Value| {

@@ -1,5 +1,5 @@
-//! PodGangs for which no gang resource may be created: those of another scheduler, or those that the backend cannot
-//! express.
+//! PodGangs for which no gang resource may be created: those of another scheduler, and those that the backend
+//! cannot express.
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
@@ -14,10 +14,7 @@ const MADE_FOR_INEXPRESSIBLE_GANG: Code = Code::new("made-for-inexpressible-gang
 const NO_WARNING: Code = Code::new("no-warning");
 const RELEASED_UNSERVED: Code = Code::new("released-unserved");
 
-/// There never was a gang resource for a PodGang, by name or by owner.
-///
-/// # Errors
-/// A violation per version of one.
+/// No gang resource of the PodGang ever existed, by name or by owner.
 pub fn never_served(history: &History, gang: &Gang) -> Ruling {
     let (expected, pod_gang) = (expected(history, gang), gang.name.as_str());
     let named = |name: &str| expected.iter().any(|resource| resource.name.matches(name));
@@ -32,11 +29,8 @@ pub fn never_served(history: &History, gang: &Gang) -> Ruling {
     }))
 }
 
-/// A PodGang that the backend cannot express: a Warning event on it, or on its PodCliqueSet, says what is wrong; no gang
-/// resource was ever made, and no pod of it was ever released to the scheduler.
-///
-/// # Errors
-/// A violation per fault.
+/// The backend failed closed for a PodGang that it cannot express. A Warning event on the PodGang or its
+/// PodCliqueSet reports the reason. No gang resource was created, and no pod was released to the scheduler.
 pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     let pod_gang = gang.name.as_str();
     ensure(is_told(&history.end(), gang, about), || {
@@ -54,7 +48,7 @@ pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     }))
 }
 
-/// Whether a Warning event on a PodGang, or on its PodCliqueSet, names `about`.
+/// Whether a Warning event on a PodGang or its PodCliqueSet names `about`.
 pub fn is_told(live: &Live, gang: &Gang, about: &str) -> bool {
     live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
 }

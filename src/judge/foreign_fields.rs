@@ -1,4 +1,4 @@
-//! What others write into an object that a backend maintains, and the backend has to leave alone.
+//! Fields that others write into a backend's object and that the backend must keep.
 
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
@@ -9,10 +9,8 @@ use super::{Shown, none, violation};
 
 const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
-/// Whatever others wrote has been in every version of the object since.
-///
-/// # Errors
-/// A violation per write that was lost or changed; [`Broken::NotReached`] if there was none, or if it was never seen.
+/// Every version of an object since has the fields that others wrote. Returns `NotReached` if others wrote
+/// nothing, or if a write never appeared in the history.
 pub fn kept(history: &History) -> Ruling {
     let mut violations = Vec::new();
     let mut any = false;
@@ -37,7 +35,7 @@ pub fn kept(history: &History) -> Ruling {
     if any { none(violations) } else { Err(Broken::NotReached("others wrote nothing".into())) }
 }
 
-/// Whether an object has all that a patch says; of a list, its entries among others.
+/// Whether an object contains a patch. Lists must contain the patch's entries, in any order.
 fn holds(found: &Value, patch: &Value) -> bool {
     match (found, patch) {
         (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| holds(&found[key], wanted)),

@@ -1,4 +1,5 @@
-//! Koordinator's GangGroups: the PodGroups of a PodGang, each of which lists them all (KOORD-01, KOORD-07, KOORD-08).
+//! Koordinator's GangGroups: each PodGroup of a PodGang lists all its PodGroups (KOORD-01, KOORD-07,
+//! KOORD-08).
 
 use std::collections::BTreeSet;
 
@@ -23,20 +24,17 @@ const GANG_MISSING: Code = Code::new("gang-missing");
 const NAMES_NO_GROUP: Code = Code::new("names-no-group");
 const WRONG_GROUP: Code = Code::new("wrong-group");
 
-/// An annotation of a PodGroup, of Koordinator's.
+/// One of Koordinator's annotations on a PodGroup.
 pub fn annotation<'a>(pod_group: &'a Value, name: &str) -> &'a Value {
     &pod_group["metadata"]["annotations"][format!("{GANG}/{name}")]
 }
 
-/// The PodGroups that a PodGang controls.
 fn members<'a>(live: &'a Live, pod_gang: &'a Value) -> impl Iterator<Item = &'a Value> {
     live.of(POD_GROUP).filter(|found| is_controlled_by(found, pod_gang))
 }
 
-/// The PodGang has one PodGroup for each of its podgroups, and all of them say the same list, of exactly themselves.
-///
-/// # Errors
-/// A violation if not; [`Broken::NotReached`] if there is no such PodGang.
+/// The PodGang has one PodGroup per podgroup. All of them carry the same list, which names exactly these
+/// PodGroups.
 pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     let Some(gang) = live.get("PodGang", pod_gang) else {
         return Err(Broken::NotReached(format!("there is no PodGang {pod_gang}")));
@@ -53,7 +51,7 @@ pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     none(incomplete(&members, &members))
 }
 
-/// A violation for each of `all` whose list is not that of `wanted`, or is not what the others say.
+/// Returns a violation for each PodGroup whose list differs from `wanted` or from the lists of the others.
 fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     let wanted: BTreeSet<_> = wanted
         .iter()
@@ -79,11 +77,8 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     all.iter().filter(is_wrong).map(wrong).collect()
 }
 
-/// Whenever a PodGroup of the PodGang went, those that stayed were all there and listed each other already: nothing
-/// was pruned before the rest had been made and changed.
-///
-/// # Errors
-/// A violation per PodGroup that went too early; [`Broken::NotReached`] if none went.
+/// Whenever a PodGroup of the PodGang was deleted, the remaining ones already existed and listed each other.
+/// The backend prunes only after it has created and updated the rest.
 pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     let of_gang = || history.named("PodGang", pod_gang);
     let gone = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);
@@ -115,12 +110,9 @@ pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Every podgroup has the PodGroup that its pods name, all that are released and of the gated ones those that name one:
-/// controlled by the PodGang, of its size, with the number of its
-/// pods, and with a name that is whole, or cut and ends in something of its own.
-///
-/// # Errors
-/// A violation per podgroup; [`Broken::NotReached`] if it has no pods.
+/// Every podgroup has the PodGroup that its pods name. All released pods must name it; gated pods may. The
+/// PodGroup is controlled by the PodGang and has the right size, number of pods and name. A name that is too
+/// long is truncated and ends in a unique suffix.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
@@ -182,18 +174,15 @@ fn name_of(gang: &Gang, group: &Group) -> Name {
     Name::label(format!("{}-{}", gang.name, group.clique))
 }
 
-/// Whether a name is the wanted one, or where that is too long, cut and ends in something of its own.
+/// Whether a name equals the wanted one or, if that is too long, is a truncation with a unique suffix.
 fn is_named(name: &str, wanted: &Name) -> bool {
     let head = name.rsplit_once('-').map(|(head, _)| head);
     let is_cut = head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
     wanted.matches(name) && (wanted.is_exact() || is_cut)
 }
 
-/// Where the name of a podgroup's PodGroup would be too long for a label, it is cut and ends in something of its own, and
-/// the pods of the podgroup name that PodGroup (KOORD-08).
-///
-/// # Errors
-/// A violation per podgroup; [`Broken::NotReached`] if no name is too long, or if no pod of such a podgroup names a PodGroup.
+/// A PodGroup name that is too long for a label is truncated and ends in a unique suffix. The pods of the
+/// podgroup name that PodGroup (KOORD-08).
 pub fn long_names_are_cut(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut long = Vec::new();
     for gang in gangs {

@@ -52,7 +52,7 @@ fn lists(#[case] groups: &[(&str, &str)], #[case] holds: bool) {
     assert_eq!(complete(&history.end(), "g").is_ok(), holds);
 }
 
-/// `a` and `b` become `b` and `c`, by these steps.
+/// The podgroups change from `a` and `b` to `b` and `c` in these steps.
 fn changed(steps: fn(Story) -> Story) -> Ruling {
     let ab = ["a", "b"].map(|name| pod_group(name, &["a", "b"]));
     let story = story(&["a", "b"]).all_added(ab).modified(pod_gang(&["b", "c"]));
@@ -79,12 +79,12 @@ fn pruned_too_early(#[case] steps: fn(Story) -> Story) {
     assert!(matches!(changed(steps), Err(Broken::Violated(_))));
 }
 
-/// One PodClique `g-0-a` of a pod, whose PodGroup has this name.
+/// PodClique `g-0-a` with one pod, whose PodGroup has this name.
 fn named(name: &str, clique: &str, spoil: fn(&mut Value)) -> Ruling {
     beside(name, clique, spoil, None)
 }
 
-/// The same, and perhaps a pod of it that names no PodGroup, with these gates.
+/// The same. With `loose`, the PodClique has another pod with these gates and without a PodGroup.
 fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});
@@ -134,7 +134,7 @@ fn one_thing_wrong(#[case] spoil: fn(&mut Value)) {
     assert!(matches!(named("g-0-g-0-a", "a", spoil), Err(Broken::Violated(_))));
 }
 
-/// PodClique `g-0-LONG` of two pods, which name these PodGroups; those of these names exist.
+/// PodClique `g-0-LONG` of two pods that name these PodGroups; only the `existing` ones exist.
 fn long(named: [&str; 2], existing: &[&str]) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": LONG, "spec": {"replicas": 2}}]}}});

@@ -1,4 +1,4 @@
-//! What a PodCliqueSet became: its PodGangs, their owners, their contents, and what they report about their pods.
+//! The PodGangs of a PodCliqueSet: their owners, their contents, and what they report about their pods.
 
 use std::collections::BTreeMap;
 
@@ -34,12 +34,12 @@ const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
-/// Every version of a PodGang in which it is there.
+/// The versions of a PodGang before its deletion.
 fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
     history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
 }
 
-/// The podgroups of a PodGang as it was created: the first version that has any, with names and `minReplicas`.
+/// The podgroups of a PodGang as created, with `minReplicas`: from the first version that has any.
 pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
     versions(history, name)
         .map(|version| (version, podgroups_in(version.object)))
@@ -54,11 +54,8 @@ fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
     pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
 }
 
-/// Every base PodGang exists, every PodGang is controlled by the PodCliqueSet and has the name that its PodCliques and pods
-/// say, and there are none beyond `gangs` (GANG-01).
-///
-/// # Errors
-/// A violation per PodGang that is missing, owned otherwise, called otherwise, or one too many.
+/// Every base PodGang exists, and there are no PodGangs beyond `gangs` (GANG-01). Every PodGang is controlled
+/// by the PodCliqueSet and has the name that the labels of its PodCliques and pods carry.
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
@@ -103,10 +100,7 @@ fn called_otherwise<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item
     })
 }
 
-/// The name of a base PodGang is the same as long as its PodCliqueSet lives (GANG-14).
-///
-/// # Errors
-/// A violation per base PodGang that had another name at another time.
+/// A base PodGang keeps its name as long as its PodCliqueSet exists (GANG-14).
 pub fn keeps_its_name(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter(|gang| gang.is_base).filter_map(|gang| {
         let of_gang = || history.of("PodGang").filter(|version| gang.is(version.object));
@@ -119,10 +113,7 @@ pub fn keeps_its_name(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// Every scaled PodGang exists and has exactly its replica's cliques (GANG-03).
-///
-/// # Errors
-/// A violation per PodGang that is missing or composed otherwise.
+/// Every scaled PodGang exists and has exactly the cliques of its replica (GANG-03).
 pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     let scaled = || gangs.iter().filter(|gang| !gang.is_base);
     none(absent(live, scaled()).chain(scaled().flat_map(|gang| composed(history, gang))))
@@ -133,21 +124,15 @@ fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Ite
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
-/// The podgroups of the base PodGangs: these names in every version, `minReplicas` as of creation; and each PodClique is a
-/// podgroup of one PodGang (GANG-02).
-///
-/// # Errors
-/// A violation per PodGang that ever had others, and per PodClique that is in several at the end.
+/// Every version of a base PodGang has the expected podgroups, with the expected `minReplicas` at creation.
+/// Each PodClique is a podgroup of one PodGang only (GANG-02).
 pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     let composed = gangs.iter().filter(|gang| gang.is_base).flat_map(|gang| composed(history, gang));
     none(composed.chain(shared(&history.end(), gangs)))
 }
 
-/// The podgroups of each PodGang were created in the order of the template (GANG-15). Those that it should not have, or lacks,
-/// are GANG-02's and GANG-03's concern.
-///
-/// # Errors
-/// A violation per PodGang that was created with another order.
+/// The podgroups of each PodGang were created in the order of the template (GANG-15). GANG-02 and GANG-03
+/// cover missing and extra podgroups.
 pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let (created, podgroups) = as_created(history, &gang.name)?;
@@ -216,11 +201,8 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// Of PodGangs that are there at an entry, no podgroup asks for a higher minimum afterwards (AUTO-03). One that is released
-/// from its minimum asks for none.
-///
-/// # Errors
-/// A violation per PodGang of which one ever did.
+/// In PodGangs that exist at the entry `since`, no `minReplicas` of a podgroup grows afterwards (AUTO-03). A
+/// podgroup whose minimum was released has none.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {
@@ -241,9 +223,6 @@ fn listed(podgroups: &[(String, usize)]) -> String {
 }
 
 /// Every version of every PodGang names its backend in its label (GANG-04).
-///
-/// # Errors
-/// A violation per PodGang that ever named another or none.
 pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     let backend = target.backend();
     none(gangs.iter().filter_map(|gang| {
@@ -259,11 +238,8 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     }))
 }
 
-/// `Initialized` was False until every pod of the gang existed and was referred to, and then became True (GANG-06). `gangs` as
-/// they were created.
-///
-/// # Errors
-/// A violation per PodGang of which that is not so.
+/// `Initialized` was False until every pod of the gang existed and was referenced, and then became True
+/// (GANG-06). `gangs` are the PodGangs as created.
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let mut born: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
@@ -288,7 +264,7 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
             return Some(violation(NEVER_UNINITIALIZED, message).shown_by("True at once", after[0]));
         }
         let too_soon = gang.groups.iter().find_map(|group| {
-            // A podgroup that the PodGang lacks refers to no pod.
+            // A missing podgroup references no pod.
             let referenced = references(after[0].object, &group.clique).unwrap_or_default();
             let there = |name: &str| {
                 born.get(name).is_some_and(|(clique, revision)| {
@@ -305,10 +281,7 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// An `Initialized` that was True stayed True (GANG-19).
-///
-/// # Errors
-/// A violation per PodGang of which it did not.
+/// Once True, `Initialized` stayed True (GANG-19).
 pub fn stays_initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let is_true = |version: &Version<'_>| {
         condition(version.object, "Initialized").is_some_and(|found| found["status"] == "True")
@@ -322,10 +295,7 @@ pub fn stays_initialized(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// `podReferences` of every podgroup are sorted (GANG-21).
-///
-/// # Errors
-/// A violation per podgroup whose references are not.
+/// The `podReferences` of every podgroup are sorted (GANG-21).
 pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {
@@ -339,10 +309,7 @@ pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// `podReferences` of every podgroup are its live pods, each once (GANG-20).
-///
-/// # Errors
-/// A violation per podgroup that its PodGang lacks, or that refers to others.
+/// The `podReferences` of every podgroup are its live pods, each once (GANG-20).
 pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {
@@ -374,7 +341,7 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// The references of a podgroup as listed, namespace and name; `None` if the PodGang has no such podgroup.
+/// The references of a podgroup as listed: namespace and name. `None` if the PodGang has no such podgroup.
 fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &'a str)>> {
     let podgroups = pod_gang["spec"]["podgroups"].as_array()?;
     let references = podgroups.iter().find(|found| found["name"] == podgroup)?["podReferences"].as_array();
@@ -388,10 +355,7 @@ fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &
     )
 }
 
-/// PodGangs are what a PodCliqueSet asks for after all the scaling that was done to it, and refer to the pods that there are.
-///
-/// # Errors
-/// A violation; [`Broken::NotReached`] if the PodCliqueSet was not submitted.
+/// PodGangs match the PodCliqueSet after the last scaling and reference the existing pods.
 pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
     base(live, set, &all)?;

@@ -156,7 +156,6 @@ fn only_a() -> [Gang; 1] {
     [Gang { groups: gangs()[0].groups[..1].to_vec(), ..gangs()[0].clone() }]
 }
 
-/// The one pod of clique a is there before or after the gang says so.
 fn becoming_initialized(steps: &[Value]) -> Vec<String> {
     said(initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
 }

@@ -1,4 +1,4 @@
-//! What changed that should not have: writes at rest, and writes to unrelated objects.
+//! Unwanted writes: writes at rest, and writes to unrelated objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,20 +20,19 @@ use crate::ownership::{belongs, is_scaled_by};
 const WRITTEN_AT_REST: Code = Code::new("written-at-rest");
 const TOUCHED: Code = Code::new("touched");
 
-/// A write in a history.
 #[derive(Debug, Clone)]
 pub struct Write<'a> {
-    /// What it made.
+    /// The version that the write created.
     pub version: Version<'a>,
-    /// The object before; `None` if it is new.
+    /// The previous version; `None` if the object is new.
     pub previous: Option<Version<'a>>,
-    /// By whom, as far as managed fields tell.
+    /// The writers, as far as managed fields show them.
     pub by: Vec<String>,
 }
 
 impl Write<'_> {
-    /// A rest is a rest beside those who write of their own accord (GANG-11). The operator under test is none of them,
-    /// whatever it is called.
+    /// Whether only exempt writers made this write (GANG-11): kubelets, Kubernetes' own controllers, and the
+    /// target's scheduler. The operator under test is never exempt, regardless of its name.
     fn is_of_its_own_accord(&self, target: Target, operators: &BTreeSet<String>) -> bool {
         let is_excepted =
             |writer: &String| writes_of_its_own_accord(target, writer) && !operators.contains(writer);
@@ -45,13 +44,13 @@ impl Write<'_> {
     }
 }
 
-/// Every write from entry `from` up to entry `to` that nobody makes of its own accord. Canaries do not count, nor does
-/// what is the cluster's and shared with other cases.
+/// Every write from entry `from` up to entry `to`, except those of exempt writers. Canaries, Events and
+/// cluster-scoped objects, which other cases share, are excluded.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     by_accord(history, from, to).0
 }
 
-/// What was written during a rest that does not count: by whom, to which object, and how often.
+/// The excluded writes during a rest: how often each writer wrote each object.
 pub fn excepted(history: &History) -> BTreeMap<(String, String), usize> {
     let place = |mark| history.reached(mark).map(|(place, _)| place);
     let (Ok(from), Ok(to)) = (place(SharedMark::AtRest), place(SharedMark::WatchedForRest)) else {
@@ -64,7 +63,7 @@ pub fn excepted(history: &History) -> BTreeMap<(String, String), usize> {
     })
 }
 
-/// Writes that somebody had to decide on, and those that somebody makes of his own accord.
+/// The writes that count, and those of exempt writers.
 fn by_accord(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<Write<'_>>) {
     let target = history.header.target;
     let operators = operators(history);
@@ -94,7 +93,8 @@ fn is_of_workload(version: &Version<'_>) -> bool {
     !of_canary && !of_the_cluster && version.kind() != "Event"
 }
 
-/// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
+/// The field managers with a new entry. If a second write within one second changed no entry, those with the
+/// latest time.
 fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -102,7 +102,7 @@ fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<Stri
     let traced = now.iter().any(|entry| !before.contains(entry));
     let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
     let of_status = previous.is_some_and(|previous| is_but_for_its_status(previous, object));
-    // Where a kind has no status of its own, it is its scheduler who writes there.
+    // In a kind without a status subresource, the scheduler writes the status.
     let has_status = now.iter().any(|entry| entry["subresource"] == "status");
     let is_author = |entry: &&Value| match (traced, of_status) {
         (true, _) => !before.contains(entry),
@@ -115,17 +115,13 @@ fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<Stri
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether two versions differ in nothing but their status.
 fn is_but_for_its_status(a: &Value, b: &Value) -> bool {
     let same = |field: &str| a["metadata"][field] == b["metadata"][field];
     let fields = ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"];
     a["spec"] == b["spec"] && fields.into_iter().all(same)
 }
 
-/// Nothing was written between the entries at `from` and `until`, two marks (GANG-11).
-///
-/// # Errors
-/// A violation per object that was, with how often and by whom.
+/// Nothing was written between the marks at the entries `from` and `until` (GANG-11).
 pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     let mut by_object: BTreeMap<(&str, &str), Vec<Write<'_>>> = BTreeMap::new();
     for write in writes(history, from, until) {
@@ -144,9 +140,6 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
 }
 
 /// No gang resource of a PodGang was written from entry `from` up to entry `to` (GANG-09).
-///
-/// # Errors
-/// A violation per write.
 pub fn no_gang_resource_written_of(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
     let is_its = |write: &&Write<'_>| {
         let object = write.version.object;
@@ -157,7 +150,7 @@ pub fn no_gang_resource_written_of(history: &History, pod_gang: &str, from: usiz
 
 fn touch(write: &Write<'_>) -> Violation {
     let version = write.version;
-    // Nothing tells who deleted an object.
+    // Managed fields do not show who deleted an object.
     let what = match version.change {
         Change::Deleted => "deleted".to_owned(),
         Change::Added | Change::Modified => format!("written by {}", write.authors()),
@@ -167,12 +160,12 @@ fn touch(write: &Write<'_>) -> Violation {
     found.shown_by("after", version)
 }
 
-/// What a change from some PodGangs to others is about.
+/// The objects that a change from some PodGangs to others concerns.
 #[derive(Debug)]
 pub struct Concern<'a> {
     target: Target,
     set: &'a str,
-    /// PodGangs that come or go, with all that belongs to them.
+    /// PodGangs that are created or deleted, with all their objects.
     whole: Vec<&'a Gang>,
     /// PodGangs and PodCliques whose number of pods changes.
     resized: Vec<(&'a Gang, &'a str)>,
@@ -195,7 +188,8 @@ impl<'a> Concern<'a> {
         Self { target, set, whole, resized }
     }
 
-    /// Whether an object may be written on the way. `stays` tells that it was there before and is there after.
+    /// Whether an object may be written during the change. `stays` is true if it existed before and exists
+    /// after.
     fn covers(&self, version: Version<'_>, stays: bool) -> bool {
         let name = version.name();
         if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {
@@ -227,9 +221,6 @@ impl<'a> Concern<'a> {
 
 /// Objects that the change does not concern kept uid and resourceVersion from entry `from` to entry `to`
 /// (GANG-24).
-///
-/// # Errors
-/// A violation per write to one.
 pub fn others_untouched(history: &History, from: usize, to: usize, concern: &Concern<'_>) -> Ruling {
     let (before, after) = (history.before(from), history.before(to));
     let there = |live: &conformance_history::Live, version: Version<'_>| {

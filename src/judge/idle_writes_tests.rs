@@ -37,7 +37,7 @@ fn messages(ruling: Ruling) -> Vec<String> {
     }
 }
 
-/// A PodGang is made, `rest` happens between the marks, and `after` behind them.
+/// A PodGang is created, `rest` happens between the marks, and `after` follows them.
 fn at_rest(made: Value, rest: impl Fn(Story) -> Story, after: impl Fn(Story) -> Story) -> Vec<String> {
     let story = rest(Story::flat().added(made).mark(SharedMark::AtRest, Value::Null));
     let history = after(story.mark(WATCHED, Value::Null)).end();

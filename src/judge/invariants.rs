@@ -1,9 +1,9 @@
-//! What every history must keep, whatever its case is about. An invariant that is broken is a finding about its clause; one
-//! that holds says nothing, for a history in which nothing happened breaks none.
+//! Checks that every history must satisfy, regardless of its case. A broken invariant is a finding about its
+//! clause. An invariant that holds is no finding, because a history without any events breaks none.
 //!
-//! This is the one place where they are listed ([`ALL`]). A case that breaks one on purpose says so, and why
-//! (`Case::breaks`). That pods are bound to their case's own nodes is no clause but the harness's to see to, and an error:
-//! `run/verdict.rs` asks [`binding::on_own_nodes`](super::binding::on_own_nodes).
+//! [`ALL`] is the only list of invariants. A case that breaks one on purpose declares it with a reason
+//! (`Case::breaks`). That pods stay on the nodes of their case is no clause: the harness must ensure it, and
+//! `run/verdict.rs` reports an error through [`binding::on_own_nodes`](super::binding::on_own_nodes).
 
 mod base_first;
 mod capacity;
@@ -21,41 +21,38 @@ use conformance_history::History;
 use self::course::Course;
 use super::{Broken, Finding, Ruling, plain_gangs, pods, train_jobs};
 
-/// One that every history must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invariant {
-    /// What the pods of a node request is never more than the node can hold.
+    /// The pods on a node never request more than the node's capacity.
     Capacity,
-    /// A pod is created with Grove's scheduling gate and no other of Grove's.
+    /// A pod is created with Grove's scheduling gate and no other gate of Grove's.
     Gated,
-    /// What others gate stays gated when Grove releases it.
+    /// Grove leaves the gates of others when it releases a pod.
     LeavesOtherGates,
-    /// A pod is created with all that its clique's template says.
+    /// A pod is created with all fields of its clique's template.
     Faithful,
-    /// A pod that is released names the PodGang that lists its PodClique.
+    /// A released pod names the PodGang that lists its PodClique.
     NamesItsGang,
-    /// Pods of one PodClique that are there at the same time have different indexes.
+    /// Pods of one PodClique that exist at the same time have different indexes.
     UniqueIndexes,
-    /// A PodGang that was Initialized stays so.
     StaysInitialized,
-    /// A pod loses its gate after its own PodGang is Initialized and the gang resource that it names is there.
+    /// A pod loses its gate only after its PodGang is Initialized and the gang resource that it names exists.
     ReleasedInOrder,
     /// Pods of scaled PodGangs are bound after the minimum of their base.
     BaseFirst,
-    /// When the scheduler has had its pass, a unit that was never whole has no pod bound.
+    /// After the scheduler's pass, a unit that was never whole has no bound pod.
     WholeOrNothing,
-    /// No pod carries the membership of another backend than its scheduler's.
+    /// A pod carries only the membership of its own scheduler's backend.
     OwnMembership,
     /// A gang resource belongs to PodGangs of its own backend.
     OwnResources,
-    /// KAI's admission webhook takes every PodGroup.
+    /// KAI's admission webhook admits every PodGroup.
     AdmittedByKai,
 }
 
-/// What judges it.
 type Judged = fn(&Course<'_>) -> Ruling;
 
-/// All of them, each with the clause that demands it.
+/// All invariants, each with the clause that demands it.
 const ALL: [(Invariant, &str, Judged); 13] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
@@ -72,7 +69,7 @@ const ALL: [(Invariant, &str, Judged); 13] = [
     (Invariant::AdmittedByKai, "KAI-11", kai_admission::admits),
 ];
 
-/// What the history of such a workload is asked about, but for the invariants that its case `breaks` on purpose.
+/// The checks for the history of a workload, without the invariants that its case `breaks` on purpose.
 fn asked(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Judged)> {
     match workload {
         // The others are about Grove's objects.
@@ -91,28 +88,22 @@ fn asked(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Judged)
     }
 }
 
-/// The clauses that such a case is judged by, whatever it is about.
+/// The clauses of the invariants for such a case.
 pub fn clauses(workload: Workload, breaks: &[Invariant]) -> impl Iterator<Item = &'static str> {
     asked(workload, breaks).into_iter().map(|(clause, _)| clause)
 }
 
-/// Every pod was created with what the template of its clique says (GANG-16).
-///
-/// # Errors
-/// A violation per pod that was not.
+/// Every pod was created with the fields of its clique's template (GANG-16).
 pub fn templates_are_kept(history: &History) -> Ruling {
     fidelity::is_kept(&Course::of(history))
 }
 
-/// KAI's admission webhook takes every PodGroup (KAI-11).
-///
-/// # Errors
-/// A violation per version that it would refuse.
+/// KAI's admission webhook would admit every version of every PodGroup (KAI-11).
 pub fn admitted_by_kai(history: &History) -> Ruling {
     kai_admission::admits(&Course::of(history))
 }
 
-/// The invariants that a history breaks, as findings about their clauses, but for those that its case `breaks` on purpose.
+/// The invariants that a history breaks, as findings, without those that its case `breaks` on purpose.
 pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
     let course = Course::of(history);
     let asked = asked(history.header.target.workload(), breaks).into_iter();
@@ -120,10 +111,7 @@ pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
     judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 
-/// No node ever holds more than it can (AON-14), for the cases that are about it.
-///
-/// # Errors
-/// A violation per pod that was bound beyond.
+/// The requests on a node never exceed its capacity (AON-14).
 pub fn within_capacity(history: &History) -> Ruling {
     capacity::is_kept(&Course::of(history))
 }

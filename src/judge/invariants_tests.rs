@@ -1,4 +1,4 @@
-//! A history that keeps each invariant, and one that breaks it.
+//! For each invariant a history that satisfies it, and one that breaks it.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -49,7 +49,7 @@ fn group() -> Value {
     owned(object("PodGroup", "w-0"), "PodGang", "w-0")
 }
 
-/// Two pods of 4 GPUs, gated; a node of 8.
+/// Two gated pods of 4 GPUs; one node of 8 GPUs.
 fn begun() -> Story {
     let allocatable = json!({names::GPU: "8", "pods": "110"});
     let labels = json!({names::POOL: "ns"});
@@ -59,7 +59,6 @@ fn begun() -> Story {
     story.added(gang("False")).added(gated("w0")).added(gated("w1"))
 }
 
-/// They are ready to be released.
 fn ready() -> Story {
     begun().added(group()).modified(gang("True"))
 }
@@ -73,7 +72,7 @@ fn passed(story: Story) -> Story {
     story.all_added(canaries).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
-/// The clauses that are broken, by code and first message.
+/// The broken clauses, with code and first message.
 fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     let told = |finding: Finding| match finding.ruling {
         Err(Broken::Violated(found)) => (finding.clause, found[0].code.to_string(), found[0].message.clone()),
@@ -213,7 +212,8 @@ fn two_schedulers_on_one_node_are_not_judged() {
     assert_eq!(broken_by(&history), []);
 }
 
-/// Both pods are bound, the scheduler has had its pass, and both are recycled; it has another pass when the first of them goes.
+/// Both pods are bound, the scheduler makes its pass, and the replica is terminated. The scheduler makes
+/// another pass after only the first pod is deleted.
 #[test]
 fn what_was_whole_may_go() {
     let mut set = one_clique("w", 2);
@@ -240,7 +240,7 @@ fn what_was_whole_may_go() {
     assert_eq!(found(&recycled(whole(["x0", "x1"]))), Ok(()));
 }
 
-/// A clique of a gang is made anew, while the other one runs on.
+/// One clique of a gang is deleted while the other one keeps running.
 #[test]
 fn what_was_whole_may_go_in_part() {
     let mut set = one_clique("w", 2);
@@ -255,7 +255,7 @@ fn what_was_whole_may_go_in_part() {
     assert!(found(&anew(story().added(bound("w0")))).is_err(), "it never was whole");
 }
 
-/// A scaling group of minimum 1 with a replica beyond it.
+/// A scaling group of minimum 1 with 2 replicas.
 fn with_a_replica_beyond() -> Value {
     json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 1}}],
@@ -263,7 +263,7 @@ fn with_a_replica_beyond() -> Value {
     }}})
 }
 
-/// The pod of that replica.
+/// The pod of one replica.
 fn of_replica(replica: usize, name: &str, node: Option<&str>) -> Value {
     let labels = json!({
         names::PART_OF: "w", names::POD_CLIQUE: format!("w-0-sg-{replica}-a"), names::REPLICA_INDEX: "0",
@@ -274,14 +274,15 @@ fn of_replica(replica: usize, name: &str, node: Option<&str>) -> Value {
     owned(pod, "PodClique", "c")
 }
 
-/// `first` and `then` are the replicas whose pod is bound.
+/// The pod of replica `first` is bound, then that of replica `then`.
 fn scaled(first: usize, then: usize) -> History {
     let pod = |replica: usize| of_replica(replica, &format!("p{replica}"), Some("n"));
     let story = Story::on(Target::VOLCANO).submitted(with_a_replica_beyond());
     story.added(pod(first)).added(pod(then)).end()
 }
 
-/// Both are taken down and made anew; the pod beyond is bound when that of the base is gone.
+/// Both pods are replaced. The scaled pod is bound after the base pod is deleted and before its replacement
+/// is bound.
 fn replaced(set: Value) -> History {
     let bound = |replica, name| of_replica(replica, name, Some("n"));
     let story =
@@ -309,7 +310,7 @@ fn scaled_pods_wait_for_their_base() {
     );
 }
 
-/// A gang that is bound, perhaps after a recycle, while a clique of it is scaled to 0.
+/// A gang is bound except for clique `lead`, which has no pods and is scaled to `replicas`.
 #[test]
 fn a_unit_is_whole_without_what_is_idle() {
     let mut set = one_clique("w", 2);

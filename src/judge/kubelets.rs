@@ -1,7 +1,7 @@
-//! What kubelets did with the pods that were bound to their nodes, and what Grove's statuses report about it.
+//! What kubelets did with the pods bound to their nodes, and what Grove's statuses report about it.
 //!
-//! A pod runs if its phase says so and each of its containers runs. Disturbances are judged on every version of a
-//! pod, not on its last: a restarted container looks in the end as if nothing had happened.
+//! A pod runs if its phase is Running and each of its containers runs. Disturbances are checked in every
+//! version of a pod, because the last version does not show a restarted container as disturbed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +24,9 @@ const DISTURBED: Code = Code::new("disturbed");
 const NODE_NOT_DESERTED: Code = Code::new("node-not-deserted");
 const WRONG_ALLOCATABLE_GPUS: Code = Code::new("wrong-allocatable-gpus");
 
-/// Why a container waits whose image cannot be pulled.
+/// Waiting reasons of a container whose image cannot be pulled.
 const NOT_PULLED: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
 
-/// Whether a pod runs, with each of its containers.
 pub fn runs(pod: Pod<'_>) -> bool {
     let containers = containers(pod);
     pod.0["status"]["phase"] == "Running"
@@ -35,18 +34,17 @@ pub fn runs(pod: Pod<'_>) -> bool {
         && containers.iter().all(|container| container["state"]["running"].is_object())
 }
 
-/// What a pod's status says of its containers.
 fn containers(pod: Pod<'_>) -> &[Value] {
     pod.0["status"]["containerStatuses"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Why containers of a pod wait: reasons and messages.
+/// The reasons and messages of the waiting containers of a pod.
 fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
     let waiting = containers(pod).iter().map(|container| &container["state"]["waiting"]);
     waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))
 }
 
-/// The pods of a PodClique that nobody has deleted.
+/// The pods of a PodClique that are not terminating.
 fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
 }
@@ -55,10 +53,8 @@ fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
     gangs.iter().flat_map(|gang| &gang.groups)
 }
 
-/// Every pod of these PodGangs runs, surplus included (KLT-01).
-///
-/// # Errors
-/// A violation per PodClique of which too few do, with what one of the others says.
+/// Every pod of these PodGangs runs, surplus included (KLT-01). A violation quotes the status of one pod that
+/// does not.
 pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     none(groups(gangs).filter_map(|group| {
         let running = pods_of(live, &group.clique).filter(|pod| runs(*pod)).count();
@@ -78,11 +74,8 @@ pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// The statuses count what runs: of a PodClique its pods, of a scaling group its replicas, of the PodCliqueSet its
-/// replicas (KLT-01).
-///
-/// # Errors
-/// A violation per count that is another.
+/// The statuses count what runs (KLT-01): a PodClique its pods, a scaling group and the PodCliqueSet their
+/// replicas.
 pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let cliques = groups(gangs).flat_map(|group| {
         let fields = ["replicas", "readyReplicas", "scheduledReplicas"];
@@ -96,7 +89,7 @@ pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     none(cliques.chain(scaling_groups).chain(of_set))
 }
 
-/// The scaling groups that have cliques in these PodGangs, and how many replicas each has there.
+/// The scaling groups with cliques in these PodGangs, each with its number of replicas.
 fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
     let mut replicas: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (name, index) in groups(gangs).filter_map(|group| group.scaling_group.as_ref()) {
@@ -105,7 +98,7 @@ fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
     replicas.into_iter().map(|(name, indexes)| (name, indexes.len())).collect()
 }
 
-/// A violation per field of an object's status that counts other than `wanted`.
+/// Returns a violation for each status field that differs from `wanted`.
 fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) -> Vec<Violation> {
     let Some(object) = live.get(kind, name) else {
         return vec![violation(OBJECT_MISSING, format!("{kind} {name} does not exist"))];
@@ -120,10 +113,7 @@ fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) 
         .collect()
 }
 
-/// No PodClique ever counted more pods as ready than had been Ready by then; by resourceVersion (KLT-01).
-///
-/// # Errors
-/// A violation per PodClique that did, with the first time.
+/// No PodClique ever reported more ready pods than had been Ready by that resourceVersion (KLT-01).
 pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
     let mut earned: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods().filter(|version| is_true(version.object, "Ready")) {
@@ -149,20 +139,14 @@ pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// A PodClique says that all its pods are there and scheduled, and so many of them ready (KLT-06).
-///
-/// # Errors
-/// A violation per count that is another.
+/// A PodClique reports all its pods as existing and scheduled, and exactly `ready` of them as ready (KLT-06).
 pub fn clique_says(live: &Live, group: &Group, ready: usize) -> Ruling {
     let clique = &group.clique;
     let there = counted(live, "PodClique", clique, &["replicas", "scheduledReplicas"], group.replicas);
     none(there.into_iter().chain(counted(live, "PodClique", clique, &["readyReplicas"], ready)))
 }
 
-/// A pod of the PodClique says that an image of it cannot be pulled, and what came of trying (KLT-06).
-///
-/// # Errors
-/// A violation if none does.
+/// A pod of the PodClique reports that its image cannot be pulled, with a message (KLT-06).
 pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
     let says = |pod: Pod<'_>| {
         waits(pod).any(|(reason, message)| NOT_PULLED.contains(&reason) && !message.is_empty())
@@ -177,11 +161,8 @@ pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
     })
 }
 
-/// Every pod that ran at `since` went on until `until` as it was: on the same node, and no container of it ended or was
-/// started again. Both are places in the history.
-///
-/// # Errors
-/// A violation per pod that was disturbed; [`Broken::NotReached`] if none ran.
+/// Every pod that ran at the entry `since` kept running until the entry `until`, on the same node and without
+/// a container restart. Returns `NotReached` if no pod ran.
 pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
     let before = history.before(since);
     let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();
@@ -200,7 +181,7 @@ pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
     }))
 }
 
-/// What became of a pod that should have gone on as it was.
+/// What happened to a pod that should have kept running, or `None` if nothing did.
 fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
     let now = version.pod();
     if version.change == Change::Deleted || now.is_terminating() {
@@ -215,7 +196,8 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
     let other = |container: &&Value| {
         let found = containers(now).iter().find(|found| found["name"] == container["name"]);
         found.is_some_and(|found| {
-            // A kubelet that starts may not know a container yet; one that it knows is the same.
+            // A kubelet that starts may not report a container's fields yet; fields that it reports must be
+            // the same.
             let differs = |key: &str| !found[key].is_null() && found[key] != container[key];
             differs("containerID") || differs("restartCount")
         })
@@ -224,10 +206,7 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
     Some(format!("has its container {} started again", text(&restarted["name"])))
 }
 
-/// No pod is on a node any more, but those that are being deleted (KLT-05).
-///
-/// # Errors
-/// A violation per pod that is.
+/// All pods on a node are terminating, or there are none (KLT-05).
 pub fn deserted(live: &Live, node: &str) -> Ruling {
     let left = live.pods().filter(|pod| pod.node() == Some(node) && !pod.is_terminating());
     none(left.map(|pod| {
@@ -236,16 +215,13 @@ pub fn deserted(live: &Live, node: &str) -> Ruling {
     }))
 }
 
-/// The GPUs that a node's kubelet says may be used; `None` without such a node.
+/// The GPUs that a node's kubelet reports as allocatable; `None` if the node does not exist.
 pub fn gpus(live: &Live, node: &str) -> Option<u64> {
     let allocatable = &live.get("Node", node)?["status"]["allocatable"][names::GPU];
     Some(allocatable.as_str().and_then(|amount| amount.parse().ok()).unwrap_or(0))
 }
 
-/// A node's kubelet says that so many GPUs may be used (KLT-03, KLT-04).
-///
-/// # Errors
-/// A violation if it says another number; [`Broken::NotReached`] without such a node.
+/// A node's kubelet reports this number of GPUs as allocatable (KLT-03, KLT-04).
 pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
     let unknown = || Broken::NotReached(format!("there is no node {node}"));
     let (object, found) = live.get("Node", node).zip(gpus(live, node)).ok_or_else(unknown)?;
@@ -255,7 +231,6 @@ pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
     })
 }
 
-/// Whether a node's kubelet talks and is content.
 pub fn node_is_ready(live: &Live, node: &str) -> bool {
     live.get("Node", node).is_some_and(|node| is_true(node, "Ready"))
 }

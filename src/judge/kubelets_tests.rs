@@ -9,7 +9,7 @@ use crate::{message, messages};
 const SINCE: MarkName = MarkName::of_case("since");
 const UNTIL: MarkName = MarkName::of_case("until");
 
-/// A clique of 2 pods, and a scaling group of 2 replicas of 1 pod, of which one is scaled.
+/// A clique of 2 pods, and a scaling group of 2 replicas of 1 pod, one of them scaled.
 fn gangs() -> Vec<Gang> {
     expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 1}}],
@@ -45,7 +45,6 @@ fn clique(name: &str, scheduled: u32, ready: u32) -> Value {
     with_status("PodClique", name, status)
 }
 
-/// The statuses when everything runs.
 fn statuses() -> Vec<Value> {
     let of_group = json!({"scheduledReplicas": 2, "availableReplicas": 2});
     vec![
@@ -148,7 +147,7 @@ fn who_runs_runs_on() {
         }
         let [first, ..] = later;
         let story = Story::flat().all_added(pods()).mark(SINCE, Value::Null).modified(first);
-        // At the end everything is as it was.
+        // The last version shows no disturbance.
         let history = story.modified(pods()[0].clone()).end();
         let (since, _) = history.reached(SINCE).expect("marked");
         ran_on(&history, since, history.entries.len())

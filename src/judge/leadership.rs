@@ -1,8 +1,9 @@
-//! Which replica of the controller led, according to its lease (`coordination.k8s.io/v1`), version by version.
+//! Which replica of the controller was the leader, according to the versions of its lease
+//! (`coordination.k8s.io/v1`).
 //!
-//! A lease names one holder at a time whatever replicas do; what can be judged is how it passed from one to
-//! another. It may when the former holder has released it, or has not renewed it for the lease duration. A process
-//! that lost the lease exits, so a holder that comes back never stopped.
+//! A lease names only one holder at a time regardless of what the replicas do, so the check covers the
+//! transitions. The holder may change if the former one released the lease or did not renew it within the
+//! lease duration. A process that lost the lease must exit, so the same holder must not return.
 
 use std::collections::BTreeSet;
 
@@ -17,12 +18,9 @@ use super::{none, violation};
 const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
 const LEADS_AGAIN: Code = Code::new("leads-again");
 
-/// The lease went to another holder only when the former one had given it up, or had not renewed it in time, and never
-/// back (KLT-08).
-///
-/// # Errors
-/// A violation per change of another kind; [`Broken::NotReached`] if the leader was always the same, or not every
-/// version was seen.
+/// The lease got a new holder only after the former holder released it or failed to renew it in time. It
+/// never returned to a former holder (KLT-08). Returns `NotReached` if the holder never changed, or if
+/// versions of the lease are missing.
 pub fn one_leader_at_a_time(history: &History) -> Ruling {
     if history.marks(SharedMark::LeaseLost).next().is_some() {
         return Err(Broken::NotReached("not every version of the lease was seen".into()));
@@ -65,7 +63,7 @@ fn holder_of(lease: &Value) -> Option<&str> {
     lease["holderIdentity"].as_str().filter(|holder| !holder.is_empty())
 }
 
-/// Whether a lease on these terms had run out when the next ones began.
+/// Whether a lease had expired when the next holder took it.
 fn has_run_out(terms: &Value, next: &Value) -> bool {
     let renewed = |spec: &Value| spec["renewTime"].as_str()?.parse::<Timestamp>().ok();
     let holds = terms["leaseDurationSeconds"].as_i64().map(SignedDuration::from_secs);
@@ -83,7 +81,7 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// Holders, `-` for none, and at which second they wrote the lease; it holds for 15 s.
+    /// Versions of a lease of 15 s: the holder, `-` for none, and the second of the write.
     fn judge(versions: &[(&str, u32)]) -> Ruling {
         let story = versions.iter().fold(Story::flat(), |story, (holder, second)| {
             let mut spec = json!({

@@ -1,8 +1,8 @@
-//! Which objects of a namespace are a PodCliqueSet's, where it should have none any more.
+//! Which objects in a namespace are leftovers of a deleted PodCliqueSet.
 //!
-//! Service meshes, policy engines and distributions of Kubernetes put objects of their own into every namespace, some of
-//! them later than the namespace. What is left of a set is therefore the difference to the namespace before the first
-//! submit (the baseline), and of that only what carries a trace of the set: see [`Leftovers::contains`].
+//! Service meshes, policy engines and Kubernetes distributions create their own objects in every namespace,
+//! some of them later than the namespace. Leftovers are therefore objects that are not in the baseline before
+//! the first submit and that carry a trace of the PodCliqueSet: see [`Leftovers::contains`].
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use conformance_expect::schedulers;
 use conformance_history::{Change, History, SharedMark, is_of_canary};
 use serde_json::Value;
 
-/// The domain of Grove's API groups and labels, and the suite's own part of it.
+/// The domain of Grove's API groups and labels. [`SUITE`] is the part that the conformance suite uses.
 const GROVE: &str = "grove.io";
 const SUITE: &str = "conformance.grove.io";
-/// What an operator creates for a set before anything else.
+/// The kinds that an operator creates first for a PodCliqueSet.
 const MADE_BY_THE_OPERATOR: [&str; 2] = ["PodClique", "PodGang"];
 
-/// Whether an object is in every namespace, or the harness's own: Events outlive what they are about, a namespace gets
-/// a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
+/// Whether an object exists in every namespace or belongs to the harness. Events outlive their objects, every
+/// namespace gets a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
 pub fn is_there_anyway(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match object["kind"].as_str().unwrap_or_default() {
@@ -40,7 +40,7 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    /// From what happened, and from objects that the API server listed beside it.
+    /// Collects the traces from the history and from objects that the API server `listed`.
     pub fn of<'a>(history: &'a History, listed: impl IntoIterator<Item = &'a Value>) -> Self {
         let sets = history.of("PodCliqueSet").filter(|set| !is_of_canary(set.object)).map(|set| set.name());
         let sets =
@@ -49,14 +49,14 @@ impl Leftovers {
             .marks(SharedMark::Baseline)
             .flat_map(|(_, mark)| mark.detail.as_array().into_iter().flatten())
             .collect();
-        // A name that many programs write by, such as `manager`, tells nothing where it was before the set.
+        // A common manager name such as `manager` is no trace if it wrote objects before the PodCliqueSet.
         let others: BTreeSet<&str> = before.iter().flat_map(|object| managers(object)).collect();
         let mut operator = operators(history);
         operator.retain(|manager| !others.contains(manager.as_str()));
         let baseline = before.into_iter().map(identity).collect();
         let mut found = Self { sets, baseline, creators: operator, uids: BTreeSet::new() };
         let objects: Vec<&Value> = history.versions().map(|version| version.object).chain(listed).collect();
-        // Watches of different kinds may tell of an owner later than of what it owns.
+        // Watches of different kinds may deliver an owner after its dependents.
         loop {
             let known = found.uids.len();
             let new = objects.iter().filter(|object| found.contains(object)).filter_map(|object| uid(object));
@@ -68,14 +68,14 @@ impl Leftovers {
         }
     }
 
-    /// Whether an object is one of the sets'. It was not there before the first submit, nor is it there anyway, and one
-    /// of these is true of it:
+    /// Whether an object is a leftover of the PodCliqueSets. It did not exist before the first submit, is not
+    /// in every namespace, and one of these is true:
     ///
     /// - its kind is Grove's, or that of a scheduler's gang resources;
-    /// - a label or annotation of it is Grove's, or names Grove's operator or the set;
-    /// - its name is the set's, or begins with it;
-    /// - something of the set's owns it;
-    /// - it was created by the field manager that created the set's PodCliques and PodGangs.
+    /// - a label or annotation is Grove's, or names Grove's operator or the PodCliqueSet;
+    /// - its name is the PodCliqueSet's name or starts with it;
+    /// - an object of the PodCliqueSet owns it;
+    /// - the field manager that created the PodCliques and PodGangs created it.
     pub fn contains(&self, object: &Value) -> bool {
         let is_new = !is_there_anyway(object) && !self.baseline.contains(&identity(object));
         is_new
@@ -103,7 +103,7 @@ impl Leftovers {
     }
 }
 
-/// The field managers of the operator: those that created PodCliques and PodGangs, and no PodCliqueSet.
+/// The field managers of the operator: they created PodCliques and PodGangs, but no PodCliqueSet.
 pub(crate) fn operators(history: &History) -> BTreeSet<String> {
     let created = |kinds: &[&str]| -> BTreeSet<String> {
         let new = history.versions().filter(|version| version.change == Change::Added);
@@ -114,14 +114,14 @@ pub(crate) fn operators(history: &History) -> BTreeSet<String> {
     created(&MADE_BY_THE_OPERATOR).into_iter().filter(|manager| !users.contains(manager)).collect()
 }
 
-/// Whether a domain is Grove's, the suite's own left out.
+/// Whether a domain belongs to Grove, not counting the suite's own.
 fn is_of_grove(domain: &str) -> bool {
     let is_within =
         |of: &str| domain == of || domain.strip_suffix(of).is_some_and(|rest| rest.ends_with('.'));
     is_within(GROVE) && !is_within(SUITE)
 }
 
-/// Whether an object is of a kind that nobody but an operator and its scheduler have in a namespace.
+/// Whether an object's kind is used only by operators and their schedulers.
 fn is_of_a_gang_api(object: &Value) -> bool {
     let group = |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
     let known = KINDS.iter().find(|kind| object["kind"] == kind.name);
@@ -135,7 +135,7 @@ fn is_of_a_gang_api(object: &Value) -> bool {
         })
 }
 
-/// Who an object is: another one of the same name is not it.
+/// The identity of an object: kind, name and uid.
 fn identity(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     format!("{}/{name}/{}", object["kind"].as_str().unwrap_or_default(), uid(object).unwrap_or_default())
@@ -159,7 +159,7 @@ fn managers(object: &Value) -> impl Iterator<Item = &str> {
     managed_fields(object).filter_map(|entry| entry["manager"].as_str())
 }
 
-/// Who created an object: the field managers of its oldest fields.
+/// The field managers with the oldest entry of an object, which created it.
 fn creators(object: &Value) -> impl Iterator<Item = String> {
     let oldest = managed_fields(object).filter_map(|entry| entry["time"].as_str()).min();
     let of_then = managed_fields(object).filter(move |entry| entry["time"].as_str() == oldest);
@@ -185,7 +185,8 @@ mod tests {
         json!({"managedFields": [{"manager": manager, "operation": "Update", "time": "2026-01-01T00:00:00Z"}]})
     }
 
-    /// A set `w` by an operator that is called `operator`, in a namespace that has a ConfigMap of a mesh called `w-mesh`.
+    /// A PodCliqueSet `w` of an operator named `operator`, in a namespace with a service mesh's ConfigMap
+    /// `w-mesh`.
     fn story() -> History {
         let before = json!([
             with(object("ConfigMap", "w-mesh"), json!({"uid": "1"})),
@@ -199,7 +200,7 @@ mod tests {
         Story::flat()
             .mark(SharedMark::Baseline, before)
             .submitted(one_clique("w", 1))
-            // Its owner is told of later.
+            // Its owner is delivered later.
             .added(owned(object("Service", "addressed"), "PodClique", "w-0-a"))
             .added(gang)
             .added(object("PodClique", "w-0-a"))

@@ -1,17 +1,14 @@
-//! Judges: pure functions from a history to findings.
+//! Checks: pure functions from a history to findings.
 //!
-//! A case's judge gives one ruling per clause, wrapped by [`finding`]. Rulings are composed of the functions in
-//! [`binding`] (what was bound, when), [`backends`] (which scheduler an object is for), [`another_backend`] (a
-//! second backend besides the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the
-//! backend created for it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`]
-//! (where pods are), [`idle_writes`] (what changed that should not), [`audit`] (what the operator requested), [`scaling`] (what followed), [`foreign_fields`] (what others wrote and must
-//! be kept), [`gang_groups`] (Koordinator's GangGroups), [`fail_closed`] (what nothing may be created for),
-//! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
-//! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
-//! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
-//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`startup`] (which pods wait for which), [`startup_wait`] (what is said of that), [`plain_gangs`] (what was bound of gangs without an operator), [`leadership`] (which replica of the controller led) and
-//! [`migration`] (what an upgrade of the operator did). A judge never looks at a cluster, a clock or
-//! another judge; for the same history its result is always the same.
+//! A case gives one ruling per clause, wrapped by [`finding`]. A check never depends on a cluster, a clock or
+//! another check, so the same history always gives the same result. Rulings are composed from these modules:
+//!
+//! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
+//! - admission: [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
+//! - scheduling: [`binding`], [`placement`], [`plain_gangs`], [`coexistence`]
+//! - lifecycle: [`life`], [`scaling`], [`startup`], [`startup_wait`], [`cleanup`]
+//! - writes of the operator: [`audit`], [`foreign_fields`], [`idle_writes`], [`leadership`], [`migration`]
+//! - real nodes: [`kubelets`], [`devices`]
 
 pub mod admission;
 pub mod another_backend;
@@ -57,23 +54,21 @@ pub use conformance_contract::violation::{Code, Proof, Violation};
 
 use conformance_history::{History, Version, revision};
 
-/// What an operator may take to react, where the contract says "within 5 s"; on a slow machine it is longer.
+/// The time an operator has to react where the contract says "within 5 s". It is longer on a slow machine.
 fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(5))
 }
 
-/// A violation without a proof yet.
 pub fn violation(code: Code, message: impl Into<String>) -> Violation {
     Violation::new(code, message, [])
 }
 
-/// Adds points of the history that prove a violation.
+/// Adds versions of objects to a violation as proof.
 pub trait Shown {
-    /// With one more version of an object.
     #[must_use]
     fn shown_by(self, what: impl Into<String>, version: Version<'_>) -> Self;
 
-    /// With an object as it was at the end.
+    /// Adds an object as it was at the end.
     #[must_use]
     fn shown_by_object(self, what: impl Into<String>, object: &Value) -> Self;
 }
@@ -102,28 +97,17 @@ fn proof(what: impl Into<String>, object: &Value) -> Proof {
     }
 }
 
-/// `Ok` if there are no violations.
-///
-/// # Errors
-/// [`Broken::Violated`] with all of them.
 pub fn none(violations: impl IntoIterator<Item = Violation>) -> Ruling {
     let all: Vec<_> = violations.into_iter().collect();
     if all.is_empty() { Ok(()) } else { Err(Broken::Violated(all)) }
 }
 
-/// `Ok` if the condition holds, else one violation.
-///
-/// # Errors
-/// [`Broken::Violated`].
 pub fn ensure(holds: bool, violation: impl FnOnce() -> Violation) -> Ruling {
     if holds { Ok(()) } else { Err(violation().into()) }
 }
 
-/// A sentence on which a clause rests, and which is another one's to demand: where it is violated, that one is, and the
-/// clause in question is not judged.
-///
-/// # Errors
-/// [`Broken::Premise`] for a violation; whatever else keeps the sentence from holding as it is.
+/// Converts a violation of a precondition into [`Broken::Premise`], because another clause demands the
+/// precondition. Other errors pass through.
 pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
     sentence.map_err(|broken| match broken {
         Broken::Violated(violations) => Broken::Premise { clause, violations },
@@ -131,20 +115,14 @@ pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
     })
 }
 
-/// All of these rulings, each of which is given whether or not the others are kept.
-///
-/// # Errors
-/// Of those that do not hold the first violation; else the first broken premise; else what was not reached, or not
-/// asked.
+/// Combines rulings and returns the first that failed. Violations come before broken preconditions, then
+/// `NotReached`, then `NotAsked`.
 pub fn all(sentences: impl IntoIterator<Item = Ruling>) -> Ruling {
     let broken = sentences.into_iter().filter_map(Result::err);
     broken.min_by_key(Broken::rank).map_or(Ok(()), Err)
 }
 
-/// What the violations of a ruling say, for tests of judges.
-///
-/// # Panics
-/// Where it says something else.
+/// The violation messages of a ruling, for unit tests. Panics if the ruling is not `Violated`.
 pub fn messages(ruling: Ruling) -> Vec<String> {
     match ruling {
         Err(Broken::Violated(found)) => found.into_iter().map(|violation| violation.message).collect(),
@@ -152,10 +130,7 @@ pub fn messages(ruling: Ruling) -> Vec<String> {
     }
 }
 
-/// What the first of them says, for tests of judges.
-///
-/// # Panics
-/// As [`messages`].
+/// The first message of [`messages`].
 pub fn message(ruling: Ruling) -> String {
     messages(ruling).swap_remove(0)
 }

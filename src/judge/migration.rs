@@ -1,8 +1,8 @@
-//! What became of gangs when another release of the operator took the place of the one that had made them (MIG).
+//! What happened to gangs when one release of the operator replaced another (MIG).
 //!
-//! Releases name PodGangs differently, so that no name is expected here: a PodGang is known by the names of its
-//! podgroups, which are those of PodCliques and do not change. What existed when is told by resourceVersions, across
-//! kinds, which one etcd gives out in one order.
+//! Releases name PodGangs differently, so the checks expect no names. They identify a PodGang by its
+//! podgroups, whose names are those of PodCliques and stay the same. ResourceVersions order events across
+//! kinds, because all kinds share one etcd.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -37,15 +37,13 @@ const OTHER_GANGS: Code = Code::new("other-gangs");
 const OTHER_PODS: Code = Code::new("other-pods");
 const DISTURBED: Code = Code::new("disturbed");
 
-/// In this part of the history every pod that was bound, at its beginning or since, stayed what it was: there, on its
-/// node, with its containers running and not restarted. So did the PodCliqueSets (MIG-01).
-///
-/// # Errors
-/// A violation per pod, for the first thing that happened to it; [`Broken::NotReached`] if none was bound at first.
+/// In this part of the history every bound pod stayed on its node, with its containers running and not
+/// restarted. The PodCliqueSets continued to exist (MIG-01). Returns `NotReached` if no pod was bound at the
+/// start.
 pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let is_up = |pod: &Pod<'_>| pod.node().is_some() && !pod.is_terminating();
-    // As it was last; nothing of one that was harmed, which is told of once.
+    // The last version of each pod; `None` after a violation, so that each pod is reported once.
     let mut bound: BTreeMap<&str, Option<&Value>> =
         before.pods().filter(is_up).map(|pod| (pod.uid(), Some(pod.0))).collect();
     if bound.is_empty() {
@@ -82,7 +80,7 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     none(violations.into_iter().chain(ended))
 }
 
-/// What happened to a bound pod that must not happen to it.
+/// The violation if a bound pod was disturbed.
 fn harm(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
     let (pod, name) = (now.pod(), now.name());
     let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
@@ -113,7 +111,7 @@ fn restarts(pod: Pod<'_>) -> u64 {
     containers.into_iter().flatten().filter_map(|container| container["restartCount"].as_u64()).sum()
 }
 
-/// Which objects there were at which resourceVersion.
+/// The resourceVersions at which each object existed.
 struct Lifetimes<'a>(BTreeMap<(&'a str, &'a str), Vec<Range<u64>>>);
 
 impl<'a> Lifetimes<'a> {
@@ -136,12 +134,9 @@ impl<'a> Lifetimes<'a> {
     }
 }
 
-/// In this part of the history a pod was moved only into PodGangs and gang resources that existed at that moment, a
-/// PodClique only into such PodGangs, and no pod lost its gate before they did (MIG-02). How pods are created is not
-/// asked: they are gated then.
-///
-/// # Errors
-/// A violation per change that came too early.
+/// In this part of the history pods and PodCliques joined only existing objects (MIG-02). No label named a
+/// missing PodGang. No pod joined a missing gang resource or lost its gate before both existed. Pod creation
+/// is not checked, because new pods are gated.
 pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let resource = expectations.kinds().last().copied();
@@ -189,12 +184,11 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     none(violations)
 }
 
-/// There is one scheme of PodGangs: each PodClique is in one, none is of PodCliques that are not there, each pod is in
-/// the one that its label names, the gang resource that it names is there, and every object that Grove or the backend
-/// made has an owner that is there (MIG-06).
+/// Only one scheme of PodGangs is left (MIG-06):
 ///
-/// # Errors
-/// A violation per object that is the old scheme's, or nobody's.
+/// - each PodClique is in one PodGang, and each PodGang contains only existing PodCliques
+/// - each pod is listed by the PodGang that its label names, and its gang resource exists
+/// - every object that Grove or the backend created has an existing owner
 pub fn one_scheme(history: &History, live: &Live) -> Ruling {
     let mut violations = Vec::new();
     let mut of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
@@ -229,7 +223,7 @@ pub fn one_scheme(history: &History, live: &Live) -> Ruling {
     none(violations)
 }
 
-/// A pod that is in no PodGang, or in another one than its label names.
+/// A violation if a pod is in no PodGang, or in another one than its label names.
 fn stray(live: &Live, pod: Pod<'_>) -> Option<Violation> {
     let label = pod.pod_gang();
     let gang = label.and_then(|label| live.get("PodGang", label));
@@ -254,7 +248,7 @@ fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
     let message = match controller(object) {
         None => format!("{what} has no owner"),
         Some(owner) => {
-            // Of kinds that no history holds nothing is known.
+            // A history does not contain owners of unknown kinds.
             let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());
             let is_there = uids.contains(text(&owner["uid"]));
             if is_there || !is_watched {
@@ -266,12 +260,8 @@ fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
     Some(violation(NO_OWNER, message).shown_by_object("it", object))
 }
 
-/// These units were pending when the upgrade began; nothing of them is bound until the scheduler has passed over them
-/// after it (MIG-03).
-///
-/// # Errors
-/// A violation per unit; [`Broken::Premise`] for one that was bound in part before (AON-02); [`Broken::NotReached`]
-/// without the scheduler's pass before or after.
+/// These units were pending when the upgrade began, and none of their pods was bound until the first
+/// scheduler pass after it (MIG-03). Bindings before the upgrade count against AON-02.
 pub fn pending_throughout(history: &History, began: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, began)?;
     let passed = passed_after_upgrade(history);
@@ -279,17 +269,14 @@ pub fn pending_throughout(history: &History, began: usize, units: &[Unit]) -> Ru
     passed.map(drop)
 }
 
-/// Units that were pending when the upgrade began are bound whole in the end, when there is room (MIG-07).
-///
-/// # Errors
-/// A violation per unit; otherwise as [`pending_throughout`].
+/// Units that were pending when the upgrade began are bound whole at the end, once there is room (MIG-07).
 pub fn bound_after_upgrade(history: &History, began: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, began)?;
     passed_after_upgrade(history)?;
     binding::whole(&history.end(), units)
 }
 
-/// Where the scheduler had had its first pass after the upgrade.
+/// The entry of the first scheduler pass after the upgrade.
 fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
     let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
     let mut passes = history.marks(SharedMark::SchedulerPassed).map(|(passed, _)| passed);
@@ -297,10 +284,7 @@ fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
     passed.ok_or_else(|| Broken::NotReached("the scheduler had not had its pass after the upgrade".into()))
 }
 
-/// No object says any more that something is being migrated (MIG-05).
-///
-/// # Errors
-/// A violation per condition that is still True.
+/// No object reports an ongoing migration (MIG-05).
 pub fn migrated(live: &Live) -> Ruling {
     none(live.all().flat_map(|object| {
         let conditions = list(&object["status"]["conditions"]).iter();
@@ -314,11 +298,9 @@ pub fn migrated(live: &Live) -> Ruling {
     }))
 }
 
-/// A PodCliqueSet is what it should be, whatever its PodGangs are called: each of these has one PodGang of exactly its
-/// podgroups, which lists its pods; and there are exactly the pods that there should be, bound and ready.
-///
-/// # Errors
-/// A violation for each thing that is otherwise.
+/// A PodCliqueSet has its expected composition, regardless of the names of its PodGangs. Each expected gang
+/// has exactly one PodGang with its podgroups. All expected pods exist, are listed, bound and Ready, and
+/// there are no others.
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
@@ -356,11 +338,8 @@ pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
-/// From one entry to another only what a scaling asked for went: a PodClique that was not made smaller kept every bound
-/// pod where it was, one that was made smaller kept as many as it should.
-///
-/// # Errors
-/// A violation per PodClique that lost others.
+/// Only the scaling removed pods in this part of the history. A PodClique that was not scaled in kept all
+/// bound pods on their nodes; one that was scaled in kept as many as it should.
 pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
     let (was, now) = (history.before(part.start), history.before(part.end));
     let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {

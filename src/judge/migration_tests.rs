@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::message;
 
-/// A PodCliqueSet of one clique of two pods, as the old operator has made it.
+/// A PodCliqueSet with one clique of two pods, as the old operator created it.
 fn set() -> Value {
     json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 2}}]}}})
@@ -29,7 +29,7 @@ fn group(name: &str, gang: &str) -> Value {
     owned(object("PodGroup", name), "PodGang", gang)
 }
 
-/// A pod of it that is bound and runs.
+/// One of its pods, bound and running.
 fn pod(index: usize, gang: &str, group: &str) -> Value {
     json!({
         "kind": "Pod",
@@ -57,7 +57,7 @@ fn gated() -> Value {
     pod
 }
 
-/// All that the old operator has made, and the beginning of the upgrade.
+/// All objects of the old operator, then the start of the upgrade.
 fn before() -> Story {
     before_with(old(1))
 }
@@ -67,7 +67,7 @@ fn before_with(second: Value) -> Story {
     Story::flat().all_added(made).mark(SharedMark::UpgradeBegan, Value::Null)
 }
 
-/// The whole way to other names, each step in its turn: the new objects, the pods, the old objects.
+/// The migration to other names in the right order: new objects, pods, old objects.
 fn renamed() -> Story {
     let new = [gang("w-0-7"), group("w-0-7-g", "w-0-7")];
     let moved =
@@ -325,7 +325,7 @@ fn upgraded(story: Story) -> Story {
     story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
-/// Whether it stayed all-or-nothing (MIG-03), and whether it was bound in the end (MIG-07).
+/// Whether the gang stayed all-or-nothing (MIG-03), and whether it was bound at the end (MIG-07).
 #[rstest]
 #[case::bound_whole_when_there_is_room(upgraded(pending(0)).workers(SHORT, 2, 2), [Some(true), Some(true)])]
 #[case::never_bound(upgraded(pending(0)), [Some(true), Some(false)])]

@@ -1,4 +1,4 @@
-//! What came before what, by resourceVersion: all kinds of the local cluster share one etcd.
+//! The order of events by resourceVersion: all kinds of the local cluster share one etcd.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,8 @@ pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-in
 pub(super) const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
-/// Per PodGang: the first of its pods lost its gate after it was created, its gang resources were, and `Initialized` became True
-/// (GANG-07).
-///
-/// # Errors
-/// A violation per PodGang of which that is not so; [`Broken::NotReached`] if no pod of a PodGang ever lost its gate.
+/// The first pod of each PodGang lost its gate only after the PodGang and its gang resources were created and
+/// `Initialized` became True (GANG-07). Returns `NotReached` if a PodGang has no pod that lost its gate.
 pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Release)).collect();
@@ -36,11 +33,8 @@ pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True (GANG-22).
-///
-/// # Errors
-/// A violation per PodGang of which a step was out of order or left out; [`Broken::NotReached`] if one never became
-/// `Initialized`.
+/// Each PodGang was created, then its gang resources, parents first, then `Initialized` became True
+/// (GANG-22).
 pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Creation)).collect();
@@ -51,17 +45,14 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// The first version of a PodGang in which it is Initialized.
+/// The first version of a PodGang with `Initialized` True.
 fn became_initialized<'a>(history: &'a History, pod_gang: &'a str) -> Option<Version<'a>> {
     history.named("PodGang", pod_gang).find(|version| {
         condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
     })
 }
 
-/// Every pod of the workload has that gate, which is not Grove's (GANG-17).
-///
-/// # Errors
-/// A violation per pod that has lost it, or was made without it.
+/// Every pod of the workload has this gate, which is not Grove's (GANG-17).
 pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
     let without = live.pods().filter(|pod| !pod.gates().contains(&gate));
     none(
@@ -70,10 +61,9 @@ pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
     )
 }
 
-/// A step on the way of a PodGang: what it is, and where it happened.
+/// A step in the creation of a PodGang: its description, and the version that shows it.
 type Step<'a> = (String, Option<Version<'a>>);
 
-/// Which steps are judged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Steps {
     /// All but the last.
@@ -82,11 +72,12 @@ enum Steps {
     Release,
 }
 
-/// The first of the judged steps that came before one that it has to follow.
+/// The first selected step that came before a step that it must follow.
 fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violation> {
     let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
     let resources = expected(history, gang);
-    // One that several PodGangs share is there for this one when it has the parts that its pods name.
+    // A gang resource that several PodGangs share counts as created once it has the parts that this PodGang's
+    // pods name.
     let members: Vec<_> = first_ungated(history).map(|version| version.pod()).collect();
     let is_there = |found: &Version<'_>| {
         let mut members = members.iter().filter(|pod| pod.pod_gang() == Some(pod_gang));
@@ -142,11 +133,8 @@ fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
     })
 }
 
-/// No pod lost its gate before the gang resource that it names was there; a surplus pod, which names none, not before
-/// the one that stands for its PodGang was (GANG-07).
-///
-/// # Errors
-/// A violation per pod that did.
+/// No pod lost its gate before the gang resource that it names existed. A surplus pod names none, and must
+/// wait for the gang resource of its PodGang (GANG-07).
 pub fn no_pod_before_its_group(history: &History) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let Some(of_pods) = expectations.kinds().last().copied() else { return Ok(()) };
@@ -263,7 +251,7 @@ mod tests {
         }
     }
 
-    /// A PodGroup of the set gets its part for a PodGang when that comes.
+    /// A PodGroup of the PodCliqueSet gets its part for a PodGang when that PodGang is created.
     #[rstest::rstest]
     #[case::its_part_came_in_time(&["base"], &["base", "leaf"], true, true)]
     #[case::its_part_was_there_before(&["base", "leaf"], &["base", "leaf"], false, true)]

@@ -5,8 +5,8 @@ use conformance_contract::target::Target;
 use conformance_expect::{Gang, schedulers};
 use conformance_history::Version;
 
-/// Whether an object was made for this PodGang: itself, its PodCliques and pods, the backend's resources for it, and
-/// with a base PodGang what its replica of the PodCliqueSet has beside.
+/// Whether an object belongs to this PodGang: the PodGang itself, its PodCliques, its pods and the backend's
+/// resources for it. A base PodGang also owns the Services and scaling groups of its PodCliqueSet replica.
 pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let name = version.name();
     let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
@@ -20,7 +20,7 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     }
 }
 
-/// Whether an object's labels say that it is of this base PodGang's replica of the PodCliqueSet, whatever its name.
+/// Whether the labels of an object name the PodCliqueSet replica of this base PodGang.
 fn is_of_replica(gang: &Gang, version: Version<'_>) -> bool {
     let labels = (version.label(names::PART_OF), version.label(names::REPLICA_INDEX));
     matches!(labels, (Some(set), Some(index)) if gang.set == set && gang.replica.to_string() == index)

@@ -1,8 +1,8 @@
-//! Where pods are: domains of a topology level.
+//! In which domain of a topology level pods are placed.
 //!
-//! A level is a node-label key, a domain one of its values. Domains are derived only from the Node objects of the
-//! history; a node without the label is in no domain. Every binding that ever happened is judged, not just where
-//! pods ended up.
+//! A level is a node-label key, a domain is one of its values. Domains are derived only from the Node objects
+//! of the history; a node without the label is in no domain. The checks cover every binding in the history,
+//! not only the final placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,24 +18,22 @@ use super::{Shown, none, violation};
 const SEVERAL_DOMAINS: Code = Code::new("several-domains");
 const WRONG_DOMAIN: Code = Code::new("wrong-domain");
 const UNLABELLED_NODE: Code = Code::new("unlabelled-node");
-/// A node whose label of the level has no value counts as one of a domain.
+/// The scheduler treated a node with an empty level label as part of a domain.
 pub const EMPTY_LABEL: Code = Code::new("empty-label");
 
-/// One binding: the version in which the pod is bound first, and the domain of its node.
+/// The version in which a pod is first bound, and the domain of its node.
 struct Placement<'a> {
     pod: Version<'a>,
     domain: Option<&'a str>,
 }
 
-/// A node's domain, as the node was labelled when the history first saw it.
+/// A node's domain, from its labels when the history first saw it.
 fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<&'a str> {
     history.of("Node").find(|version| version.name() == node)?.label(key)
 }
 
-/// Every binding of the chosen pods.
-///
-/// # Errors
-/// [`Broken::NotReached`] if there is none: no domain at all is no domain in common.
+/// Every binding of the chosen pods. Returns `NotReached` if there is none, because then no domain can be
+/// compared.
 fn placements<'a>(
     history: &'a History,
     key: &str,
@@ -53,10 +51,7 @@ fn placements<'a>(
     }
 }
 
-/// Every pod of these that was ever bound was bound in one and the same domain.
-///
-/// # Errors
-/// A violation with all their bindings; [`Broken::NotReached`] if none was ever bound.
+/// All bindings of the chosen pods are in one domain. Returns `NotReached` if no chosen pod was ever bound.
 pub(super) fn in_one_domain<'a>(
     history: &'a History,
     key: &str,
@@ -80,27 +75,18 @@ fn shown(violation: Violation, placement: &Placement<'_>) -> Violation {
         .shown_by(format!("bound to {node}, domain {}", placement.domain.unwrap_or("none")), placement.pod)
 }
 
-/// Every pod that a PodGang ever had bound, surplus included, was bound in one and the same domain (TOPO-01).
-///
-/// # Errors
-/// A violation with all its bindings; [`Broken::NotReached`] if nothing of it was ever bound.
+/// All pods of a PodGang that were ever bound, surplus included, were bound in one domain (TOPO-01).
 pub fn gang_in_one_domain(history: &History, gang: &str, key: &str) -> Ruling {
     in_one_domain(history, key, gang, |pod| pod.pod_gang() == Some(gang))
 }
 
-/// The same for one PodClique (TOPO-06).
-///
-/// # Errors
-/// As [`gang_in_one_domain`].
+/// All pods of a PodClique that were ever bound were bound in one domain (TOPO-06).
 pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Ruling {
     in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
 }
 
-/// The same for each replica of each scaling group in these PodGangs: every one in a domain of its own choice
-/// (TOPO-05).
-///
-/// # Errors
-/// As [`gang_in_one_domain`]; [`Broken::NotReached`] if there is no scaling group.
+/// The pods of each scaling-group replica in these PodGangs are in one domain. Each replica may be in a
+/// different domain (TOPO-05).
 pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
@@ -118,10 +104,8 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     })
 }
 
-/// The same for each replica of the PodCliqueSet that became these PodGangs, base and scaled ones together (TOPO-12).
-///
-/// # Errors
-/// As [`gang_in_one_domain`].
+/// The pods of each PodCliqueSet replica in these PodGangs are in one domain, base and scaled PodGangs
+/// together (TOPO-12).
 pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for gang in gangs {
@@ -132,11 +116,8 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
-/// Those pods that are bound after the first `until` entries of the history are in one and the same domain. Of PodGangs
-/// that come, go and come back nothing is said about where they were before.
-///
-/// # Errors
-/// A violation with the nodes; [`Broken::NotReached`] if none of them is bound.
+/// The chosen pods that are bound at the entry `until` are in one domain. Earlier placements do not count,
+/// because a PodGang may be deleted and created again elsewhere.
 pub fn together(
     history: &History,
     until: usize,
@@ -164,15 +145,12 @@ pub fn together(
     }
 }
 
-/// A case's domain by its short name, as [`conformance_driver::context::TestContext::domain`] labels nodes with it.
+/// A case's domain by its short name. `TestContext::domain` of `conformance_driver` labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
 }
 
-/// Every pod that a PodGang ever had bound was bound in this domain (TOPO-03).
-///
-/// # Errors
-/// A violation per pod elsewhere; [`Broken::NotReached`] if nothing of it was ever bound.
+/// Every pod of a PodGang that was ever bound was bound in this domain (TOPO-03).
 pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling {
     let placements = placements(history, key, gang, |pod| pod.pod_gang() == Some(gang))?;
     let elsewhere = placements.iter().filter(|placement| placement.domain != Some(wanted));
@@ -185,20 +163,15 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     }))
 }
 
-/// No pod of a PodGang was ever bound to a node without the level's label (TOPO-11).
-///
-/// # Errors
-/// A violation per pod that was; [`Broken::NotReached`] if every node has the label, for then none could be.
+/// No pod of a PodGang was ever bound to a node without the level's label (TOPO-11). Returns `NotReached` if
+/// every node has the label.
 pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     never_where(history, gang, &UNLABELLED_NODE, &format!("without the label {key}"), |node| {
         node.label(key).is_none()
     })
 }
 
-/// No pod of a PodGang was ever bound to a node whose label of the level is empty (TOPO-18).
-///
-/// # Errors
-/// As [`never_unlabelled`].
+/// No pod of a PodGang was ever bound to a node whose level label is empty (TOPO-18).
 pub fn never_with_an_empty_label(history: &History, gang: &str, key: &str) -> Ruling {
     never_where(history, gang, &EMPTY_LABEL, &format!("whose label {key} is empty"), |node| {
         node.label(key) == Some("")
@@ -246,7 +219,7 @@ mod tests {
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
     }
 
-    /// Nodes 1 and 2 in rack a, 3 in rack b, 4 in none; pods of clique a and b bound as said.
+    /// Nodes 1 and 2 in rack a, 3 in rack b, 4 in none; pods of cliques a and b are bound as listed.
     fn history(bound: &[(&str, &str)]) -> History {
         let nodes =
             [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b")), node("4", None)];

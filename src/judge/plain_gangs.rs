@@ -1,4 +1,4 @@
-//! Gangs of plain pods, made without an operator: all bound and Ready, or none bound.
+//! Gangs of plain pods without an operator: all pods bound and Ready, or none bound.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,10 @@ use conformance_history::{History, Live, Pod, SharedMark, Version};
 use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
 use super::{Shown, all, ensure, none, premise, violation};
 
-/// A gang is bound whole, and not all its pods are Ready.
+/// All pods of a gang are bound, but some are not Ready.
 const NOT_READY: Code = Code::new("not-ready");
 
 /// A gang that its case has submitted.
-///
-/// # Errors
-/// [`Broken::NotReached`] if it was not.
 pub fn gang(history: &History, name: &str) -> Result<PlainGang, Broken> {
     history.submitted(name).map(PlainGang::of)
 }
@@ -26,9 +23,6 @@ fn bound<'a>(live: &'a Live, gang: &'a PlainGang) -> impl Iterator<Item = Pod<'a
 }
 
 /// All pods of a gang are bound and Ready.
-///
-/// # Errors
-/// A violation if one is not.
 pub fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     let on_nodes = bound(live, gang).count();
     ensure(on_nodes == gang.pods, || {
@@ -47,11 +41,8 @@ pub fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     }))
 }
 
-/// No pod of a gang was bound up to `until` (an index; the end if `None`).
-///
-/// # Errors
-/// A violation with every binding; [`Broken::NotReached`] if not all its pods existed by then, for then their not being
-/// bound says nothing.
+/// No pod of a gang was bound before the entry `until`, or before the end if `None`. Returns `NotReached` if
+/// not all pods existed by then, because then the check proves nothing.
 pub fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let is_its = |version: &Version<'_>| version.index < until && gang.has(version.pod());
@@ -64,38 +55,33 @@ pub fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Rulin
     Ok(())
 }
 
-/// Where this mark is, or the end.
+/// The entry of this mark, or the end of the history.
 fn place(history: &History, mark: SharedMark) -> usize {
     history.marks(mark).next().map_or(history.entries.len(), |(place, _)| place)
 }
 
-/// The scheduler had had its pass by then.
+/// The scheduler made a pass before this entry.
 fn passed_before(history: &History, place: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed < place { Ok(()) } else { Err(Broken::NotReached("the scheduler had not had its pass".into())) }
 }
 
-/// A gang that was short of room has no pod bound until room came, by when the scheduler had had its pass (AIC-02).
-///
-/// # Errors
-/// A violation for what was bound before; [`Broken::NotReached`] without the pass.
+/// A gang that was short of room had no bound pod until room became available, although the scheduler had
+/// made its pass (AIC-02).
 pub fn waits(history: &History, name: &str) -> Ruling {
     let gang = gang(history, name)?;
     let room_comes = place(history, SharedMark::RoomComes);
     all([never(history, &gang, Some(room_comes)), passed_before(history, room_comes)])
 }
 
-/// A gang that waited for room runs at the end (AIC-04).
-///
-/// # Errors
-/// A violation if it does not run; [`Broken::Premise`] if it did not wait; [`Broken::NotReached`] if no room came.
+/// A gang that waited for room runs at the end (AIC-04). The wait itself is a precondition (AIC-02).
 pub fn runs_in_new_room(history: &History, name: &str) -> Ruling {
     premise("AIC-02", waits(history, name))?;
     history.reached(SharedMark::RoomComes)?;
     runs(&history.end(), &gang(history, name)?)
 }
 
-/// The gangs that run before the entry at `place`, and the others.
+/// The gangs that run before the entry `place`, and the others.
 fn contenders(
     history: &History,
     names: &[&str],
@@ -106,12 +92,8 @@ fn contenders(
     Ok(gangs.into_iter().partition(|gang| runs(&live, gang).is_ok()))
 }
 
-/// Of these gangs one runs and of the others no pod was ever bound until something is deleted, by when the scheduler had had
-/// its pass (AIC-03).
-///
-/// # Errors
-/// A violation for another number of gangs that run, and for what is bound of the others; [`Broken::NotReached`] without
-/// the pass.
+/// Exactly one of these gangs runs until something is deleted (AIC-03). No pod of the others was ever bound
+/// until then, although the scheduler had made its pass.
 pub fn one_of(history: &History, names: &[&str]) -> Ruling {
     let room_comes = place(history, SharedMark::Deleted);
     let (first, others) = contenders(history, names, room_comes)?;
@@ -123,11 +105,8 @@ pub fn one_of(history: &History, names: &[&str]) -> Ruling {
     all(never_bound.chain([wrong_number, passed_before(history, room_comes)]))
 }
 
-/// The one of these gangs that ran was deleted, and another runs at the end (AIC-04).
-///
-/// # Errors
-/// A violation if no other runs; [`Broken::Premise`] if not one of them ran; [`Broken::NotReached`] if it was not deleted,
-/// or if pods of it still exist.
+/// The running gang was deleted, and another one runs at the end (AIC-04). Returns `NotReached` if pods of
+/// the deleted gang still exist.
 pub fn another_runs_in_its_room(history: &History, names: &[&str]) -> Ruling {
     premise("AIC-03", one_of(history, names))?;
     let (deleted, _) = history.reached(SharedMark::Deleted)?;
@@ -142,10 +121,7 @@ pub fn another_runs_in_its_room(history: &History, names: &[&str]) -> Ruling {
     })
 }
 
-/// When the scheduler has had its pass, a gang that was never whole has no pod bound.
-///
-/// # Errors
-/// A violation per gang and pass.
+/// After a scheduler pass, a gang that was never whole has no bound pod.
 pub fn whole_or_nothing(history: &History) -> Ruling {
     let gangs: Vec<_> = history.header.submitted.values().map(PlainGang::of).collect();
     let mut violations = Vec::new();

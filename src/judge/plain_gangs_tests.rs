@@ -1,4 +1,4 @@
-//! Gangs of plain pods on hand-written histories.
+//! Gangs of plain pods in hand-written histories.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{message, messages};
 
-/// Gangs of that many pods were submitted.
+/// Gangs with these numbers of pods were submitted.
 fn story(gangs: &[(&str, usize)]) -> Story {
     gangs.iter().fold(Story::on(Target::AI_CONFORMANCE_VOLCANO), |story, (name, pods)| {
         let size = json!({names::GANG_SIZE: pods.to_string()});
@@ -25,12 +25,12 @@ fn pod(gang: &str, index: usize, node: Option<&str>, ready: &str) -> Value {
     })
 }
 
-/// Pods of a gang, as they are created.
+/// The unbound pods of a gang.
 fn waiting(gang: &str, pods: usize) -> impl Iterator<Item = Value> {
     (0..pods).map(move |index| pod(gang, index, None, "False"))
 }
 
-/// Has the first so many pods of a gang run.
+/// Lets the first `pods` pods of the gang run.
 fn run(story: Story, gang: &str, pods: usize) -> Story {
     (0..pods).fold(story, |story, index| story.modified(pod(gang, index, Some("n"), "True")))
 }
@@ -60,8 +60,8 @@ fn a_gang_that_fits_runs_whole() {
     assert!(is_not_reached(&gang(&story(&[]).end(), "g").map(drop)));
 }
 
-/// What is said of a gang of 3 of which so many pods ran before room came, and so many afterwards: that it waited, and
-/// that it ran.
+/// A gang of 3: `before` of its pods run before room is available, `afterwards` run after that. Returns the
+/// rulings on its wait and on its run.
 fn waited(before: usize, afterwards: usize) -> (Ruling, Ruling) {
     let short = run(story(&[("g", 3)]).all_added(waiting("g", 3)), "g", before);
     let room = passed(short).mark(SharedMark::RoomComes, Value::Null);
@@ -107,13 +107,13 @@ fn nothing_is_shown_without_pods_or_the_schedulers_pass() {
     }
 }
 
-/// Two gangs of 2, of which so many pods run before the scheduler has had its pass.
+/// Two gangs of 2; `first` and `second` of their pods run before the scheduler's pass.
 fn two(first: usize, second: usize) -> Story {
     let both = story(&[("a", 2), ("b", 2)]).all_added(waiting("a", 2)).all_added(waiting("b", 2));
     passed(run(run(both, "a", first), "b", second))
 }
 
-/// Lets go that many pods of the first.
+/// Deletes this many pods of the first gang.
 fn deleted(story: Story, pods: usize) -> Story {
     let told = story.mark(SharedMark::Deleted, json!({"kind": "Pod", "name": "a-0"}));
     (0..pods).fold(told, |story, index| story.deleted(pod("a", index, Some("n"), "True")))

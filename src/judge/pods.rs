@@ -1,4 +1,4 @@
-//! What pods looked like when they were created.
+//! Pods as they were created.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,18 +23,15 @@ fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
     history.pods().filter(move |version| seen.insert(version.uid().to_owned()))
 }
 
-/// The first version of every pod of the workload in which it has no scheduling gate.
+/// The first version of every pod of the workload without a scheduling gate.
 fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut seen = BTreeSet::new();
     let ungated = history.pods().filter(|version| version.pod().gates().is_empty());
     ungated.filter(move |version| seen.insert(version.uid().to_owned()))
 }
 
-/// Every pod was created with exactly Grove's gate, Grove's labels, its backend's `schedulerName` and its membership
-/// (GANG-05); one that may get its membership later has it when it is released.
-///
-/// # Errors
-/// A violation per pod, with all that is wrong with it.
+/// Every pod was created with exactly Grove's gate, Grove's labels, the `schedulerName` of its backend and
+/// its membership (GANG-05). A pod that may join its group later has the membership when it is released.
 pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
     let mut any = false;
     let violations: Vec<_> = created(history)
@@ -69,7 +66,7 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX).and_then(|index| index.parse().ok())
 }
 
-/// The PodGroup that a pod should name by now and does not, where it was allowed to be created without.
+/// The PodGroup that a pod still has to name, if it was allowed to be created without one.
 fn late_and_missing(pod: Pod<'_>, target: Target, gangs: &[Gang]) -> Option<Name> {
     let expectations = schedulers::of(target);
     let ((gang, group), index) = (place(pod, gangs)?, index(pod)?);
@@ -119,15 +116,14 @@ fn membership_faults(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, i
     faults
 }
 
-/// The label that says which PodGang lists the pod.
 fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
     let found = pod.pod_gang();
     (found != Some(gang.name.as_str()))
         .then(|| format!("label {} {} instead of {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
-/// The pods that were created when their PodClique was gone already: whoever created them could not know, the garbage collector
-/// takes them, and they are no pods of a PodClique that has the name since.
+/// Pods created after their PodClique was deleted. Their creator could not know of the deletion, and the
+/// garbage collector deletes them. They do not belong to a later PodClique of the same name.
 fn created_too_late(history: &History) -> BTreeSet<&str> {
     let gone: BTreeMap<_, _> = history
         .of("PodClique")
@@ -141,11 +137,8 @@ fn created_too_late(history: &History) -> BTreeSet<&str> {
     created(history).filter(came_late).map(|version| version.uid()).collect()
 }
 
-/// No two pods of a PodClique that are there at the same time have the same index (GANG-18: hostnames come from it). One that
-/// is going or has ended has given its index up.
-///
-/// # Errors
-/// A violation per pair.
+/// No two pods of a PodClique have the same index at the same time (GANG-18: hostnames come from it). A
+/// terminating or finished pod no longer occupies its index.
 pub fn indexes_are_unique(history: &History) -> Ruling {
     let too_late = created_too_late(history);
     let mut held: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
@@ -198,7 +191,8 @@ mod tests {
         assert!(matches!(beside("Running"), Err(Broken::Violated(_))));
     }
 
-    /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled replica.
+    /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled
+    /// replica.
     fn gangs() -> Vec<Gang> {
         expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 1}}],

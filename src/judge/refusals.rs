@@ -1,8 +1,10 @@
-//! What a scheduler says of a gang that it does not bind, on the gang's pods and gang resources, as far as it still holds.
+//! The refusals that a scheduler reports for a gang on its pods and gang resources, as far as they still
+//! hold.
 //!
-//! A condition can be older than what it denies: kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while the
-//! minimum is bound and surplus waits, and Volcano takes no condition back. So a gang whose minimum is bound is refused by none of
-//! its gang resources, and of two conditions that contradict each other the one that changed later holds.
+//! A condition can be older than the state that it denies. kube-scheduler 1.37 sets
+//! PodGroupInitiallyScheduled to False again while the minimum is bound and surplus pods wait. Volcano never
+//! removes a condition. Therefore a gang resource refuses nothing while the minimum is bound, and of two
+//! contradicting conditions the later one holds.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,7 @@ use serde_json::Value;
 use crate::gang_resources::is_gang_resource;
 use crate::life::health::{is_bound, is_live};
 
-/// The refusals of a gang, in order: each with the version of the pod or gang resource that says it.
+/// The refusals of a gang in order, each with the version of the pod or gang resource that reports it.
 pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a Value)> {
     let expectations = schedulers::of(history.header.target);
     let denied_by = expectations.denies_refusal();
@@ -65,8 +67,8 @@ fn is_refused_pod(condition: &Value) -> bool {
         && condition["reason"] != "SchedulingGated"
 }
 
-/// Whether a condition of that type, which is True, came after this one. Their times have whole seconds: within one, the condition
-/// that this version of the object has changed came later.
+/// Whether a True condition of this type is newer than the refusal. Condition times have whole seconds;
+/// within one second, the condition that changed in this version is the newer one.
 fn is_denied(refusal: &Value, type_: &str, status: &Value, previous: Option<&Value>) -> bool {
     let is_true = |condition: &&Value| condition["type"] == type_ && condition["status"] == "True";
     let Some(denial) = list(&status["conditions"]).iter().find(is_true) else { return false };

@@ -1,5 +1,5 @@
-//! Whether what the harness said of pods in a kubelet's place held. Where something else wrote over it, as KWOK may, an operator saw
-//! another state than the case is about: no clause can be judged then.
+//! Whether the pod statuses that the harness wrote in place of a kubelet held. If something overwrote them,
+//! as KWOK may, the operator saw another state than the case needs, and no clause can be checked.
 
 use conformance_history::{Change, History, SharedMark, Version, condition, text};
 use jiff::SignedDuration;
@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use crate::life::health::is_live;
 
-/// For so long another state may show, until the harness has said it again.
+/// How long another status may show until the harness has written its own again.
 const MOMENT: SignedDuration = SignedDuration::from_secs(1);
 
-/// The first pod of which something else was so for more than a moment after the harness had said it, and what.
+/// The first pod whose Ready status differed for more than a second from what the harness wrote, as a
+/// message.
 pub fn unheld(history: &History) -> Option<String> {
     let marks: Vec<_> = history.marks(SharedMark::PodSaid).map(|(_, mark)| &mark.detail).collect();
     marks.iter().enumerate().find_map(|(number, said)| {
@@ -35,7 +36,7 @@ pub fn unheld(history: &History) -> Option<String> {
     })
 }
 
-/// Whether a pod is as the harness said, or is no longer about to be.
+/// Whether a pod has the status that the harness wrote, or is terminating or deleted.
 fn is_so(version: &Version<'_>, ready: &str) -> bool {
     let found = condition(version.object, "Ready");
     version.change == Change::Deleted
@@ -57,7 +58,7 @@ mod tests {
         pod
     }
 
-    /// The harness says so of the pod, which has that resourceVersion then.
+    /// The harness wrote this Ready status; the write gave the pod this resourceVersion.
     fn said(story: Story, ready: &str, revision: u64) -> Story {
         let name = pod(ready)["metadata"]["name"].clone();
         let detail = json!({"name": name, "uid": "u", "ready": ready, "revision": revision});

@@ -1,4 +1,4 @@
-//! How pods are made to wait for those of other cliques (START).
+//! Startup order: pods wait for pods of other cliques (START).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::{Shown, none, violation};
 
 /// The init container that waits.
 pub const INIT_CONTAINER: &str = "grove-initc";
-/// How its arguments begin, one for each clique that is waited for.
+/// The prefix of its arguments, one for each parent clique.
 const PARENT: &str = "--podcliques=";
 
 const WAITS_OTHERWISE: Code = Code::new("init-container-otherwise");
@@ -28,7 +28,7 @@ const STARTED_FOR_OTHERS: Code = Code::new("started-for-others");
 const TOKEN_ELSEWHERE: Code = Code::new("token-in-another-container");
 const OTHER_RIGHTS: Code = Code::new("other-rights-than-needed");
 
-/// The pods of a PodCliqueSet as they were created, each with those that it should wait for.
+/// The pods of a PodCliqueSet as created, each with its parents.
 fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<Parent>)>, Broken> {
     let all = parents(history.submitted(set)?);
     let mut seen = BTreeSet::new();
@@ -38,7 +38,7 @@ fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<
     Ok(known.collect())
 }
 
-/// The init container of a pod that waits, if it is the last.
+/// The waiting init container of a pod, if it is the last one.
 fn last_init(pod: &Value) -> Option<&Value> {
     list(&pod["spec"]["initContainers"]).last().filter(|last| last["name"] == INIT_CONTAINER)
 }
@@ -47,7 +47,7 @@ fn arguments(container: &Value) -> Vec<&str> {
     ["command", "args"].into_iter().flat_map(|of| list(&container[of])).map(text).collect()
 }
 
-/// What a container waits for, as its arguments say.
+/// The parents in the arguments of a container.
 fn waited_for(container: &Value) -> Vec<Parent> {
     let said = arguments(container).into_iter().filter_map(|argument| argument.strip_prefix(PARENT));
     let mut all: Vec<Parent> = said
@@ -58,11 +58,9 @@ fn waited_for(container: &Value) -> Vec<Parent> {
     all
 }
 
-/// Pods of cliques that wait end their init containers with the one that waits, with an argument per clique that is waited
-/// for; others have none (START-01). That nothing else of the template is touched is an invariant.
-///
-/// # Errors
-/// A violation per pod.
+/// In cliques with parents, the waiting init container is the last one and has one argument per parent. Pods
+/// of other cliques do not have it (START-01). An invariant checks that the rest of the template is
+/// unchanged.
 pub fn pods_wait(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let containers = list(&version.object["spec"]["initContainers"]);
@@ -82,10 +80,7 @@ pub fn pods_wait(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Those that pods wait for are those that they should, each with its minimum (START-02).
-///
-/// # Errors
-/// A violation per pod.
+/// Pods wait for the right parents, each with its minimum (START-02).
 pub fn for_the_right_ones(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let found = last_init(version.object).map(waited_for).unwrap_or_default();
@@ -96,10 +91,8 @@ pub fn for_the_right_ones(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Two PodCliqueSets that differ in their order alone have PodCliques of the same template hashes (START-10).
-///
-/// # Errors
-/// A violation per clique that has another hash.
+/// Two PodCliqueSets that differ only in their startup order have PodCliques with the same template hashes
+/// (START-10).
 pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling {
     let hashes = |set: &str| -> BTreeMap<String, (Value, Version<'_>)> {
         let of_set = history.of("PodClique").filter(|version| version.label(names::PART_OF) == Some(set));
@@ -118,7 +111,7 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     }))
 }
 
-/// Whether a container of a pod has started, be it over again.
+/// Whether a container of a pod has started, including containers that were restarted.
 pub fn has_started(pod: Pod<'_>) -> bool {
     let has = |state: &Value| state["running"].is_object() || state["terminated"].is_object();
     list(&pod.0["status"]["containerStatuses"])
@@ -126,17 +119,15 @@ pub fn has_started(pod: Pod<'_>) -> bool {
         .any(|container| has(&container["state"]) || has(&container["lastState"]))
 }
 
-/// Whether the init container that waits runs.
+/// Whether the waiting init container runs.
 pub fn is_held(pod: Pod<'_>) -> bool {
     let mut inits = list(&pod.0["status"]["initContainerStatuses"]).iter();
     inits.any(|container| container["name"] == INIT_CONTAINER && container["state"]["running"].is_object())
 }
 
-/// No container of a pod that waits starts before there was an instant, since the pod was made, at which each clique that it
-/// waits for had as many Ready pods as it should, of its own generation (START-04, START-07). `made`: of pods made there.
-///
-/// # Errors
-/// A violation per pod.
+/// No container of a waiting pod starts too early (START-04, START-07). After the pod was created, all its
+/// parents must have had enough Ready pods of its own generation at the same time. Only pods created within
+/// `made` are checked.
 pub fn parents_first(history: &History, set: &str, made: Range<usize>) -> Ruling {
     let waiting = created(history, set)?.into_iter();
     let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && made.contains(&pod.index));
@@ -151,14 +142,15 @@ pub fn parents_first(history: &History, set: &str, made: Range<usize>) -> Ruling
     }))
 }
 
-/// Where the recycle begins that made a pod, if one did.
+/// The entry at which the termination began that led to this pod, if any.
 fn generation_begun(history: &History, set: &str, pod: Version<'_>) -> Option<usize> {
     let index = pod.label(names::REPLICA_INDEX)?.parse().ok()?;
     let recycles = recycles(history, &Scope::Replica { set: set.into(), index });
     recycles.iter().map(|recycle| recycle.begun.index).filter(|begun| *begun < pod.index).max()
 }
 
-/// Whether each of these had enough Ready pods at once, made after `begun`, at some event within those.
+/// Whether all parents had enough Ready pods, created after `begun`, at the same time at some event `within`
+/// these entries.
 fn were_ready(history: &History, begun: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
     let (mut made, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {
@@ -180,10 +172,8 @@ fn were_ready(history: &History, begun: Option<usize>, within: Range<usize>, par
     false
 }
 
-/// No container of a clique's pods starts between two places, from which on it goes without the first (START-06).
-///
-/// # Errors
-/// A violation per pod.
+/// No container of the clique's pods starts between the entries `from` and `to` (START-06). Nothing is
+/// checked without `from`; without `to`, the range is open.
 pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Option<usize>) -> Ruling {
     let within = from.unwrap_or(usize::MAX)..to.unwrap_or(usize::MAX);
     let mut seen = BTreeSet::new();
@@ -197,7 +187,7 @@ pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Opt
     }))
 }
 
-/// The Secret with the token of a pod's init container that waits.
+/// The Secret with the token of a pod's waiting init container.
 pub fn token_of(pod: &Value) -> Option<&str> {
     let mounts = list(&last_init(pod)?["volumeMounts"]);
     let is_mounted = |volume: &&Value| mounts.iter().any(|mount| mount["name"] == volume["name"]);
@@ -206,9 +196,6 @@ pub fn token_of(pod: &Value) -> Option<&str> {
 }
 
 /// No other container has the token (START-03).
-///
-/// # Errors
-/// A violation per pod in which one has.
 pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, _)| {
         let pod = version.object;
@@ -228,11 +215,9 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// What an account may do, at a mark `{"account", "rules", "elsewhere", "ofAll"}` with the rules that the API server says of
-/// its own namespace and of another: to see pods in its own, and what Kubernetes lets every account do.
-///
-/// # Errors
-/// A violation for each right that is missing or one too many.
+/// An account may only see pods in its own namespace, in addition to what Kubernetes grants to every account.
+/// The mark `{"account", "rules", "elsewhere", "ofAll"}` has the rules that the API server reports for its
+/// own and another namespace.
 pub fn least_rights(mark: &Mark) -> Ruling {
     let rules = list(&mark.detail["rules"]);
     let of_all = list(&mark.detail["ofAll"]);
@@ -347,7 +332,7 @@ mod tests {
         assert!(message(judged("g")).contains("without an order"));
     }
 
-    /// A pod of a clique of `w-0` on a node; Ready, or its containers started.
+    /// A pod of a clique of `w-0` on a node; Ready, or with started containers.
     fn bound(name: &str, clique: &str, ready: bool, started: bool) -> Value {
         let mut pod = object("Pod", name);
         let labels = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: clique});
@@ -360,7 +345,7 @@ mod tests {
         pod
     }
 
-    /// Two parents and one that waits, all made and bound.
+    /// Two parents and a waiting pod, all created and bound.
     fn made() -> Story {
         let story = Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder"));
         let parents = ["p", "q"].map(|name| bound(name, "w-0-a", false, true));

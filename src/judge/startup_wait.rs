@@ -1,7 +1,7 @@
-//! What PodCliques say of those that their containers wait for (START-09).
+//! What PodCliques report about the PodCliques that their containers wait for (START-09).
 //!
-//! Which condition says it, and in which words, is the operator's choice. One says it if its message names the PodClique that
-//! is waited for, how many of its pods are Ready, and how many it takes.
+//! The operator chooses the condition and its wording. The message must contain the name of the PodClique,
+//! the number of its Ready pods, and the number required.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +18,20 @@ use crate::{none, patience, violation};
 const WAITS_SILENTLY: Code = Code::new("held-back-without-a-word");
 const STILL_WAITS: Code = Code::new("said-to-be-held-back-still");
 
-/// A PodClique of which a bound pod has not started, with one of those that it starts after, of which too few are Ready.
+/// A PodClique with a bound pod that has not started, and one of its parents with too few Ready pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
-    /// What waits.
+    /// The waiting PodClique.
     pub clique: String,
-    /// What it waits for.
+    /// The PodClique that it waits for.
     pub parent: String,
     ready: usize,
     needed: usize,
 }
 
 impl Wait {
-    /// Whether a message says it: words and numbers of their own, in any order.
+    /// Whether a message reports this wait: it contains the name and both numbers as separate words, in any
+    /// order.
     fn is_in(&self, message: &str) -> bool {
         let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
         let words: BTreeSet<_> =
@@ -44,7 +45,7 @@ impl Wait {
     }
 }
 
-/// The waits of a PodCliqueSet's cliques.
+/// The current waits of the cliques of a PodCliqueSet.
 fn waits(live: &Live, parents: &BTreeMap<String, Vec<Parent>>) -> Vec<Wait> {
     let pods = |clique: &str, holds: fn(Pod<'_>) -> bool| {
         let its = live.pods().filter(|pod| !pod.is_canary() && pod.pod_clique() == Some(clique));
@@ -63,13 +64,13 @@ fn waits(live: &Live, parents: &BTreeMap<String, Vec<Parent>>) -> Vec<Wait> {
     all.filter(|wait| wait.ready < wait.needed).collect()
 }
 
-/// What the conditions of a PodClique say.
+/// The messages of a PodClique's conditions.
 fn messages<'a>(live: &'a Live, clique: &str) -> impl Iterator<Item = &'a str> {
     let conditions = live.get("PodClique", clique).map(|found| list(&found["status"]["conditions"]));
     conditions.into_iter().flatten().map(|condition| text(&condition["message"]))
 }
 
-/// What a PodClique says of a wait, each with the message.
+/// The waits that PodCliques report, each with its message.
 pub fn said(live: &Live, set: &str) -> Vec<(Wait, String)> {
     let all = waits(live, &live.get("PodCliqueSet", set).map(parents).unwrap_or_default()).into_iter();
     all.filter_map(|wait| {
@@ -79,7 +80,7 @@ pub fn said(live: &Live, set: &str) -> Vec<(Wait, String)> {
     .collect()
 }
 
-/// Whether every wait is said, and none of those that are over is said as it was.
+/// Whether every wait is reported, and no message of a finished wait in `before` is still reported.
 pub fn is_true(live: &Live, set: &str, before: &[(Wait, String)]) -> bool {
     let waits = waits(live, &live.get("PodCliqueSet", set).map(parents).unwrap_or_default());
     let is_over = |wait: &Wait| !waits.iter().any(|now| now.pair() == wait.pair());
@@ -90,7 +91,6 @@ pub fn is_true(live: &Live, set: &str, before: &[(Wait, String)]) -> bool {
             .all(|(wait, message)| messages(live, &wait.clique).all(|said| said != message))
 }
 
-/// What is otherwise than it should be.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
     Unsaid(Wait),
@@ -118,11 +118,8 @@ impl Fault {
     }
 }
 
-/// Each wait is said within five seconds, with the counts as they are, and what was said of it no longer than five seconds
-/// after it is over.
-///
-/// # Errors
-/// A violation per wait that is not, and per message that stays; [`Broken::NotReached`] if nothing ever waited.
+/// Each wait is reported within five seconds with the current counts. After the wait ends, its message
+/// disappears within five seconds. Returns `NotReached` if no pod ever waited.
 pub fn told(history: &History, set: &str) -> Ruling {
     let parents = parents(history.submitted(set)?);
     let mut live = Live::default();
@@ -213,7 +210,7 @@ mod tests {
         pclq
     }
 
-    /// One of two that are waited for is Ready.
+    /// One of the two required pods is Ready.
     fn held() -> Story {
         let story = Story::flat().submitted(pcs()).added(says("")).added(pod("p", "w-0-a", true));
         story.added(pod("q", "w-0-a", false)).added(pod("c", "w-0-b", false))

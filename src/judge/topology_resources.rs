@@ -1,8 +1,7 @@
-//! What became of a ClusterTopologyBinding in the schedulers' own terms: its topology resources, and what its
-//! status reports about them.
+//! The topology resources that a backend creates for a ClusterTopologyBinding, and the status of the binding.
 //!
-//! A status covers every scheduler with topology resources in the cluster; only the target's part of it is judged,
-//! and the condition only where that part alone determines it.
+//! A status covers every scheduler with topology resources in the cluster. Only the target's entry is
+//! checked. The condition is checked only if that entry alone determines it.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -24,34 +23,28 @@ const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const GONE_BEFORE_BINDING: Code = Code::new("gone-before-binding");
 const OUTLIVED_BINDING: Code = Code::new("outlived-binding");
 
-/// As histories name it.
 pub const BINDING: &str = "ClusterTopologyBinding";
 
-/// The kind of the target's topology resources.
-///
-/// # Errors
-/// [`Broken::NotReached`] if it has none.
+/// The kind of the target's topology resources. Returns `NotReached` if the target has none.
 pub fn kind(target: Target) -> Result<&'static str, Broken> {
     let none = || Broken::NotReached(format!("{target} has no topology resources"));
     schedulers::of(target).topology_kind().ok_or_else(none)
 }
 
-/// What the status of a binding says about a scheduler, once it speaks of it.
+/// The status entry of a binding for a scheduler.
 pub fn entry<'a>(binding: &'a Value, scheduler: &str) -> Option<&'a Value> {
     let entries = binding["status"]["schedulerTopologyStatuses"].as_array()?;
     entries.iter().find(|entry| entry["schedulerName"] == scheduler)
 }
 
-/// Whether the status of a binding says that the scheduler's topology resource follows it; `None` while it says
+/// Whether the status of a binding reports the scheduler's topology resource as in sync; `None` if it reports
 /// nothing.
 pub fn is_in_sync(live: &Live, binding: &str, scheduler: &str) -> Option<bool> {
     entry(live.get(BINDING, binding)?, scheduler)?["inSync"].as_bool()
 }
 
-/// The binding has become the target's topology resources, and its status says that they follow it (TOPO-09).
-///
-/// # Errors
-/// A violation per fault; [`Broken::NotReached`] if there is no such binding.
+/// The target's topology resources match the binding, and the status of the binding reports them as in sync
+/// (TOPO-09).
 pub fn follow(history: &History, live: &Live, binding: &str) -> Ruling {
     let target = history.header.target;
     kind(target)?;
@@ -65,10 +58,8 @@ pub fn follow(history: &History, live: &Live, binding: &str) -> Ruling {
     says_in_sync(history, live, binding)
 }
 
-/// The status of the binding says that the target's topology resource follows it; where all do, the condition is False.
-///
-/// # Errors
-/// A violation if it does not; [`Broken::NotReached`] if there is no such binding.
+/// The status of the binding reports the target's topology resource as in sync. If all entries are in sync,
+/// the condition is False.
 pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
     let entries = found["status"]["schedulerTopologyStatuses"].as_array().into_iter().flatten();
@@ -83,11 +74,8 @@ pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     })
 }
 
-/// The status of the binding says that the target's topology resource does not follow it, why, and the condition does
-/// not say otherwise (TOPO-09, TOPO-15, TOPO-16).
-///
-/// # Errors
-/// A violation if it does not; [`Broken::NotReached`] if there is no such binding.
+/// The status of the binding reports the target's topology resource as out of sync and gives a reason. The
+/// condition does not contradict it (TOPO-09, TOPO-15, TOPO-16).
 pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
     let wrong = |what: &str| {
@@ -105,11 +93,7 @@ pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling
     })
 }
 
-/// What the status of the binding says about the target names the topology resource that the binding refers to
-/// (TOPO-15).
-///
-/// # Errors
-/// A violation if it does not; [`Broken::NotReached`] if there is no such binding, or it refers to none.
+/// The target's status message names the topology resource that the binding refers to (TOPO-15).
 pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
     let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
@@ -136,10 +120,7 @@ fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Val
     })
 }
 
-/// No topology resource of the target's was ever controlled by this binding (TOPO-16, TOPO-17).
-///
-/// # Errors
-/// A violation per one that was; [`Broken::NotReached`] if the binding was never there.
+/// This binding never controlled a topology resource of the target (TOPO-16, TOPO-17).
 pub fn never_became(history: &History, binding: &str) -> Ruling {
     let kind = kind(history.header.target)?;
     if history.named(BINDING, binding).next().is_none() {
@@ -156,11 +137,8 @@ pub fn never_became(history: &History, binding: &str) -> Ruling {
     }))
 }
 
-/// The topology resource of that uid, somebody else's, was never changed nor removed before the entry at `until`
+/// A topology resource that the operator does not own was never changed or deleted before the entry `until`
 /// (TOPO-17).
-///
-/// # Errors
-/// A violation per version that says otherwise; [`Broken::NotReached`] if it was never there.
 pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let mut versions = history.of(kind).filter(|version| version.uid() == uid && version.index < until);
@@ -183,10 +161,7 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     }))
 }
 
-/// The topology resources that stood at the entry `from` still stand at `to`: the same objects (DEL-13).
-///
-/// # Errors
-/// A violation per one that is gone; [`Broken::NotReached`] if there were none.
+/// The topology resources at the entry `from` still exist at `to`, as the same objects (DEL-13).
 pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let (before, after) = (history.before(from), history.before(to));
@@ -204,10 +179,7 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     }))
 }
 
-/// None of the topology resources that this binding controlled stands before the entry at `until` (DEL-09).
-///
-/// # Errors
-/// A violation per one that does; [`Broken::NotReached`] if it never had any.
+/// Before the entry `until`, all topology resources that this binding controlled were deleted (DEL-09).
 pub fn went_with(history: &History, binding: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let is_its = |object: &Value| {
@@ -234,7 +206,7 @@ mod tests {
 
     const NAME: &str = "rows";
 
-    /// A binding of one level, and how its status says that schedulers stand to it.
+    /// A binding with one level, with one status entry per scheduler.
     fn binding(statuses: &[(&str, bool, &str)], drift: &str) -> Value {
         let mut binding = object(BINDING, NAME);
         binding["spec"] = json!({"levels": [{"domain": "rack", "key": names::RACK}]});

@@ -1,4 +1,5 @@
-//! TrainJobs of the Kubeflow Trainer: what was bound, what was made for them, and what their pods carry.
+//! TrainJobs of the Kubeflow Trainer: which pods were bound, which gang resources were created, and what pods
+//! contain.
 
 use std::collections::BTreeSet;
 
@@ -13,37 +14,34 @@ use serde_json::Value;
 use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
 use super::{Shown, all, ensure, none, placement, violation};
 
-/// The label by which JobSet marks its pods with its own name, which is the TrainJob's.
+/// The pod label with the name of the JobSet, which is the TrainJob's name.
 const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
-/// The label by which it marks them with the name of their replicated Job.
+/// The pod label with the name of the replicated Job.
 const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
-/// The label by which KAI knows a pod's queue, or a TrainJob's.
+/// The label with KAI's queue, on pods and TrainJobs.
 pub const QUEUE: &str = "kai.scheduler/queue";
 
-/// A pod that should have the queue's label, or not, is otherwise.
+/// A pod has the wrong queue label, or should not have one.
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
 const LABEL_LOST: Code = Code::new("label-lost");
 const GANG_MADE_BY_THE_TRAINER: Code = Code::new("gang-made-by-the-trainer");
 /// The PodGroup of a TrainJob is missing, or there are several.
 pub const WRONG_NUMBER_OF_PODGROUPS: Code = Code::new("wrong-number-of-podgroups");
-/// The PodGroup of a TrainJob does not say what its gang is.
+/// The PodGroup of a TrainJob does not match its gang.
 pub const WRONG_PODGROUP: Code = Code::new("wrong-podgroup");
 /// A pod does not name its gang.
 pub const NO_MEMBER: Code = Code::new("no-member");
 const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
-/// A pod that was bound is taken away, though nobody has deleted its TrainJob.
+/// A bound pod was evicted although its TrainJob was not deleted.
 pub const EVICTED: Code = Code::new("evicted");
 const POD_WHILE_SUSPENDED: Code = Code::new("pod-while-suspended");
 const POD_GONE: Code = Code::new("pod-gone");
 const FORBIDDEN: Code = Code::new("forbidden");
 
-/// What a history says of a TrainJob that its case has submitted.
-///
-/// # Errors
-/// [`Broken::NotReached`] if it was not.
+/// A TrainJob that its case has submitted, with its runtime.
 pub fn train_job(history: &History, name: &str) -> Result<TrainJob, Broken> {
     Ok(TrainJob::of(runtime(history, name)?, history.submitted(name)?))
 }
@@ -54,10 +52,7 @@ fn runtime<'a>(history: &'a History, name: &str) -> Result<&'a Value, Broken> {
     history.submitted(&format!("runtime {called}"))
 }
 
-/// Its units, as the target declares them.
-///
-/// # Errors
-/// As [`train_job`].
+/// The units of a TrainJob, as the target declares them.
 pub fn units(history: &History, name: &str) -> Result<Vec<TrainUnit>, Broken> {
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
     Ok(train_job(history, name)?.units(is_atomic))
@@ -73,9 +68,6 @@ fn bound<'a>(live: &'a Live, unit: &'a TrainUnit) -> impl Iterator<Item = Pod<'a
 }
 
 /// Each unit is bound whole.
-///
-/// # Errors
-/// A violation per unit that is not.
 pub fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     none(units.iter().filter_map(|unit| {
         let bound = bound(live, unit).count();
@@ -88,10 +80,8 @@ pub fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     }))
 }
 
-/// No pod of any of these units was bound up to `until` (an index; the end if `None`).
-///
-/// # Errors
-/// A violation per unit, with every binding; [`Broken::NotReached`] if it never had pods.
+/// No pod of these units was bound before the entry `until`, or before the end if `None`. Returns
+/// `NotReached` if a unit never had pods.
 pub fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();
@@ -106,10 +96,7 @@ pub fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ru
     none(violations)
 }
 
-/// The TrainJob's pods, or its gang resource, say why it is not bound (TRN-19).
-///
-/// # Errors
-/// A violation if neither does.
+/// A pod or the gang resource of the TrainJob reports why it is not bound, with a message (TRN-19).
 pub fn says_why(history: &History, name: &str) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let has_message = |condition: &Value| !text(&condition["message"]).is_empty();
@@ -134,10 +121,7 @@ pub fn says_why(history: &History, name: &str) -> Ruling {
     })
 }
 
-/// Of these TrainJobs exactly one is bound whole at the end (TRN-18).
-///
-/// # Errors
-/// A violation for another number.
+/// Exactly one of these TrainJobs is bound whole at the end (TRN-18).
 pub fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
     let units = units_of_each(history, names)?;
     let end = history.end();
@@ -148,10 +132,7 @@ pub fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
     })
 }
 
-/// Of these TrainJobs no pod was ever bound, except of those that are bound whole at the end (TRN-03).
-///
-/// # Errors
-/// A violation per partly bound unit; [`Broken::NotReached`] if one never had pods.
+/// No pod of these TrainJobs was ever bound, except of TrainJobs that are bound whole at the end (TRN-03).
 pub fn whole_or_never(history: &History, names: &[&str]) -> Ruling {
     let units = units_of_each(history, names)?;
     let end = history.end();
@@ -163,10 +144,7 @@ fn units_of_each(history: &History, names: &[&str]) -> Result<Vec<Vec<TrainUnit>
     names.iter().map(|name| units(history, name)).collect()
 }
 
-/// The replicated Jobs of a TrainJob that wait for no other are bound whole (TRN-13).
-///
-/// # Errors
-/// A violation per replicated Job that is not; [`Broken::NotReached`] if the TrainJob was not submitted.
+/// The replicated Jobs of a TrainJob that do not wait for another one are bound whole (TRN-13).
 pub fn first_stage_is_whole(history: &History, live: &Live, name: &str) -> Ruling {
     let train_job = train_job(history, name)?;
     let waits = train_job.jobs.iter().map(|job| job.waits);
@@ -175,14 +153,11 @@ pub fn first_stage_is_whole(history: &History, live: &Live, name: &str) -> Rulin
     whole(live, &first)
 }
 
-/// When the scheduler has had its pass, a unit that was never whole has no pod bound.
-///
-/// # Errors
-/// A violation per unit and pass.
+/// After a scheduler pass, a unit that was never whole has no bound pod.
 pub fn whole_or_nothing(history: &History) -> Ruling {
     let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
-    // Of one in stages a part is rightly bound while the others do not exist yet: that is TRN-13's.
+    // A TrainJob with stages may be partly bound while its later stages do not exist yet; TRN-13 covers that.
     let units = names
         .filter_map(|name| train_job(history, name).ok())
         .flat_map(|train_job| train_job.units(is_atomic && !train_job.has_stages()));
@@ -212,7 +187,7 @@ fn is_pod_group(history: &History, kind: &str) -> bool {
     kinds.contains(&kind) && kind.starts_with("PodGroup")
 }
 
-/// The PodGroups of the target's scheduler that are not canaries'.
+/// The PodGroups of the target's scheduler, without those of canaries.
 fn pod_groups<'a>(history: &'a History, live: &'a Live) -> impl Iterator<Item = &'a Value> {
     live.all().filter(|object| {
         is_pod_group(history, text(&object["kind"]))
@@ -230,10 +205,7 @@ fn is_owned_by(object: &Value, kind: &str, name: &str) -> bool {
     owners.iter().any(|owner| owner["kind"] == kind && owner["name"] == name)
 }
 
-/// The pods of a TrainJob as they were created.
-///
-/// # Errors
-/// [`Broken::NotReached`] if it never had all its pods.
+/// The pods of a TrainJob as created. Returns `NotReached` if it never had all its pods.
 fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>, Broken> {
     let wanted = train_job(history, name)?.pods();
     let pods: Vec<_> = history
@@ -246,10 +218,7 @@ fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>
     Ok(pods)
 }
 
-/// Every pod of a TrainJob was created with that queue's label (`None`: with none) (TRN-01).
-///
-/// # Errors
-/// A violation per pod that was not; [`Broken::NotReached`] if it never had all its pods.
+/// Every pod of a TrainJob was created with the label of this queue, or without one if `None` (TRN-01).
 pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
     none(created_pods(history, name)?.into_iter().filter_map(|version| {
         let found = version.pod().label(QUEUE);
@@ -260,11 +229,8 @@ pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
     }))
 }
 
-/// Every pod of a TrainJob was created with the scheduler and the labels of its runtime, and the trainer has created no
-/// gang resource (TRN-17).
-///
-/// # Errors
-/// A violation per pod that was not, and per gang resource; [`Broken::NotReached`] if it never had all its pods.
+/// Every pod of a TrainJob was created with the scheduler and the labels of its runtime, and the trainer
+/// created no gang resource (TRN-17).
 pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     let runtime = runtime(history, name)?;
     let mut violations = Vec::new();
@@ -297,10 +263,8 @@ pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// KAI's podgrouper has made one PodGroup of a TrainJob, a tree of its replicated Jobs (TRN-02).
-///
-/// # Errors
-/// A violation for another number of PodGroups, for a PodGroup that says something else, and per pod that does not name it.
+/// KAI's podgrouper created exactly one PodGroup for a TrainJob: a tree of its replicated Jobs, which its
+/// pods name when they are bound (TRN-02).
 pub fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let job_set = end.get("JobSet", name).ok_or_else(|| Broken::NotReached(format!("no JobSet {name}")))?;
@@ -354,10 +318,7 @@ pub fn is_one_tree(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The trainer has made the PodGroup of a TrainJob for its scheduler, and every pod joins it (TRN-14).
-///
-/// # Errors
-/// A violation for each thing that it should say and does not, and per pod that does not join.
+/// The trainer created the PodGroup of a TrainJob for its scheduler, and every pod joins it (TRN-14).
 pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let found: Vec<_> = pod_groups(history, &end).filter(|group| group["metadata"]["name"] == name).collect();
@@ -401,11 +362,8 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The Job controller has made a Workload and a PodGroup of each Job that is a gang, and its pods have been in it from their
-/// creation (TRN-15).
-///
-/// # Errors
-/// A violation per Job with another number of either, per PodGroup of another size, and per pod that joined later or not.
+/// The Job controller created a Workload and a PodGroup for each Job with several pods, and the pods joined
+/// at creation (TRN-15).
 pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let mut violations = Vec::new();
@@ -445,11 +403,11 @@ pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// What its column makes of a TrainJob is as it has to be: KAI's podgrouper one tree, the Job controller a gang per Job, the trainer
-/// its own PodGroup.
+/// A TrainJob has the gang resources of its target, which are one of:
 ///
-/// # Errors
-/// As [`is_one_tree`], [`each_job_is_a_gang`] and [`is_one_pod_group`].
+/// - one tree from KAI's podgrouper
+/// - one gang per Job from the Job controller
+/// - one PodGroup from the trainer
 pub fn is_its_gang(history: &History, name: &str) -> Ruling {
     let target = history.header.target;
     if target.declares(Feature::QueueLabel) {
@@ -461,21 +419,16 @@ pub fn is_its_gang(history: &History, name: &str) -> Ruling {
     }
 }
 
-/// Whether a Job is one of this TrainJob's.
 pub fn is_job_of(job: &Value, name: &str) -> bool {
     job["metadata"]["labels"][JOB_SET] == name
 }
 
-/// The pods of a TrainJob.
 pub fn pods_of<'a>(live: &'a Live, name: &str) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(move |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The PodGroup that KAI's podgrouper (TRN-06, TRN-21), or the trainer (TRN-26), has made of a TrainJob has been in that queue since it
-/// was made. Nothing is said where there is none: that there is one is asked apart.
-///
-/// # Errors
-/// A violation per version that is in another.
+/// The PodGroup of a TrainJob was in this queue from its creation. KAI's podgrouper (TRN-06, TRN-21) or the
+/// trainer (TRN-26) created it. The check passes without a PodGroup; another check covers its existence.
 pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     let its = history.versions().filter(|version| {
         let owners = ["JobSet", "TrainJob"];
@@ -492,18 +445,13 @@ pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     }))
 }
 
-/// Every pod of a TrainJob was bound in one and the same domain of a level (TRN-05).
-///
-/// # Errors
-/// A violation with all its bindings; [`Broken::NotReached`] if nothing of it was ever bound.
+/// Every pod of a TrainJob that was ever bound was bound in one domain of a level (TRN-05).
 pub fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The same for each of its replicated Jobs, which need not be in the same (TRN-20).
-///
-/// # Errors
-/// As [`in_one_domain`].
+/// The pods of each replicated Job of a TrainJob were bound in one domain. The Jobs may be in different
+/// domains (TRN-20).
 pub fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     all(train_job(history, name)?
         .units(false)
@@ -511,10 +459,7 @@ pub fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Rulin
         .map(|unit| placement::in_one_domain(history, key, &unit.to_string(), |pod| is_of(pod, unit))))
 }
 
-/// After a pod was lost, the TrainJob is whole again and every other pod is where it was (TRN-11).
-///
-/// # Errors
-/// A violation if it is not whole, and per other pod that went or moved.
+/// After a pod was lost, the TrainJob is whole again, and every other pod kept uid and node (TRN-11).
 pub fn is_replaced(history: &History, name: &str) -> Ruling {
     let (lost, mark) = history.reached(SharedMark::PodLost)?;
     let (before, end) = (history.before(lost), history.end());
@@ -533,10 +478,7 @@ pub fn is_replaced(history: &History, name: &str) -> Ruling {
     }))
 }
 
-/// No pod of a TrainJob was taken away once it was bound, while it had not ended (TRN-25).
-///
-/// # Errors
-/// A violation per pod; [`Broken::NotReached`] if none was ever bound.
+/// No bound pod of a TrainJob was deleted before it succeeded (TRN-25).
 pub fn is_not_evicted(history: &History, name: &str) -> Ruling {
     let bound =
         |version: &Version<'_>| version.pod().label(JOB_SET) == Some(name) && version.pod().node().is_some();
@@ -557,10 +499,7 @@ pub fn is_not_evicted(history: &History, name: &str) -> Ruling {
     }))
 }
 
-/// The pods that a TrainJob had at one entry it has at another (TRN-23).
-///
-/// # Errors
-/// A violation per pod that went; [`Broken::NotReached`] if it had none.
+/// The TrainJob has the same pods at the entry `after` as at the entry `before` (TRN-23).
 pub fn has_the_same_pods(history: &History, name: &str, before: usize, after: usize) -> Ruling {
     let (before, after) = (history.before(before), history.before(after));
     if pods_of(&before, name).next().is_none() {
@@ -572,10 +511,7 @@ pub fn has_the_same_pods(history: &History, name: &str, before: usize, after: us
     }))
 }
 
-/// At the entry `at` nothing of a suspended TrainJob is left in the scheduler's hands (TRN-24).
-///
-/// # Errors
-/// A violation per pod.
+/// A suspended TrainJob has no pods at the entry `at` (TRN-24).
 pub fn has_no_pods(history: &History, name: &str, at: usize) -> Ruling {
     let live = history.before(at);
     none(pods_of(&live, name).map(|pod| {
@@ -584,10 +520,7 @@ pub fn has_no_pods(history: &History, name: &str, at: usize) -> Ruling {
     }))
 }
 
-/// There are no more PodGroups at the end than units (TRN-12).
-///
-/// # Errors
-/// A violation with their names.
+/// At the end there are no more PodGroups than units (TRN-12).
 pub fn has_one_gang_each(history: &History, name: &str) -> Ruling {
     let (units, end) = (units(history, name)?.len(), history.end());
     let found: Vec<_> = pod_groups(history, &end).map(|group| text(&group["metadata"]["name"])).collect();
@@ -596,11 +529,8 @@ pub fn has_one_gang_each(history: &History, name: &str) -> Ruling {
     })
 }
 
-/// Nothing that the trainer, JobSet and the plugin asked for was refused for want of rights (TRN-10): `mark` is what the API
-/// server wrote down.
-///
-/// # Errors
-/// A violation per user and kind of request.
+/// No request of the trainer, JobSet or the plugin was denied for missing permissions (TRN-10). `forbidden`
+/// comes from the API server's audit log.
 pub fn nothing_forbidden(forbidden: &Value) -> Ruling {
     none(list(forbidden).iter().map(|request| {
         let message = format!("{} may not {}", text(&request["user"]), text(&request["action"]));

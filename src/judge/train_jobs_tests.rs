@@ -1,4 +1,4 @@
-//! TrainJobs on hand-written histories.
+//! TrainJobs in hand-written histories.
 
 use conformance_contract::target::Target;
 use conformance_history::SharedMark;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::messages;
 
-/// 3 pods of `node`; with a leader a pod more.
+/// A TrainJob with 3 pods of `node`, plus one leader pod if `with_leader`.
 fn story(target: Target, with_leader: bool) -> Story {
     let trainer = json!({"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
         "spec": {"template": {"metadata": {"labels": {"team": "red"}}, "spec": {"schedulerName": "s",
@@ -240,7 +240,7 @@ fn each_replicated_job_has_a_rack_of_its_own_and_a_train_job_one_for_all() {
     assert_eq!(placed(["a", "b", "b", "a"]), [false, false]);
 }
 
-/// What KAI 0.16 and later make of it.
+/// The PodGroup that KAI 0.16 and later create for it.
 fn tree() -> Value {
     json!({"kind": "PodGroup.scheduling.run.ai",
         "metadata": {"name": "pg-t-u", "ownerReferences": [{"kind": "JobSet", "name": "t", "uid": "u"}]},
@@ -260,7 +260,7 @@ fn kais_tree_has_a_leaf_per_job() {
         is_one_tree(&story(Target::TRAINJOB_KAI, false).added(job_set).added(group).all_added(all).end(), "t")
     };
     assert!(with(|_, _| {}).is_ok());
-    // 0.15.
+    // KAI 0.15.
     assert_eq!(said(with(|group, _| group["spec"] = json!({"minMember": 1}))).len(), 1);
     assert_eq!(said(with(|group, _| group["spec"]["subGroups"][1]["minMember"] = 1.into())).len(), 1);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What can be broken, and the cluster that comes of it.
+//! What a mutant can break, and the resulting cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,50 +12,43 @@ use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Schedulers that the user gave.
 pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 
-/// What is broken. Of several all are.
+/// What a mutant breaks; everything that is set applies.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Breakage {
-    /// Faults of the reference controller's own.
     pub faults: Vec<String>,
-    /// Faults of the reference controller that takes the place of one without them, where cases run an upgrade.
+    /// In cases that run an upgrade: faults of the reference controller that replaces one without faults.
     pub upgrade: Option<Vec<String>>,
-    /// Rules of a fault proxy between the reference controller and the API server: its requests and what it sees.
+    /// Fault proxy rules between the reference controller and the API server.
     pub controller: Vec<Rule>,
-    /// Rules of a fault proxy between the API server and each program of the target's scheduler, or who stands in for it.
+    /// Fault proxy rules between the API server and each process of the target's scheduler or stand-in.
     pub scheduler: Vec<Rule>,
-    /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
-    /// `request`.
+    /// PodCliqueSet requests that bypass the webhook: CEL over `object`, `oldObject` and `request`.
     pub unasked: Option<String>,
-    /// What is altered of the objects that come with the controller or the trainer, by kind and name.
+    /// Changes to the objects that are installed with the controller or the trainer, by kind and name.
     pub altered: BTreeMap<String, Patch>,
     /// The target's profile in the controller's configuration.
     pub profile: Option<Value>,
-    /// Feature gates of kube-scheduler.
     pub scheduler_gates: BTreeMap<String, bool>,
-    /// Feature gates of the API server.
     pub api_gates: BTreeMap<String, bool>,
-    /// Plugins (or arguments of plugins) that the target's scheduler does without.
+    /// Plugins (or arguments of plugins) that are disabled in the target's scheduler.
     pub plugins_off: Vec<String>,
-    /// Stages that KWOK has beside the suite's.
+    /// KWOK stages in addition to the suite's.
     pub stages: Vec<Value>,
-    /// Schedulers beside the target's.
+    /// Schedulers in addition to the target's.
     pub beside: Vec<String>,
-    /// Faults of the plugin that provides the kubelets' GPUs.
+    /// Faults of the device plugin that provides the kubelets' GPUs.
     pub gpu_plugin: Vec<String>,
-    /// Of a column of TrainJobs: rules of a fault proxy between the trainer and the API server.
+    /// For a TrainJob target: fault proxy rules between the trainer and the API server.
     pub trainer: Vec<Rule>,
     /// The same between JobSet and the API server.
     pub job_set: Vec<Rule>,
-    /// Whether the trainer lacks its KAI plugin.
     pub without_plugin: bool,
 }
 
 impl Breakage {
-    /// The cluster of a target with what is broken.
     pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
         let beside = self.beside.iter().filter_map(|name| scheduler(name));
         let own = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
@@ -110,7 +103,6 @@ impl Breakage {
     }
 }
 
-/// The webhook that is not asked about some requests.
 fn unasked(requests: &str) -> (String, Patch) {
     let condition = json!([{"name": "mutant", "expression": format!("!({requests})")}]);
     let edit = Edit { at: "/webhooks/0/matchConditions".into(), to: Change::Set(condition) };

@@ -1,14 +1,13 @@
-//! Mutants: a backend, a scheduler, or the traffic between them is broken on purpose, and certain clauses must fail.
+//! Mutants: a backend, a scheduler or the traffic between them is broken on purpose, and certain clauses must
+//! fail.
 //!
-//! A suite that passes on a broken backend is worthless, and one that fails on unrelated clauses cannot be trusted:
-//! each mutant lists the clauses that must fail and those that may, with the reason; if any other fails, the suite is
-//! defective. One on which nothing fails that must has survived: there is a hole in a case or in a judge.
+//! A suite that passes on a broken backend is worthless, and one that fails on unrelated clauses cannot be
+//! trusted. Each mutant lists the clauses that must fail, and those that may, with the reason. If any other
+//! clause fails, the suite is defective. If no required clause fails, the mutant survives, and a case or a
+//! check has a gap.
 //!
-//! Mutants are data: the tables beside this file, one per place where something is broken.
-//!
-//! - `breakage`: what can be broken, and the cluster that comes of it;
-//! - `outcome`: what a mutant's run says about the suite;
-//! - `ratio`: what all of them say.
+//! Mutants are data in the tables next to this file, one per place where something is broken. `breakage` is
+//! what they can break, `outcome` the result of one mutant, and `ratio` that of all.
 
 mod breakage;
 mod outcome;
@@ -31,16 +30,15 @@ pub use breakage::{Breakage, Given};
 pub use outcome::{Found, Outcome, Verdict};
 pub use ratio::{Kept, ratios, report};
 
-/// Where a mutant's cluster comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Local processes.
     Local,
-    /// Containers: it is about kubelets.
+    /// Containers, for mutants of kubelets.
     Kind,
 }
 
-/// Each table with the place of its mutants.
+/// Each table, with the place of its mutants.
 const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
     (Place::Local, "controller.yaml", include_str!("controller.yaml")),
@@ -68,7 +66,6 @@ static MUTANTS: LazyLock<Result<Vec<(Place, Mutant)>, TableError>> = LazyLock::n
     Ok(all)
 });
 
-/// Why a table of mutants cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{file}: {reason}")]
 pub struct TableError {
@@ -76,13 +73,10 @@ pub struct TableError {
     reason: String,
 }
 
-/// A table of mutants.
-///
-/// # Errors
-/// What is wrong with it, and where.
+/// Reads a table of mutants. The error names the file and the entry.
 pub fn table(file: &str, text: &str) -> Result<Vec<Mutant>, TableError> {
     let wrong = |reason: String| TableError { file: file.to_owned(), reason };
-    // By way of JSON, in which rules are read everywhere: YAML of its own would have a tag where they have a map.
+    // Convert through JSON, as rules are read everywhere: direct YAML would have tags where they have maps.
     let entries: Vec<Value> = serde_yaml::from_str(text).map_err(|error| wrong(error.to_string()))?;
     let read = |entry: Value| {
         let id = entry["id"].as_str().unwrap_or("a mutant without an id").to_owned();
@@ -95,10 +89,8 @@ pub fn table(file: &str, text: &str) -> Result<Vec<Mutant>, TableError> {
 }
 
 impl Place {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Local, Self::Kind];
 
-    /// As the command line calls it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -106,44 +98,36 @@ impl Place {
         }
     }
 
-    /// The mutants that are run there.
-    ///
-    /// # Errors
-    /// What is wrong with the tables.
     pub fn mutants(self) -> Result<Vec<Mutant>, TableError> {
         let all = MUTANTS.as_ref().map_err(Clone::clone)?;
         Ok(all.iter().filter(|(place, _)| *place == self).map(|(_, mutant)| mutant.clone()).collect())
     }
 }
 
-/// A deliberate breakage.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mutant {
-    /// Its name.
     pub id: String,
-    /// What is broken, in a line.
+    /// The breakage in one line.
     pub breaks: String,
-    /// How.
     pub by: Breakage,
-    /// The target it is run on.
     #[serde(default = "kube")]
     pub target: Target,
-    /// At least one of each of these sets must turn red; `GANG-01 | GANG-08` is a set of two.
+    /// At least one clause of each entry must fail; `GANG-01 | GANG-08` is an entry of two.
     #[serde(default)]
     pub must: Vec<AnyOf>,
-    /// These may, clauses or whole groups, each for a reason.
+    /// Clauses or whole groups that may fail, each with a reason.
     #[serde(default)]
     pub may: BTreeMap<String, String>,
-    /// The cases that are run, by id or group; those of the clauses that must turn red if none is said.
+    /// The cases to run, by id or group; by default those of the clauses that must fail.
     #[serde(default)]
     pub cases: Vec<String>,
-    /// What the scheduler's own end leaves unjudged.
+    /// Clauses that stay undecided, because the scheduler exits.
     pub unproven: Option<Unproven>,
-    /// Whether it needs the target's scheduler itself, where that has to be given: nothing stands in for it.
+    /// Whether it needs the target's real scheduler, which the user must provide; no stand-in is used.
     #[serde(default)]
     pub given: bool,
-    /// Why it breaks no clause at all: nothing may turn red.
+    /// Why it breaks no clause at all. Then nothing may fail.
     pub equivalent: Option<String>,
 }
 
@@ -151,7 +135,7 @@ fn kube() -> Target {
     Target::KUBE_POD_GROUP
 }
 
-/// Clauses of which one has to be red.
+/// At least one of these clauses must fail.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub struct AnyOf(pub Vec<String>);
@@ -162,14 +146,13 @@ impl From<String> for AnyOf {
     }
 }
 
-/// None of these may be judged kept: what is broken ends in an error that says this, because the scheduler ends, or the
-/// controller refuses everything, rather than break a promise.
+/// None of these clauses may pass, because the run ends in an error for this reason. The scheduler exits, or
+/// the controller refuses everything, instead of breaking a clause.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unproven {
-    /// Clauses.
     pub clauses: Vec<String>,
-    /// A part of the error's reason.
+    /// A part of the reason in the error.
     pub because: String,
 }
 
@@ -178,8 +161,8 @@ fn is_alone(case: &Case) -> bool {
 }
 
 impl Mutant {
-    /// Whether a case is run. Cases that are alone configure the controller themselves and could mend what is broken: they
-    /// are run only where they are named.
+    /// Whether a case is run. Dedicated cases configure the controller themselves and could repair the
+    /// breakage, so they are run only if they are named.
     pub fn runs(&self, case: &Case) -> bool {
         let is_alone = is_alone(case);
         let is_meant = match self.cases.as_slice() {
@@ -189,34 +172,31 @@ impl Mutant {
         is_meant && case.is_for(self.target)
     }
 
-    /// Whether a case is run where all are that can be: those that are alone again only where they are named.
+    /// Whether a case is run if all possible ones are. Dedicated cases again must be named.
     pub fn runs_with_all(&self, case: &Case) -> bool {
         self.runs(case) || (!is_alone(case) && case.is_for(self.target))
     }
 
-    /// The clauses that have to turn red, or one of a set of which has to.
     pub fn musts(&self) -> impl Iterator<Item = &str> {
         self.must.iter().flat_map(|set| &set.0).map(String::as_str)
     }
 
-    /// The groups of the clauses that have to turn red, or are left unjudged.
+    /// The groups of the clauses that must fail or stay undecided.
     pub fn groups(&self) -> BTreeSet<&str> {
         let unproven = self.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
         self.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect()
     }
 
-    /// Whether a clause may turn red.
     pub fn allows(&self, id: &str) -> bool {
         let group = id.split_once('-').map_or(id, |(group, _)| group);
         self.musts().any(|must| must == id) || [id, group].iter().any(|word| self.may.contains_key(*word))
     }
 
-    /// The cluster that it is run on, with the schedulers that the user gave.
     pub fn spec(&self, given: Given) -> ClusterSpec {
         self.by.spec(self.target, given)
     }
 
-    /// Whether it needs the target's scheduler itself, which only a user can give.
+    /// Whether the user must provide this scheduler for it.
     pub fn needs(&self, scheduler: Scheduler) -> bool {
         self.given && self.target.scheduler() == scheduler
     }

@@ -1,50 +1,44 @@
-//! What a mutant's run says about the suite.
+//! Compares the run of a mutant with its expectations.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Mutant;
 
-/// What the cases of a mutant came to, by clause.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// Clauses that turned red.
+    /// Clauses that failed.
     pub red: Vec<String>,
-    /// Clauses that were judged kept.
+    /// Clauses that passed.
     pub kept: Vec<String>,
     /// Clauses that ended in an error, with the reason.
     pub errors: Vec<(String, String)>,
-    /// Rules of fault proxies that never did anything: what they are to break was whole.
+    /// Fault proxy rules that were never applied, so that they broke nothing.
     pub idle_rules: Vec<String>,
 }
 
-/// Whether the suite has seen what is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// All that had to be red was, and nothing else that may not.
+    /// All required clauses failed, and no others except those that may.
     Killed,
-    /// It breaks no clause, and none was red.
+    /// It breaks no clause, and none failed.
     Equivalent,
-    /// Something that had to be red was not: a case or a judge has a hole.
+    /// A required clause did not fail: a case or a check has a gap.
     Survived,
-    /// Something else was red, or ended in an error where it had to be red.
+    /// Another clause failed, or a required one ended in an error.
     Wrong,
 }
 
-/// A verdict, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The verdict.
     pub verdict: Verdict,
-    /// The clauses that turned red.
     pub red: Vec<String>,
-    /// Why it is not killed, a sentence each.
+    /// Why it is not killed, one sentence each.
     pub because: Vec<String>,
 }
 
 impl Mutant {
-    /// Holds what was found against what had to be.
     pub fn judge(&self, found: &Found) -> Outcome {
         let mut because = Vec::new();
         let mut verdict = Verdict::Killed;
@@ -93,7 +87,6 @@ impl Mutant {
 }
 
 impl Verdict {
-    /// As the command line calls it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Killed => "killed",
@@ -103,12 +96,11 @@ impl Verdict {
         }
     }
 
-    /// Whether it is as its entry says.
+    /// Whether the entry of the mutant expects this verdict.
     pub fn is_as_expected(self) -> bool {
         matches!(self, Self::Killed | Self::Equivalent)
     }
 
-    /// The worse of two.
     fn max(self, other: Self) -> Self {
         if matches!(self, Self::Wrong) || other == Self::Killed { self } else { other }
     }

@@ -89,7 +89,7 @@ fn ids_are_unique_and_cases_judge_what_must_be_red() {
     }
 }
 
-/// A new clause comes with a mutant, or stands in the list with the reason why it can have none.
+/// A new clause needs a mutant, or an entry in the list with the reason why it has none.
 #[test]
 fn clauses_without_a_mutant_are_listed() {
     let listed: Vec<_> = crate::ratio::excused().map(|(clause, _)| clause).collect();

@@ -1,46 +1,46 @@
 use std::path::PathBuf;
 
-/// Why a proxy cannot be started, or does not take a rule.
+/// Why a proxy cannot be started, or rejects a rule.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
     /// A certificate or key is unusable.
     #[error("the fault proxy cannot use {what}: {reason}")]
     Certificate {
-        /// Which one.
+        /// The unusable certificate or key.
         what: &'static str,
-        /// What is wrong with it.
+        /// Why it is unusable.
         reason: String,
     },
-    /// Its port cannot be bound.
+    /// The port cannot be bound.
     #[error("the fault proxy cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address to listen on.
         address: std::net::SocketAddr,
-        /// The system's reason.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The address of the API server is not one.
+    /// The address of the API server is invalid.
     #[error("{0:?} is no https:// address of an API server")]
     Server(String),
-    /// Its log cannot be written.
+    /// The log cannot be written.
     #[error("the fault proxy's log {path}: {source}")]
     Log {
-        /// Where.
+        /// The path of the log.
         path: PathBuf,
-        /// The system's reason.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// A rule says what cannot be done.
+    /// A rule is invalid.
     #[error("fault rule {rule:?}: {reason}")]
     Rule {
-        /// Its name.
+        /// The name of the rule.
         rule: String,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         reason: &'static str,
     },
 }
 
-/// What a client sees as a connection that was lost: hyper closes it (HTTP/1.1) or resets the stream (HTTP/2).
+/// A lost connection as a client sees it: hyper closes it (HTTP/1.1) or resets the stream (HTTP/2).
 #[derive(Debug, thiserror::Error)]
 #[error("lost: {0}")]
 pub(crate) struct Lost(pub String);

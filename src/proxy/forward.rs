@@ -1,4 +1,4 @@
-//! One request from end to end: the rules' part before it is sent, the answer, the rules' part in that.
+//! Forwards one request: applies the rules to it, asks the API server, and applies the rules to the response.
 
 use std::sync::Arc;
 
@@ -22,10 +22,9 @@ use crate::target::{Target, Verb};
 use crate::upstream::Upstream;
 use crate::watching;
 
-/// What the program gets.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Lost>;
 
-/// Headers that are about one connection.
+/// Headers that apply to one connection only.
 const OF_THE_CONNECTION: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -40,14 +39,13 @@ const OF_THE_CONNECTION: [HeaderName; 9] = [
 
 const JSON: &str = "application/json";
 const NO_PATCH: &str = "the patch does not apply";
-/// A rule that made nothing but such requests has tested the API server, not who wrote them.
+/// Why a rule was skipped: requests that are all invalid test the API server, not the program that sent them.
 const INVALID: &str = "the API server calls the changed request invalid";
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// What a proxy forwards with.
 #[derive(Debug)]
 pub(crate) struct Forward {
     pub rules: Arc<Rules>,
@@ -98,7 +96,7 @@ impl Forward {
                     }
                     Err(why) => self.rules.skip(step, &target, why),
                 },
-                // What follows the answer.
+                // The other actions follow the response.
                 _ => {}
             }
         }
@@ -129,7 +127,7 @@ impl Forward {
         Ok(answer)
     }
 
-    /// What rules do once the server has answered.
+    /// Applies the rules that act after the server's response.
     async fn after(
         &self,
         steps: &[Step],
@@ -144,12 +142,12 @@ impl Forward {
         if due.peek().is_none() {
             return Ok(answer.map(|body| body.map_err(|error| Lost(error.to_string())).boxed_unsync()));
         }
-        // Of a watch the beginning is the whole answer: its body never ends.
+        // The body of a watch never ends, so its head is the whole response.
         let (head, rest) = answer.into_parts();
         let whole = if target.verb == Verb::Watch { Bytes::new() } else { collected(rest).await? };
         for step in due {
             if step.action == Action::Duplicate {
-                // Whatever the second one comes to, the program has the first one's answer.
+                // The program gets the first response, regardless of the second.
                 if let Ok(second) = self.upstream.ask(parts, parts.headers.clone(), body.clone()).await {
                     let _ = collected(second.into_body()).await;
                 }
@@ -165,7 +163,7 @@ impl Forward {
         Ok(Response::from_parts(head, full(whole)))
     }
 
-    /// An answer with its objects as the rules want them.
+    /// Rewrites the objects in a response as the rules demand.
     async fn rewritten(&self, target: &Target, answer: Response<Body>) -> Result<Response<Body>, Lost> {
         let (mut head, body) = answer.into_parts();
         let bytes = body.collect().await?.to_bytes();
@@ -190,7 +188,7 @@ impl Forward {
     }
 }
 
-/// Changes an object as a rule wants it; whether anything was changed.
+/// Changes an object as a rule demands. Returns whether it was changed.
 pub(crate) fn change(rules: &Rules, step: &Step, target: &Target, object: &mut Value) -> bool {
     let Action::RewriteObject(patch) = &step.action else { return false };
     let is_changed = patch.apply(object);
@@ -201,7 +199,7 @@ pub(crate) fn change(rules: &Rules, step: &Step, target: &Target, object: &mut V
     is_changed
 }
 
-/// Another body; or why there is none.
+/// The patched body, or why it cannot be patched.
 fn patched(body: &Bytes, patch: &Patch) -> Result<Bytes, &'static str> {
     let mut object: Value = serde_json::from_slice(body).map_err(|_| "the body is not JSON")?;
     if patch.apply(&mut object) { Ok(object.to_string().into()) } else { Err(NO_PATCH) }
@@ -215,7 +213,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
 }
 
-/// Makes a program's headers those of the proxy's own request.
+/// Turns a program's headers into those of the proxy's own request.
 fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     for header in OF_THE_CONNECTION.iter().chain(&[HOST, CONTENT_LENGTH]) {
         headers.remove(header);
@@ -230,11 +228,11 @@ fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     }
 }
 
-/// What a client accepts, in JSON: `;as=Table` and the like stay.
+/// The types that a client accepts, as JSON. Parameters such as `;as=Table` are kept.
 fn as_json(accepts: &str) -> String {
     let kinds = accepts.split(',').map(|kind| {
         let (_, parameters) = kind.split_once(';').unwrap_or((kind, ""));
-        // `type=` names a protobuf message, `stream=` comes of itself.
+        // `type=` names a protobuf message, and `stream=` is implied.
         let kept = parameters.split(';').filter(|one| {
             let one = one.trim();
             !one.is_empty() && !one.starts_with("type=") && !one.starts_with("stream=")
@@ -250,7 +248,6 @@ fn as_json(accepts: &str) -> String {
     seen.join(",")
 }
 
-/// The name in a body.
 #[derive(serde::Deserialize)]
 struct Named {
     metadata: Metadata,

@@ -1,19 +1,22 @@
-//! A reverse proxy between one program and the API server, which injects faults into what goes through it.
+//! A reverse proxy between one program and the API server, which injects faults into its traffic.
 //!
-//! Nothing of clusters is in it: it is given addresses, certificates and [`Rule`]s, and neither knows nor cares who the
-//! program is. One proxy serves one identity, with whose client certificate it asks the API server, so that audit logs
-//! and admission still show who wrote. Whoever connects has to show a certificate of the same authority.
+//! It contains no knowledge of clusters or of the program: it gets addresses, certificates and [`Rule`]s. One
+//! proxy serves one identity and uses its client certificate for the API server, so audit logs and admission
+//! still show the writer. Clients must present a certificate of the same authority.
 //!
-//! - `target`: what a request is about, as Kubernetes' own `RequestInfo` has it;
-//! - `rule`, `patch`: rules as data: what they match, when they fire, what they do;
-//! - `rules`: the rules of a running proxy: who fires, who waits, what was counted; `log`: what was done, as JSON lines;
-//! - `status`: refusals as the API server words them;
-//! - `watching`: open watches, event by event;
-//! - `forward`: one request from end to end; `upstream`: the API server's side, `server`: the program's.
+//! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
+//! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
+//! - `rules`: the rules of a running proxy and their state. `log`: the injected faults, as JSON lines.
+//! - `forward`: one request from end to end. `watching`: open watches, event by event. `status`: refusals in
+//!   the form of the API server.
+//! - `upstream`: the API server's side. `server`: the program's side.
 //!
-//! HTTP/1.1 and HTTP/2 on both sides. What no rule is about passes byte for byte, in whatever encoding. A rule that looks
-//! into objects ([`Action::looks_into_objects`]) makes the proxy ask for JSON in the client's stead. Upgrades (`exec`,
-//! `port-forward`) are refused with 501: no controller and no scheduler makes them.
+//! Both sides speak HTTP/1.1 and HTTP/2. Traffic without a matching rule passes byte for byte, in any
+//! encoding. A rule that looks into objects ([`Action::looks_into_objects`]) makes the proxy request JSON on
+//! behalf of the client. Upgrades (`exec`, `port-forward`) are refused with 501, because no controller or
+//! scheduler uses them.
+
+#![warn(missing_docs)]
 
 mod error;
 mod forward;

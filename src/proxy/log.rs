@@ -1,4 +1,4 @@
-//! What the proxy did, one JSON line for each fault, written as it happens.
+//! The injected faults, as one JSON line each, written as they happen.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,36 +14,35 @@ use crate::target::Verb;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
-    /// When.
+    /// Time of the fault.
     pub time: Timestamp,
-    /// Whose proxy.
+    /// Name of the proxy.
     pub proxy: String,
-    /// The rule's name.
+    /// Name of the rule.
     pub rule: String,
-    /// What was done.
+    /// Name of the action.
     pub action: &'static str,
-    /// Which of the rule's matches it was, from 1.
+    /// Number of this match of the rule, from 1.
     #[serde(rename = "match")]
     pub number: u64,
-    /// Of the request.
+    /// Verb of the request.
     pub verb: Verb,
-    /// API group.
+    /// API group of the resource.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// With its subresource.
+    /// Resource, with its subresource.
     pub resource: String,
-    /// Of the request, or of the object.
+    /// Namespace of the request or of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Likewise.
+    /// Name in the request or of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Why it was not done after all.
+    /// Why the action was skipped, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<&'static str>,
 }
 
-/// Where faults are written.
 #[derive(Debug)]
 pub(crate) struct Log(Option<File>);
 

@@ -1,53 +1,53 @@
-//! Changes of an object on its way.
+//! Changes to objects in transit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A change of an object.
+/// A change to an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Patch {
-    /// RFC 6902.
+    /// A JSON patch (RFC 6902).
     Json(json_patch::Patch),
-    /// RFC 7386.
+    /// A JSON merge patch (RFC 7386).
     Merge(Value),
-    /// Edits of what is there, wherever a pattern finds it; what the other two cannot say.
+    /// Edits of existing values that match a pattern, which the other two cannot express.
     Edit(Vec<Edit>),
 }
 
-/// An edit of every value that a pattern finds.
+/// An edit of every value that a pattern matches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
-    /// A JSON pointer (RFC 6901) in which `*` is every entry of a list or map, and `-` the last entry of a list.
+    /// A JSON pointer (RFC 6901), in which `*` is every entry of a list or map, and `-` the last entry of a
+    /// list.
     pub at: String,
-    /// What becomes of each.
+    /// The change to each value.
     pub to: Change,
 }
 
-/// What becomes of a value.
+/// A change to a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// It is not there.
+    /// Removes the value.
     Removed,
-    /// It is this, in its parent if it was not there.
+    /// Replaces the value, or adds it to its parent.
     Set(Value),
-    /// A number is greater by so much, but never negative.
+    /// Adds this to a number; the result is never negative.
     Plus(i64),
-    /// A list has its entries in the opposite order; one of a single entry stays as it is.
+    /// Reverses a list; a list with a single entry stays as it is.
     Reversed,
-    /// A list lacks its last entry; one of a single entry stays as it is.
+    /// Removes the last entry of a list; a list with a single entry stays as it is.
     Shortened,
-    /// A list has its last entry twice.
+    /// Duplicates the last entry of a list.
     Doubled,
-    /// A text goes on with this.
+    /// Appends this to a string.
     Continued(String),
 }
 
 impl Patch {
-    /// Changes `object`; whether it could: a JSON patch may name a path that is not there, or test for another value, and
-    /// edits may find nothing.
+    /// Changes `object`. Returns false if a JSON patch does not apply, or if edits match nothing.
     pub fn apply(&self, object: &mut Value) -> bool {
         match self {
             Self::Json(patch) => json_patch::patch(object, patch).is_ok(),
@@ -76,7 +76,7 @@ impl Edit {
     }
 }
 
-/// Every value at a path.
+/// Applies `act` to every value at a path.
 fn reach(value: &mut Value, path: &[String], act: &mut dyn FnMut(&mut Value)) {
     let Some((key, rest)) = path.split_first() else { return act(value) };
     for next in found(value, key) {
@@ -84,7 +84,7 @@ fn reach(value: &mut Value, path: &[String], act: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// The entries that a key means.
+/// The entries that a key selects.
 fn found<'a>(value: &'a mut Value, key: &str) -> Vec<&'a mut Value> {
     match (value, key) {
         (Value::Array(entries), "*") => entries.iter_mut().collect(),

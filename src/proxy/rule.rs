@@ -1,4 +1,4 @@
-//! A rule: what it matches, when it fires, what it does. Data, in Rust or as YAML/JSON:
+//! A rule: what it matches, when it fires, and what it does. Rules are data, in Rust or as YAML/JSON:
 //!
 //! ```yaml
 //! name: third binding refused
@@ -17,31 +17,31 @@ use crate::ProxyError;
 use crate::patch::Patch;
 use crate::target::{Target, Verb};
 
-/// What the proxy does to some requests, or to some objects in answers and watch events.
+/// What the proxy does to some requests, or to some objects in responses and watch events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// What logs call it.
+    /// Name in logs.
     pub name: String,
-    /// What it is about.
+    /// The requests or objects that it applies to.
     #[serde(default, rename = "match")]
     pub matches: Match,
-    /// At which of its matches it fires.
+    /// The matches at which it fires.
     #[serde(default)]
     pub when: When,
-    /// What it does then.
+    /// What it does when it fires.
     pub action: Action,
-    /// How often it has, at whatever proxy its clones were added to.
+    /// How often it was applied, by all proxies to which its clones were added.
     #[serde(skip)]
     pub applied: Applied,
 }
 
-/// How often a rule and its clones have done what they do. No part of what a rule is.
+/// Counts how often a rule and its clones were applied. Comparisons of rules ignore it.
 #[derive(Debug, Clone, Default)]
 pub struct Applied(Arc<AtomicU64>);
 
 impl Applied {
-    /// So often.
+    /// How often they were applied.
     pub fn times(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -57,94 +57,94 @@ impl PartialEq for Applied {
     }
 }
 
-/// What a rule is about; whatever is left out matches everything. Names and namespaces may have `*` in them.
+/// What a rule matches. An omitted field matches everything. Names and namespaces may contain `*`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Match {
-    /// Any of these verbs.
+    /// One of these verbs.
     pub verbs: Vec<Verb>,
     /// API group; `""` is the core group.
     pub group: Option<String>,
-    /// Any of these: `pods` alone, `pods/binding`, or `pods/*` for every subresource.
+    /// One of these: `pods` alone, `pods/binding`, or `pods/*` for every subresource.
     pub resources: Vec<String>,
-    /// The namespace: of the request, or of the object where an action looks into objects.
+    /// Namespace of the request, or of the object if the action looks into objects.
     pub namespace: Option<String>,
-    /// The object's name. One that the API server is to generate is no name.
+    /// Name of the object. A name that the API server is to generate does not count.
     pub name: Option<String>,
 }
 
-/// At which of its matches a rule fires, counted from 1. By default at each.
+/// The matches at which a rule fires, counted from 1. By default these are all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct When {
-    /// The first one that counts.
+    /// The first match at which it may fire.
     pub from: u64,
-    /// From there at every n-th.
+    /// From there, every n-th match.
     pub every: u64,
-    /// Not more often than this.
+    /// The maximum number of times that it fires.
     pub count: Option<u64>,
-    /// And then by chance: from 0 to 1.
+    /// The probability, from 0 to 1, that it fires at such a match.
     pub probability: f64,
-    /// The same seed gives the same choice among the same matches.
+    /// The same seed selects the same matches.
     pub seed: u64,
 }
 
 /// What a rule does.
 ///
-/// "Lost" is what a broken connection looks like: HTTP/1.1 sees it closed, HTTP/2 sees the stream reset; other requests
-/// of the same connection go on.
+/// A lost request, response or watch looks like a broken connection: HTTP/1.1 closes it, HTTP/2 resets the
+/// stream. Other requests on the same connection continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Action {
-    /// Nothing but to be counted, and waited for.
+    /// Only counts the matches, so that a driver can wait for them.
     Notify,
-    /// The request goes on later.
+    /// Forwards the request after a delay.
     Delay {
-        /// By so much.
+        /// Length of the delay.
         milliseconds: u64,
     },
-    /// The request goes on when the rule is released, and is lost when it is abandoned.
+    /// Holds the request. It is forwarded when the rule is released, and lost when it is abandoned.
     Hold,
-    /// The request is lost on its way to the server.
+    /// Loses the request on its way to the server.
     Drop,
-    /// The server is asked and answers, and the answer is lost.
+    /// Forwards the request and loses the response.
     LoseAnswer,
-    /// The server is not asked; the answer is a Status.
+    /// Responds with a Status, without asking the server.
     Refuse {
-        /// 409, 410, 429, 500, 503 and the like.
+        /// HTTP status code, such as 409, 410, 429, 500 or 503.
         code: u16,
-        /// Also as the header `Retry-After`.
+        /// Also sent as the header `Retry-After`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_seconds: Option<u32>,
     },
-    /// The server gets the request twice; the answer is that to the first.
+    /// Sends the request twice and returns the first response.
     Duplicate,
-    /// Another body is sent. Of bodies that are not JSON nothing is changed, and the log says so.
+    /// Sends another body. A body that is not JSON is not changed, and the log reports that.
     RewriteRequest(Patch),
-    /// The program is to end after this request: the server answers, the answer does not come back, and no write
-    /// reaches the server any more. Lost when the rule ends.
+    /// Makes this the program's last request: the server answers, but the response and all further writes are
+    /// held. They are lost when the rule ends.
     Halt,
-    /// Objects in answers, lists and watch events are changed.
+    /// Changes objects in responses, lists and watch events.
     RewriteObject(Patch),
-    /// A watch stops before the event; it goes on when the rule is released, and is lost when it is abandoned.
+    /// Holds a watch before the event until the rule is released; if it is abandoned, the watch is lost.
     HoldEvents {
-        /// What is behind the event waits with it, for a watch has one order, unless this is set: then the program sees
-        /// matching objects late and all others in time, as with a watch of their own.
+        /// If false, later events wait too, because a watch is ordered. If true, events of other objects
+        /// pass, as if matching objects had a watch of their own.
         #[serde(default)]
         others_pass: bool,
     },
-    /// A watch goes on later.
+    /// Delays a watch before the event.
     DelayEvents {
-        /// By so much for each event.
+        /// Length of the delay per event.
         milliseconds: u64,
     },
-    /// A watch ends with an ERROR event in the event's place, such as 410.
+    /// Ends a watch with an ERROR event, such as 410, in place of the event.
     BreakWatch {
-        /// The code in it.
+        /// Status code of the ERROR event.
         code: u16,
     },
-    /// Whole watches deliver nothing while the rule is on, in whatever encoding. `when`, `namespace` and `name` do not
-    /// apply to what a watch delivers: the match is on the watch itself.
+    /// Delivers nothing on a watch while the rule is active, in any encoding. The rule matches the watch
+    /// itself, so `when`, `namespace` and `name` do not apply to its events.
     Freeze,
 }
 
@@ -155,12 +155,12 @@ impl Default for When {
 }
 
 impl When {
-    /// At the n-th match and at no other, from 1.
+    /// Fires at the n-th match only, counted from 1.
     pub fn nth(n: u64) -> Self {
         Self { from: n, count: Some(1), ..Self::default() }
     }
 
-    /// Whether a rule fires at a match, having fired so often.
+    /// Whether a rule fires at a match, after it has fired `fired` times.
     pub(crate) fn fires(&self, number: u64, fired: u64) -> bool {
         let is_due = number >= self.from && (number - self.from).is_multiple_of(self.every);
         let chance = || fastrand::Rng::with_seed(self.seed.wrapping_add(number)).f64() < self.probability;
@@ -175,12 +175,12 @@ impl Match {
         Self { verbs: verbs.to_vec(), resources, ..Self::default() }
     }
 
-    /// Everything that changes something.
+    /// All requests that write.
     pub fn writes() -> Self {
         Self::of(&Verb::WRITES, &[])
     }
 
-    /// The same in one namespace.
+    /// Restricts the match to one namespace.
     #[must_use]
     pub fn in_namespace(self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self }
@@ -192,7 +192,7 @@ impl Match {
             && is_like(self.name.as_deref(), target.name.as_deref())
     }
 
-    /// The same without namespace and name, which are those of objects.
+    /// Ignores namespace and name, which are those of objects.
     pub(crate) fn is_about_kind(&self, target: &Target) -> bool {
         let of = |pattern: &String| match pattern.strip_suffix("/*") {
             Some(resource) => {
@@ -211,7 +211,7 @@ impl Match {
     }
 }
 
-/// Whether a word is as a pattern with `*` says, if there is a pattern.
+/// Whether a word matches a pattern with `*`. Without a pattern it does.
 fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
     fn like(pattern: &[u8], word: &[u8]) -> bool {
         match (pattern, word) {
@@ -225,7 +225,7 @@ fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
 }
 
 impl Action {
-    /// Whether it is decided object by object, in answers and watch events, for which the proxy asks for JSON.
+    /// Whether it applies to objects in responses and watch events. The proxy then requests JSON.
     pub fn looks_into_objects(&self) -> bool {
         matches!(
             self,
@@ -236,7 +236,6 @@ impl Action {
         )
     }
 
-    /// Its name, as in a file.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Notify => "notify",
@@ -263,7 +262,7 @@ impl Rule {
         Self { name: name.into(), matches, when: When::default(), action, applied: Applied::default() }
     }
 
-    /// The same at the n-th match and at no other, from 1.
+    /// Restricts the rule to the n-th match, counted from 1.
     #[must_use]
     pub fn nth(self, n: u64) -> Self {
         Self { when: When::nth(n), ..self }

@@ -1,4 +1,5 @@
-//! The rules of a running proxy: which of them fire, who waits for one, and what was seen and done.
+//! The rules of a running proxy: which of them fire, which requests wait for them, and what was counted and
+//! logged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,36 +13,33 @@ use crate::log::{Fault, Log};
 use crate::rule::{Action, Match, Rule};
 use crate::target::{Target, Verb};
 
-/// A rule that was added.
+/// Identifies a rule that was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleId(usize);
 
-/// What requests are counted by.
+/// The key by which requests are counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Counted {
-    /// What they did.
+    /// Verb of the requests.
     pub verb: Verb,
-    /// API group.
+    /// API group of the resource.
     pub group: String,
-    /// With its subresource; empty for paths that are no resource's.
+    /// Resource, with its subresource; empty for paths without a resource.
     pub resource: String,
-    /// If they were about one.
+    /// Namespace of the requests, if they have one.
     pub namespace: Option<String>,
 }
 
-/// Controls a running proxy. Every copy controls the same one.
+/// Controls a running proxy. All clones control the same one.
 #[derive(Debug, Clone)]
 pub struct ProxyHandle {
     pub(crate) rules: Arc<Rules>,
 }
 
 impl ProxyHandle {
-    /// Adds a rule behind those that are there. Of the rules that match a request, all do their part in this order, up to
-    /// one that ends it; rules behind that one do not see it. A watch in an encoding that the rule cannot look into
-    /// ends, so that the program asks again.
-    ///
-    /// # Errors
-    /// [`ProxyError::Rule`].
+    /// Adds a rule after the existing ones. All rules that match a request are applied in this order, up to
+    /// one that ends the request. A watch in an encoding that the rule cannot read ends, so that the program
+    /// requests it again.
     pub fn add(&self, rule: Rule) -> Result<RuleId, ProxyError> {
         rule.check()?;
         let mut state = self.rules.state();
@@ -52,32 +50,32 @@ impl ProxyHandle {
         Ok(id)
     }
 
-    /// Ends a rule; what it holds goes on.
+    /// Removes a rule and forwards what it holds.
     pub fn release(&self, id: RuleId) {
         self.end(id, Phase::Released);
     }
 
-    /// Ends a rule; what it holds is lost, as is right where nobody is left who would hear the answer.
+    /// Removes a rule and drops what it holds, for example because no program is left to read the response.
     pub fn abandon(&self, id: RuleId) {
         self.end(id, Phase::Abandoned);
     }
 
-    /// How often a rule has done what it does.
+    /// How often a rule was applied.
     pub fn applied(&self, id: RuleId) -> u64 {
         self.rules.state().entries[id.0].applied
     }
 
-    /// Waits until a rule has done what it does so often: a request is held from then on, a lost answer was given.
+    /// Waits until a rule was applied `times` times: by then a request is held, or a response is lost.
     pub async fn until_applied(&self, id: RuleId, times: u64) {
         self.rules.wait(|state| (state.entries[id.0].applied >= times).then_some(())).await;
     }
 
-    /// Every request so far.
+    /// Numbers of all requests so far.
     pub fn counts(&self) -> BTreeMap<Counted, u64> {
         self.rules.state().counts.clone()
     }
 
-    /// How many requests so far were as `matches` says; names are not counted by.
+    /// Number of requests so far that match, regardless of names.
     pub fn count(&self, matches: &Match) -> u64 {
         let counts = self.counts().into_iter();
         let about = |counted: &Counted| {
@@ -88,7 +86,7 @@ impl ProxyHandle {
         counts.filter(|(counted, _)| about(counted)).map(|(_, count)| count).sum()
     }
 
-    /// What was done so far.
+    /// All faults so far.
     pub fn faults(&self) -> Vec<Fault> {
         self.rules.state().faults.clone()
     }
@@ -121,7 +119,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// One more match; a rule that fires at it is to do its part.
+    /// Counts a match. Returns the step if the rule fires.
     fn matched(&mut self, place: usize) -> Option<Step> {
         self.seen += 1;
         self.rule.when.fires(self.seen, self.fired).then(|| {
@@ -131,7 +129,7 @@ impl Entry {
     }
 }
 
-/// What a rule is to do to a request or an object.
+/// What a rule does to a request or an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub id: RuleId,
@@ -147,7 +145,6 @@ struct State {
     log: Log,
 }
 
-/// See [`ProxyHandle`].
 #[derive(Debug)]
 pub(crate) struct Rules {
     proxy: String,
@@ -169,7 +166,6 @@ impl Rules {
         self.changes.send_replace(());
     }
 
-    /// Told of every change of the rules.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
@@ -180,12 +176,12 @@ impl Rules {
             if let Some(reached) = until(&self.state()) {
                 return reached;
             }
-            // The sender is this very value's.
+            // This cannot fail: `self` owns the sender.
             let _ = changes.changed().await;
         }
     }
 
-    /// Counts a request; what is to be done to it.
+    /// Counts a request and returns the steps for it.
     pub(crate) fn on_request(&self, target: &Target) -> Vec<Step> {
         let mut state = self.state();
         let Target { verb, group, resource, namespace, .. } = target.clone();
@@ -205,7 +201,7 @@ impl Rules {
         steps
     }
 
-    /// What is to be done to an object in an answer, or to the watch that delivers it.
+    /// The steps for an object in a response, or for the watch that delivers it.
     pub(crate) fn on_object(&self, target: &Target, object: &Value) -> Vec<Step> {
         let mut state = self.state();
         let entries = state.entries.iter_mut().enumerate();
@@ -214,7 +210,7 @@ impl Rules {
         due.filter_map(|(place, entry)| entry.matched(place)).collect()
     }
 
-    /// Whether some rule looks into the objects of such an answer.
+    /// Whether a rule looks into the objects of such a response.
     pub(crate) fn looks_into(&self, target: &Target) -> bool {
         self.state().entries.iter().any(|entry| entry.looks_into(target))
     }
@@ -237,7 +233,7 @@ impl Rules {
         self.wait(|state| (!state.entries.iter().any(freezes)).then_some(())).await;
     }
 
-    /// Waits while the program is to end; whether it was.
+    /// Waits while a rule halts the program. Returns whether one did.
     pub(crate) async fn halted(&self) -> bool {
         let halts =
             |entry: &Entry| entry.phase == Phase::On && entry.rule.action == Action::Halt && entry.fired > 0;
@@ -249,22 +245,19 @@ impl Rules {
         true
     }
 
-    /// Waits until a rule has ended; how.
+    /// Waits until a rule has ended, and returns how.
     pub(crate) async fn ended(&self, id: RuleId) -> Phase {
         self.wait(|state| Some(state.entries[id.0].phase).filter(|phase| *phase != Phase::On)).await
     }
 
-    /// Whether a rule goes on, and how it ended.
     pub(crate) fn phase(&self, id: RuleId) -> Phase {
         self.state().entries[id.0].phase
     }
 
-    /// A rule has done its part.
     pub(crate) fn apply(&self, step: &Step, target: &Target, object: Option<&Value>) {
         self.record(step, target, object, None);
     }
 
-    /// A rule could not do its part.
     pub(crate) fn skip(&self, step: &Step, target: &Target, why: &'static str) {
         self.record(step, target, None, Some(why));
     }

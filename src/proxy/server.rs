@@ -1,4 +1,4 @@
-//! The program's side: a TLS listener on loopback, and one task for each connection.
+//! The program's side: a TLS listener on loopback, with one task per connection.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener as StdListener};
@@ -24,12 +24,12 @@ use crate::log::Log;
 use crate::rules::{ProxyHandle, Rules};
 use crate::upstream::Upstream;
 
-/// A certificate and its key, PEM.
+/// A certificate and its key, as PEM.
 #[derive(Clone)]
 pub struct Credentials {
-    /// The certificate, with what signed it if that is needed.
+    /// The certificate, with its chain if that is needed.
     pub certificate: String,
-    /// The key.
+    /// The private key.
     pub key: String,
 }
 
@@ -39,26 +39,26 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// What a proxy is started with.
+/// The configuration of a proxy.
 #[derive(Debug, Clone)]
 pub struct ProxyConfig {
-    /// What its log calls it.
+    /// Name in the log.
     pub name: String,
-    /// Loopback port; 0 for any that is free.
+    /// Loopback port; 0 selects a free one.
     pub port: u16,
-    /// What it shows to the program; valid for 127.0.0.1.
+    /// Serving certificate for the program, valid for 127.0.0.1.
     pub serving: Credentials,
-    /// With what it asks the API server: the program's own.
+    /// Client certificate for the API server: the program's own.
     pub identity: Credentials,
-    /// The authority of everybody's certificates, PEM.
+    /// The authority of all certificates, as PEM.
     pub ca: String,
-    /// The API server: `https://HOST:PORT`.
+    /// Address of the API server: `https://HOST:PORT`.
     pub server: String,
-    /// Where faults are written down as they happen.
+    /// File to which faults are written as they happen.
     pub log: Option<PathBuf>,
 }
 
-/// A running proxy. Dropping it ends it, and every connection through it.
+/// A running proxy. Dropping it ends it and all its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -67,10 +67,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy; programs can connect when this returns. To be called on a runtime.
-    ///
-    /// # Errors
-    /// [`ProxyError`]: certificates, the port, the address of the API server, the log.
+    /// Starts a proxy, which accepts connections on return. Must be called on a Tokio runtime.
     pub fn start(config: &ProxyConfig) -> Result<Self, ProxyError> {
         let rules = Arc::new(Rules::new(config.name.clone(), Log::open(config.log.as_deref())?));
         let roots = Arc::new(roots(&config.ca)?);
@@ -87,12 +84,12 @@ impl Proxy {
         Ok(Self { address, handle: ProxyHandle { rules }, serving })
     }
 
-    /// Where the program finds the API server instead.
+    /// The URL that the program uses in place of the API server's.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// Its controls.
+    /// The handle that controls the proxy.
     pub fn handle(&self) -> ProxyHandle {
         self.handle.clone()
     }
@@ -105,13 +102,13 @@ impl Drop for Proxy {
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forward>) {
-    // Dropped with this task, and ends its connections.
+    // Dropped with this task, which ends its connections.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => drop(connections.spawn(serve(socket, acceptor.clone(), forward.clone()))),
-                // Such as too many open files: the next try may do better.
+                // For example too many open files, so retry.
                 Err(error) => {
                     if error.kind() != ErrorKind::ConnectionAborted {
                         tracing::warn!(%error, "the fault proxy accepts no connection");
@@ -125,7 +122,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forwa
 }
 
 async fn serve(socket: TcpStream, acceptor: TlsAcceptor, forward: Arc<Forward>) {
-    // Small answers are not to wait for more.
+    // Do not delay small responses.
     let _ = socket.set_nodelay(true);
     let stream = match acceptor.accept(socket).await {
         Ok(stream) => stream,

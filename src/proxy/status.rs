@@ -1,4 +1,4 @@
-//! Refusals, as the API server words them.
+//! Refusals in the form of the API server.
 
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -41,7 +41,6 @@ pub(crate) fn status(code: u16, retry_after: Option<u32>, message: &str, target:
     status
 }
 
-/// The same as an answer.
 pub(crate) fn refusal(code: u16, retry_after: Option<u32>, message: &str, target: &Target) -> Response<Body> {
     let body = status(code, retry_after, message, target).to_string();
     let mut response = Response::new(full(body));

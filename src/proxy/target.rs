@@ -1,32 +1,32 @@
-//! What a request is about, read from its method and path by the rules of Kubernetes' `RequestInfo`.
+//! The subject of a request, from its method and path by the rules of Kubernetes' `RequestInfo`.
 
 use http::{Method, Uri};
 use serde::{Deserialize, Serialize};
 
-/// What a request does, in the words of RBAC.
+/// What a request does, as an RBAC verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// One object, or a path that is no resource's.
+    /// GET of one object, or of a path without a resource.
     Get,
-    /// A collection.
+    /// GET of a collection.
     List,
-    /// A stream of events.
+    /// GET of a stream of events.
     Watch,
-    /// POST, subresources such as `pods/binding` included.
+    /// POST, including subresources such as `pods/binding`.
     Create,
-    /// PUT.
+    /// PUT of an object.
     Update,
-    /// PATCH, server-side apply included.
+    /// PATCH, including server-side apply.
     Patch,
-    /// One object.
+    /// DELETE of one object.
     Delete,
-    /// Everything that a selector selects.
+    /// DELETE of everything that a selector selects.
     DeleteCollection,
 }
 
 impl Verb {
-    /// Those that change something.
+    /// The verbs that write.
     pub const WRITES: [Self; 5] =
         [Self::Create, Self::Update, Self::Patch, Self::Delete, Self::DeleteCollection];
 
@@ -35,16 +35,15 @@ impl Verb {
     }
 }
 
-/// What a request is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub verb: Verb,
-    /// API group; empty for the core group, and for paths that are no resource's.
+    /// API group; empty for the core group and for paths without a resource.
     pub group: String,
-    /// Plural, with its subresource if there is one: `pods`, `pods/binding`. Empty for paths that are no resource's.
+    /// Plural, with its subresource if any: `pods`, `pods/binding`. Empty for paths without a resource.
     pub resource: String,
     pub namespace: Option<String>,
-    /// The object's; that of an object which is created stands in the body.
+    /// Name of the object, from the path or, for a created object, from the body.
     pub name: Option<String>,
 }
 

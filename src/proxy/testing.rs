@@ -1,4 +1,4 @@
-//! A small API server in the test's own process, a proxy before it, and clients.
+//! A small API server in the test process, a proxy in front of it, and clients.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -36,7 +36,6 @@ pub(crate) const POD: &str = "/api/v1/namespaces/ns/pods/p";
 pub(crate) const PODS: &str = "/api/v1/namespaces/ns/pods";
 pub(crate) const WATCH: &str = "/api/v1/pods?watch=true";
 
-/// A request that reached the API server.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub verb: Verb,
@@ -44,18 +43,17 @@ pub(crate) struct Asked {
     pub body: Bytes,
     pub accept: String,
     pub version: Version,
-    /// The common name of the client's certificate.
+    /// Common name of the client certificate.
     pub user: String,
 }
 
-/// What the API server knows.
 #[derive(Default)]
 struct Api {
     asked: Vec<Asked>,
     watches: Vec<mpsc::UnboundedSender<Bytes>>,
 }
 
-/// An authority, an API server, a proxy.
+/// An authority, an API server and a proxy.
 pub(crate) struct World {
     issuer: CertifiedIssuer<'static, KeyPair>,
     api: Arc<Mutex<Api>>,
@@ -106,7 +104,6 @@ impl World {
         self.add(serde_json::from_value(rule).unwrap())
     }
 
-    /// What has reached the API server.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.api.lock().unwrap().asked.clone()
     }
@@ -115,13 +112,11 @@ impl World {
         self.asked().iter().filter(|asked| asked.verb.is_write()).count()
     }
 
-    /// Sends bytes to every open watch.
     pub(crate) fn send(&self, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
         self.api.lock().unwrap().watches.retain(|watch| watch.send(bytes.clone()).is_ok());
     }
 
-    /// Ends every watch.
     pub(crate) fn end_watches(&self) {
         self.api.lock().unwrap().watches.clear();
     }
@@ -151,7 +146,6 @@ impl World {
     }
 }
 
-/// A client.
 #[derive(Clone)]
 pub(crate) struct Asker {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -197,24 +191,23 @@ async fn whole(answer: Response<Incoming>) -> Result<(StatusCode, Value), String
     Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
 }
 
-/// The next piece of a watch; `None` at its end.
+/// The next chunk of a watch; `None` at its end.
 pub(crate) async fn piece(watch: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
         let frame = tokio::time::timeout(Duration::from_secs(20), watch.frame()).await;
         let data = frame.expect("a piece in 20 s")?.map(|frame| frame.into_data().unwrap());
-        // HTTP/2 may end with a frame that has nothing in it.
+        // HTTP/2 may end with an empty frame.
         if !matches!(&data, Ok(data) if data.is_empty()) {
             return Some(data);
         }
     }
 }
 
-/// The next event of a watch in JSON.
 pub(crate) async fn event(watch: &mut Incoming) -> Value {
     serde_json::from_slice(&piece(watch).await.unwrap().unwrap()).unwrap()
 }
 
-/// Whether nothing comes for a moment.
+/// Whether `what` does not complete within 150 ms.
 pub(crate) async fn is_silent<T>(what: impl Future<Output = T>) -> bool {
     tokio::time::timeout(Duration::from_millis(150), what).await.is_err()
 }
@@ -244,7 +237,7 @@ async fn serve(api: Arc<Mutex<Api>>, serving: &Credentials, ca: &str) -> String 
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(socket).await else { return };
                 let certificate = stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();
-                // The common name is readable in the certificate as it is.
+                // The common name is readable as plain bytes in the certificate.
                 let is_schedulers = certificate.windows(13).any(|bytes| bytes == b"the-scheduler");
                 let user = if is_schedulers { "the-scheduler" } else { "program" };
                 let service = service_fn(move |request| answer(api.clone(), user, request));
@@ -294,10 +287,16 @@ async fn answer(
             let items = json!([{"metadata": metadata("a")}, {"metadata": metadata("b")}]);
             (200, full(json!({"kind": "PodList", "items": items}).to_string()))
         }
+        verb if verb.is_write() && named_by_a_boolean(&body) => (422, full(body)),
         verb if verb.is_write() => (201, full(body)),
         _ if kind == PROTOBUF => (200, full(&b"k8s\0\x01\xffpod"[..])),
         _ => (200, full(json!({"kind": "Pod", "metadata": metadata("p")}).to_string())),
     };
     let answer = Response::builder().status(status).header(CONTENT_TYPE, kind);
     Ok(answer.body(body).unwrap())
+}
+
+/// Whether the name is a boolean, which a schema rejects.
+fn named_by_a_boolean(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_ok_and(|object| object["metadata"]["name"].is_boolean())
 }

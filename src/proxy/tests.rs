@@ -44,7 +44,7 @@ async fn protobuf_passes_byte_for_byte() {
     client.ask(Method::POST, PODS, &[("content-type", PROTOBUF)], body).await.unwrap();
     assert_eq!(world.asked()[1].body, body);
     let mut watch = client.watch(PROTOBUF).await;
-    // A frame with newlines in it, in two pieces.
+    // A frame that contains newlines, in two chunks.
     world.send(&b"\0\0\0\x07k8s\n"[..]);
     assert_eq!(piece(&mut watch).await.unwrap().unwrap(), &b"\0\0\0\x07k8s\n"[..]);
     world.send(&b"\n\xff"[..]);
@@ -215,7 +215,19 @@ async fn bodies_and_answers_are_rewritten() {
     assert_eq!(list["items"][1]["status"]["phase"], "Odd");
 }
 
-/// The proxy asks for JSON where a rule looks into what the program wants in protobuf.
+#[tokio::test]
+async fn a_rewritten_request_that_the_server_rejects_was_no_fault() {
+    let world = World::new().await;
+    let client = world.client(Version::HTTP_2);
+    let patch = json!([{"op": "replace", "path": "/metadata/name", "value": true}]);
+    let rule =
+        world.rule(json!({"match": {"verbs": ["create"]}, "action": {"rewriteRequest": {"json": patch}}}));
+    assert_eq!(client.post(PODS, &binding()).await.unwrap().0, 422);
+    assert_eq!(world.handle().applied(rule), 0);
+    assert_eq!(world.handle().faults()[0].skipped, Some("the API server calls the changed request invalid"));
+}
+
+/// The proxy requests JSON if a rule looks into objects that the program requests in protobuf.
 #[tokio::test]
 async fn an_answer_in_protobuf_is_asked_for_in_json_if_a_rule_looks_into_it() {
     let world = World::new().await;
@@ -237,7 +249,7 @@ async fn a_watch_passes_event_by_event_and_ends_with_the_servers() {
         let mut watch = world.client(version).watch("application/json").await;
         world.event("ADDED", "ns", "a");
         assert_eq!(event(&mut watch).await["object"]["metadata"]["name"], "a");
-        // In pieces that are no events.
+        // In chunks that are not whole events.
         world.send(r#"{"type":"MODI"#);
         world.send("FIED\",\"object\":{}}\n");
         assert_eq!(event(&mut watch).await["type"], "MODIFIED");
@@ -281,7 +293,7 @@ async fn held_objects_come_late_and_others_in_time() {
     }
     assert_eq!(event(&mut watch).await["object"]["metadata"]["name"], "b");
     world.handle().until_applied(rule, 2).await;
-    // What is held is not forgotten when the server ends the watch.
+    // Held events remain when the server ends the watch.
     world.end_watches();
     assert!(is_silent(piece(&mut watch)).await);
     world.handle().release(rule);
@@ -353,7 +365,7 @@ async fn a_watch_in_protobuf_ends_when_a_rule_wants_to_look_into_it() {
     assert_eq!(event(&mut again).await["type"], "ADDED");
 }
 
-/// The n-th write is committed, nobody hears of it, and none comes after it.
+/// The n-th write is committed, its response is lost, and no other write follows.
 #[tokio::test]
 async fn halted_at_the_nth_write() {
     let world = World::new().await;
@@ -398,8 +410,8 @@ async fn a_proxy_that_is_dropped_ends_its_connections() {
     client.get(POD).await.unwrap_err();
 }
 
-/// The difference between the medians of requests through the proxy and to the server itself. The best of some rounds:
-/// what a busy machine adds is not the proxy's.
+/// Compares the median times of requests through the proxy and directly to the server. It uses the best of
+/// several rounds, because a busy machine adds time that the proxy does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn it_adds_less_than_a_millisecond() {
     const REQUESTS: usize = 200;

@@ -1,4 +1,4 @@
-//! The API server's side.
+//! The API server's side: sends requests with the certificate of one identity.
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, Request, Response, Uri};
@@ -14,7 +14,6 @@ use crate::ProxyError;
 use crate::error::Lost;
 use bytes::Bytes;
 
-/// The API server, asked with one identity's certificate.
 #[derive(Debug, Clone)]
 pub(crate) struct Upstream {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -41,7 +40,7 @@ impl Upstream {
         Ok(Self { client, authority })
     }
 
-    /// Asks. An error is that of a connection: it has no answer.
+    /// Sends a request. An error is that of a connection, without a response.
     pub(crate) async fn ask(
         &self,
         parts: &http::request::Parts,

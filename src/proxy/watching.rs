@@ -1,5 +1,6 @@
-//! An open watch. In JSON it is taken apart event by event, as far as rules ask for it; in any other encoding it passes
-//! as it is, until a rule wants to look into it: then it ends, as every watch does now and then, and the program asks again.
+//! An open watch. JSON is split into events as far as rules need that. Any other encoding passes unchanged
+//! until a rule needs to look into it. Then the watch ends, as every watch does from time to time, and the
+//! program requests it again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::rules::{Phase, RuleId, Rules};
 use crate::status::status;
 use crate::target::Target;
 
-/// The body of a watch, subject to the rules.
+/// Applies the rules to the body of a watch.
 pub(crate) fn body(body: Body, is_json: bool, target: Target, rules: Arc<Rules>) -> Body {
     let changes = rules.changes();
     let watch = Watch {
@@ -48,9 +49,9 @@ struct Watch {
     target: Target,
     rules: Arc<Rules>,
     changes: watch::Receiver<()>,
-    /// What has come and not gone on.
+    /// Received and not yet forwarded.
     buffer: BytesMut,
-    /// Events that others have passed, in their order.
+    /// Held events that other events have passed, in order.
     held: VecDeque<(RuleId, Bytes)>,
     is_over: bool,
 }
@@ -82,7 +83,7 @@ impl Watch {
                     }
                     None => self.is_over = true,
                 },
-                // The sender lives as long as the rules.
+                // The rules own the sender.
                 _ = self.changes.changed() => {}
             }
         }
@@ -100,7 +101,7 @@ impl Watch {
         Ok(self.held.remove(place).map(|(_, event)| event))
     }
 
-    /// What of the buffer can go on: whole events in JSON, one by one if a rule looks at them.
+    /// What can be forwarded now: in JSON whole events, and only one if a rule looks into them.
     fn ready(&mut self) -> Option<Bytes> {
         let newline = |byte: &u8| *byte == b'\n';
         let end = match self.is_json {
@@ -114,7 +115,7 @@ impl Watch {
         end.filter(|end| *end > 0).map(|end| self.buffer.split_to(end).freeze())
     }
 
-    /// What becomes of it by the rules.
+    /// Applies the rules to an event. `None` means that it is held.
     async fn let_through(&mut self, bytes: Bytes) -> Result<Option<Bytes>, Lost> {
         if !self.is_json || !self.rules.looks_into(&self.target) {
             return Ok(Some(bytes));

@@ -1,4 +1,4 @@
-//! The fake GPU plugin as a program: arguments, logs, exit code.
+//! Command line of the fake GPU plugin: arguments, logs and exit code.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -11,10 +11,10 @@ use clap::Parser;
 use clap::builder::NonEmptyStringValueParser;
 use logging::LogFormat;
 
-/// A kubelet device plugin that advertises GPUs which are not there.
+/// A kubelet device plugin that advertises GPUs that do not exist.
 ///
-/// Which of a node's GPUs are broken is said by its annotation conformance.grove.io/unhealthy-gpus: "all", or indices
-/// such as "0,3".
+/// The node annotation conformance.grove.io/unhealthy-gpus lists the unhealthy GPUs: "all", or indices such
+/// as "0,3".
 #[derive(Parser)]
 #[command(name = "fake-gpu-plugin", version, about)]
 struct Arguments {
@@ -24,7 +24,7 @@ struct Arguments {
     /// Number of GPUs of a node without the label
     #[arg(long, value_name = "N", default_value_t = 0)]
     gpus: u16,
-    /// Label of the node that says how many GPUs it has
+    /// Node label that holds the number of GPUs
     #[arg(long, value_name = "KEY", default_value = COUNT_LABEL)]
     count_label: String,
     /// Name of the node
@@ -36,10 +36,10 @@ struct Arguments {
         required_unless_present = "no_node_watch"
     )]
     node_name: Option<String>,
-    /// Kubeconfig file; without it the pod's service account or the user's own
+    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
-    /// Do without an API server: the number of GPUs is --gpus, and none is broken
+    /// Run without an API server: the number of GPUs is --gpus, and all are healthy
     #[arg(long)]
     no_node_watch: bool,
     /// Folder of the kubelet's socket
@@ -48,20 +48,20 @@ struct Arguments {
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:9446")]
     health_bind: SocketAddr,
-    /// Form of the log lines on stderr; what is logged is RUST_LOG's
+    /// Format of the log lines on stderr; RUST_LOG sets the level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
-    /// Break a promise on purpose, to see whether a suite notices
+    /// Inject a fault, to test whether a suite detects it
     #[arg(long, hide = true, value_name = "NAME")]
     fault: Vec<Fault>,
 }
 
-/// Runs the plugin with these arguments, the first of which is the program's name, until it is told to end.
+/// Runs the plugin until it receives a signal. The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(Arguments::parse_from(args)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The last word goes to stderr even where logs are off.
+            // Report the error even when logging is off.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }

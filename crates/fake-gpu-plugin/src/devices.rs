@@ -1,76 +1,59 @@
-//! The fake GPUs: how many, and which of them are unhealthy.
+//! The fake GPUs of a node: their number, and which of them are unhealthy.
 //!
-//! Pure state and its textual form. Who may change it, and who is notified, is decided elsewhere; who uses a GPU is
-//! known only to the kubelet, and not stored here.
+//! This module holds pure state and its textual form. Only the kubelet knows which container uses a GPU.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// What the kubelet calls a device that may be used.
 pub(crate) const HEALTHY: &str = "Healthy";
-/// What the kubelet calls a device that may not be used.
 pub(crate) const UNHEALTHY: &str = "Unhealthy";
 
-/// What ids of devices begin with; the index follows.
 const ID_PREFIX: &str = "fake-gpu-";
 
-/// The devices of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Devices {
-    /// How many there are. A list of as many as fit the type stays below the 4 MiB that a kubelet takes.
+    /// A list of `u16::MAX` devices stays below the 4 MiB that a kubelet accepts.
     pub count: u16,
-    /// Which of them are broken.
     pub unhealthy: Unhealthy,
 }
 
-/// Which devices are broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unhealthy {
-    /// Those of these indices. One that is not below the count waits for the count to grow.
+    /// The devices with these indices. An index at or above the count takes effect once the count grows.
     These(BTreeSet<u16>),
-    /// Every device.
     All,
 }
 
-/// Why a device cannot be given to a container.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No device has this id.
     #[error("there is no device {0}")]
     Unknown(String),
-    /// The device is broken.
     #[error("device {0} is unhealthy")]
     Unhealthy(String),
 }
 
-/// A text that says nothing about devices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
-    /// Not a number of devices.
     #[error("{0:?} is no number from 0 to 65535")]
     Count(String),
-    /// Not a set of devices.
     #[error("{0:?} is neither \"all\" nor a list of indices such as \"0,3\"")]
     Unhealthy(String),
 }
 
 impl Devices {
-    /// Ids and healths, by index.
+    /// Ids and health states, in index order.
     pub(crate) fn list(&self) -> impl Iterator<Item = (String, &'static str)> {
         (0..self.count).map(move |index| {
             (device_id(index), if self.unhealthy.contains(index) { UNHEALTHY } else { HEALTHY })
         })
     }
 
-    /// Whether the device of that id may be given to a container.
-    ///
-    /// # Errors
-    /// There is no such device, or it is broken.
+    /// Returns an error if a container must not get the device with this id.
     pub(crate) fn check(&self, id: &str) -> Result<(), Refusal> {
         let index = id.strip_prefix(ID_PREFIX).and_then(|index| index.parse::<u16>().ok());
         match index {
-            // Another spelling of an index, such as 00, is no id.
+            // Only the canonical spelling of an index is an id: reject `fake-gpu-00`.
             Some(index) if index < self.count && device_id(index) == id => {
                 if self.unhealthy.contains(index) {
                     return Err(Refusal::Unhealthy(id.to_owned()));
@@ -82,15 +65,10 @@ impl Devices {
     }
 }
 
-/// The id of the device of that index.
 fn device_id(index: u16) -> String {
     format!("{ID_PREFIX}{index}")
 }
 
-/// The number of devices in a label's value.
-///
-/// # Errors
-/// The value is no such number.
 pub(crate) fn parse_count(text: &str) -> Result<u16, Malformed> {
     text.trim().parse().map_err(|_| Malformed::Count(text.to_owned()))
 }
@@ -105,7 +83,6 @@ impl Unhealthy {
 }
 
 impl Default for Unhealthy {
-    /// No device.
     fn default() -> Self {
         Self::These(BTreeSet::new())
     }
@@ -114,7 +91,7 @@ impl Default for Unhealthy {
 impl FromStr for Unhealthy {
     type Err = Malformed;
 
-    /// `all`, or indices separated by commas; nothing at all is no device.
+    /// Parses `all`, or indices separated by commas. An empty text means no device.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         match text.trim() {
             "" => Ok(Self::default()),

@@ -1,4 +1,4 @@
-//! Texts to devices, and devices to what the kubelet is told.
+//! Parsing devices, and the list that the kubelet receives.
 
 use rstest::rstest;
 

@@ -1,29 +1,23 @@
-//! Faults for mutants: each makes the plugin break one promise, so that a suite can show that it notices.
-//!
-//! They are switched on by a hidden flag and never in operation.
+//! Faults for mutants. Each breaks one promise, so that a suite can show that it detects the violation. Only
+//! a hidden flag enables them.
 
 use std::str::FromStr;
 
-/// The faults that are on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Containers are told the ids of the first devices, as many as they asked for, whichever the kubelet gave them
+    /// Gives each container the ids of the first devices instead of those that the kubelet allocated
     /// (KLT-02).
     pub same_gpus: bool,
-    /// What the node says of broken devices is not heard (KLT-03).
+    /// Ignores the node's annotation of unhealthy devices (KLT-03).
     pub deaf: bool,
-    /// A kubelet that restarts is not noticed: the plugin registers once and never again (KLT-04).
+    /// Registers only once, and ignores a restart of the kubelet (KLT-04).
     pub restart_unnoticed: bool,
 }
 
-/// One fault by name, as on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// See [`Faults::same_gpus`].
     SameGpus,
-    /// See [`Faults::deaf`].
     Deaf,
-    /// See [`Faults::restart_unnoticed`].
     RestartUnnoticed,
 }
 

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`, for the probes of the plugin's pod.
 //!
-//! `/healthz` says that the process lives. `/readyz` says that the kubelet knows the plugin; whether it has any devices
-//! to offer does not matter.
+//! `/healthz` succeeds while the process runs. `/readyz` succeeds while the plugin is registered with the
+//! kubelet, even if it offers no devices.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,6 @@ use tokio::sync::watch;
 
 use crate::shutdown::told;
 
-/// The probes cannot be answered.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve health at {address}: {source}")]
 pub struct HealthError {
@@ -22,10 +21,6 @@ pub struct HealthError {
     source: std::io::Error,
 }
 
-/// Serves at `address` until `stop` says true.
-///
-/// # Errors
-/// The address is taken, or the server failed.
 pub(crate) async fn serve(
     address: SocketAddr,
     registered: watch::Receiver<bool>,

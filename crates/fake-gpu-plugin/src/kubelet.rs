@@ -1,7 +1,7 @@
-//! Registering with the kubelet, once.
+//! Registers the plugin with the kubelet, once.
 //!
-//! The kubelet connects to the plugin's socket before it answers, so the plugin serves already when this is called.
-//! When to try again, and when a registration is lost, is `plugin`'s.
+//! The kubelet connects to the plugin's socket before it answers, so the plugin must already serve it.
+//! `plugin` retries, and detects when a registration is lost.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,35 +15,22 @@ use tower::service_fn;
 use super::v1beta1::RegisterRequest;
 use super::v1beta1::registration_client::RegistrationClient;
 
-/// How long a registration may take. The kubelet gives its connection back to the plugin 10 seconds.
+/// Timeout of a registration. The kubelet waits up to 10 seconds for its connection back to the plugin.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Why the kubelet does not know the plugin.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RegistrationError {
-    /// Nobody listens at the socket, or it may not be used.
+    /// Nothing listens at the socket, or access is denied.
     #[error("cannot connect to {path}: {reason}")]
-    Unreachable {
-        /// The kubelet's socket.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// The kubelet has answered, and not with yes.
+    Unreachable { path: PathBuf, reason: String },
     #[error("the kubelet refuses: {0}")]
     Refused(String),
-    /// The kubelet has gone away meanwhile.
     #[error("the connection to the kubelet has broken: {0}")]
     Broken(String),
-    /// The kubelet has not answered.
     #[error("the kubelet has not answered in {} s", PATIENCE.as_secs())]
     NoAnswer,
 }
 
-/// Registers with the kubelet whose socket is at `socket`.
-///
-/// # Errors
-/// The kubelet cannot be reached, refuses, or does not answer in time.
 pub(crate) async fn register(socket: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
     let call = async {
         let channel = dial(socket).await.map_err(|error| RegistrationError::Unreachable {
@@ -51,7 +38,7 @@ pub(crate) async fn register(socket: &Path, request: RegisterRequest) -> Result<
             reason: in_full(&error),
         })?;
         let answer = RegistrationClient::new(channel).register(request).await;
-        // A status that comes from another error is the transport's, not the kubelet's.
+        // A status with a source is a transport error; the kubelet's own answer has none.
         answer.map(drop).map_err(|status| match status.source() {
             Some(error) => RegistrationError::Broken(in_full(error)),
             None => RegistrationError::Refused(status.message().to_owned()),
@@ -60,21 +47,17 @@ pub(crate) async fn register(socket: &Path, request: RegisterRequest) -> Result<
     tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(RegistrationError::NoAnswer))
 }
 
-/// A channel to the gRPC server at `socket`.
-///
-/// # Errors
-/// Nobody listens there, or it may not be used.
 pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Error> {
     let path = socket.to_owned();
     let connector = service_fn(move |_: Uri| {
         let path = path.clone();
         async move { Ok::<_, std::io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
     });
-    // The host is never resolved. It is what a server reads as authority, and gRPC says localhost for unix sockets.
+    // The host is never resolved. It only becomes the authority; gRPC uses `localhost` for Unix sockets.
     Endpoint::from_static("http://localhost").connect_with_connector(connector).await
 }
 
-/// The error and what it comes from: tonic's own text says no more than "transport error".
+/// The error with its chain of sources: tonic itself prints only "transport error".
 pub(crate) fn in_full(error: &dyn Error) -> String {
     let mut texts = vec![error.to_string()];
     let mut source = error.source();

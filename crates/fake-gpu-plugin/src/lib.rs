@@ -1,18 +1,19 @@
-//! A kubelet device plugin that advertises GPUs that do not exist, so that real kubelets can be tested without any.
+//! A kubelet device plugin that advertises GPUs that do not exist. It makes real kubelets testable without
+//! GPUs.
 //!
-//! The node object says how many GPUs there are and which of them are unhealthy; the kubelet is notified, and again
-//! whenever that changes. A container gets an environment variable with its device ids, and nothing to compute
-//! with.
+//! A label and an annotation of the node set how many GPUs exist and which are unhealthy. The plugin sends
+//! each change to the kubelet. A container gets its device ids in an environment variable, but no device.
 //!
-//! - `program`: start and end; `shutdown`: how its parts learn of the end; `health`: `/healthz` and `/readyz`
-//! - `devices`: the pure state; `node`: who writes it; `service`: who answers the kubelet from it
-//! - `plugin`: serving, registering, and both again when the kubelet restarts; `kubelet`: registering once;
+//! - `program`: start and end; `shutdown`: passes the end on to the parts; `health`: `/healthz` and `/readyz`
+//! - `devices`: the pure state; `node`: updates it from the node; `service`: answers the kubelet from it
+//! - `plugin`: serves and registers, again after each restart of the kubelet; `kubelet`: registers once;
 //!   `socket`: socket files
-//! - `resource_name`: what is advertised; `reasons`: logs every reason once
+//! - `resource_name`: the advertised resource; `reasons`: logs each reason once
 //! - `faults`: deliberately broken promises, for mutants
 //! - `v1beta1`: the kubelet's API, generated
 //!
-//! Arrows: `node` -> `devices` (a watch channel) -> `service` -> the kubelet. Nothing here knows of Grove.
+//! Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet. Nothing here
+//! depends on Grove.
 
 pub mod command_line;
 mod devices;

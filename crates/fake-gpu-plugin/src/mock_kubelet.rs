@@ -1,7 +1,8 @@
-//! A made-up kubelet for tests: it takes registrations and connects back, and can restart and refuse.
+//! A fake kubelet for tests: it accepts or refuses registrations, connects back to the plugin, and can
+//! restart.
 //!
-//! As a real one does, it connects to the plugin and asks for its options before it answers a registration, and removes
-//! all sockets when it starts. It allocates nothing by itself; a test calls the plugin through what it has registered.
+//! Like a real kubelet, it requests the plugin's options before it answers a registration, and removes all
+//! sockets when it starts. It allocates nothing itself: a test calls the registered plugin.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -18,24 +19,19 @@ use super::v1beta1::device_plugin_client::DevicePluginClient;
 use super::v1beta1::registration_server::{Registration, RegistrationServer};
 use super::v1beta1::{DevicePluginOptions, Empty, RegisterRequest};
 
-/// A plugin as the kubelet knows it.
 pub(crate) struct Registered {
-    /// What it has said of itself.
     pub request: RegisterRequest,
-    /// What it has answered when asked for its options.
     pub options: DevicePluginOptions,
-    /// The connection back to it.
     pub plugin: DevicePluginClient<Channel>,
 }
 
-/// The kubelet; it runs until dropped.
+/// Runs until dropped.
 pub(crate) struct MockKubelet {
     plugins_dir: PathBuf,
     registrar: Registrar,
     server: JoinHandle<()>,
 }
 
-/// The kubelet's Registration service.
 #[derive(Clone)]
 struct Registrar {
     plugins_dir: PathBuf,
@@ -44,12 +40,12 @@ struct Registrar {
 }
 
 impl MockKubelet {
-    /// A kubelet in `plugins_dir`, and the plugins that register with it. Must be made inside a runtime.
+    /// Starts a kubelet in `plugins_dir` and returns the plugins that register. Requires a tokio runtime.
     pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
         Self::begin(plugins_dir, None)
     }
 
-    /// A kubelet that refuses every plugin with this message. Must be created inside a runtime.
+    /// Starts a kubelet that refuses every plugin with this message. Requires a tokio runtime.
     pub(crate) fn refusing(plugins_dir: &Path, words: &'static str) -> Self {
         Self::begin(plugins_dir, Some(words)).0
     }
@@ -64,7 +60,7 @@ impl MockKubelet {
         (Self { plugins_dir: plugins_dir.to_owned(), registrar, server }, registrations)
     }
 
-    /// Ends, and starts again with an empty folder.
+    /// Stops the server and starts it again with an empty folder.
     pub(crate) fn restart(&mut self) {
         self.server.abort();
         self.server = serve(&self.plugins_dir, self.registrar.clone());
@@ -77,7 +73,6 @@ impl Drop for MockKubelet {
     }
 }
 
-/// Removes all sockets, then serves at an own one.
 fn serve(plugins_dir: &Path, registrar: Registrar) -> JoinHandle<()> {
     for entry in std::fs::read_dir(plugins_dir).unwrap() {
         let entry = entry.unwrap();
@@ -103,7 +98,7 @@ impl Registration for Registrar {
         let channel = channel.map_err(|error| Status::unknown(error.to_string()))?;
         let mut plugin = DevicePluginClient::new(channel);
         let options = plugin.get_device_plugin_options(Empty {}).await?.into_inner();
-        // A test that has seen enough does not listen any more.
+        // The test may have dropped the receiver.
         let _ = self.registered.send(Registered { request, options, plugin });
         Ok(Response::new(Empty {}))
     }

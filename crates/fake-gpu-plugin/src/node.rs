@@ -1,7 +1,7 @@
-//! What the node object says of its GPUs: a label how many, an annotation which are unhealthy.
+//! Reads a node's GPUs from its metadata: a label holds their number, an annotation lists the unhealthy ones.
 //!
-//! Only the node's metadata is watched. An invalid value is logged and changes nothing; nor does the deletion of
-//! the node object, because the GPUs of a machine do not disappear with it. Nothing is ever written to the node.
+//! An invalid value is logged and changes nothing. Deletion of the node object changes nothing either,
+//! because the machine keeps its GPUs. The plugin never writes to the node.
 
 use std::path::PathBuf;
 
@@ -17,47 +17,37 @@ use tokio::sync::{Notify, watch};
 use super::devices::{Devices, Malformed, Unhealthy, parse_count};
 use super::reasons::Reasons;
 
-/// The label that says how many GPUs a node has, unless another is asked for.
+/// Default key of the label that holds a node's number of GPUs.
 pub const COUNT_LABEL: &str = "conformance.grove.io/gpus";
-/// The annotation that says which GPUs of a node are broken: `all`, or indices such as `0,3`.
+/// The annotation that lists the unhealthy GPUs of a node: `all`, or indices such as `0,3`.
 pub const UNHEALTHY_ANNOTATION: &str = "conformance.grove.io/unhealthy-gpus";
 
-/// Which node to watch, and how.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
-    /// The node's name.
     pub name: String,
-    /// The label that says how many GPUs it has.
     pub count_label: String,
-    /// Kubeconfig file; without one the service account of the pod, or the user's own.
+    /// Without it, the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
 }
 
-/// There is no way to the API server.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot connect to the API server: {0}")]
 pub struct ConnectionError(String);
 
-/// The node at a moment; `None` where there is none of that name.
+/// One state of the node; `None` if no such node exists.
 pub(crate) type View = watcher::Result<Option<PartialObjectMeta<Node>>>;
 
-/// How metadata becomes devices.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    /// The label that says how many GPUs there are.
     pub count_label: String,
-    /// How many there are where the label is not.
+    /// Number of GPUs without the label.
     pub gpus: u16,
-    /// See [`super::faults::Faults::deaf`].
     pub deaf: bool,
 }
 
-/// A client of the API server. It has not been reached yet.
-///
-/// # Errors
-/// The kubeconfig or the service account is no good.
+/// Creates a client of the API server, without connecting yet.
 pub(crate) async fn connect(options: &NodeOptions) -> Result<Client, ConnectionError> {
-    // An error means that a provider is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let failed = |error: &dyn std::error::Error| ConnectionError(error.to_string());
     let config = match &options.kubeconfig {
@@ -71,13 +61,12 @@ pub(crate) async fn connect(options: &NodeOptions) -> Result<Client, ConnectionE
     Client::try_from(config).map_err(|error| failed(&error))
 }
 
-/// The node of that name, now and after every change.
 pub(crate) fn views(client: Client, name: &str) -> BoxStream<'static, View> {
     let nodes: Api<PartialObjectMeta<Node>> = Api::all(client);
     watcher::watch_object(nodes, name).default_backoff().boxed()
 }
 
-/// Writes what `views` says to `devices`, and tells `seen` once there has been a node. Returns when the views end.
+/// Applies `views` to `devices`, and notifies `seen` whenever the node exists. Returns when `views` ends.
 pub(crate) async fn follow(
     mut views: impl Stream<Item = View> + Unpin,
     rules: &Rules,
@@ -112,7 +101,7 @@ pub(crate) async fn follow(
 }
 
 impl Rules {
-    /// What the metadata says; the last good state where it says nothing that can be understood.
+    /// The devices from the metadata. Where a value cannot be parsed, the last valid one stays.
     fn devices(&self, node: &PartialObjectMeta<Node>, last: &Devices, mistakes: &mut Reasons) -> Devices {
         let count = node.labels().get(&self.count_label);
         let count = count.map_or(Ok(self.gpus), |text| parse_count(text));
@@ -130,7 +119,7 @@ impl Rules {
 
 fn good_or_last<T: Clone>(parsed: Result<T, Malformed>, last: &T, key: &str, mistakes: &mut Reasons) -> T {
     parsed.unwrap_or_else(|error| {
-        // The node changes every few minutes anyway, and says the same again each time.
+        // The node changes every few minutes, usually with the same invalid value.
         if mistakes.is_new(&format!("{key}: {error}")) {
             tracing::warn!(key, %error, "the node says nothing that can be understood; the last state stays");
         }

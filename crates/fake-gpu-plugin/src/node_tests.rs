@@ -1,4 +1,4 @@
-//! From what a node says to devices, view by view.
+//! Devices that follow from a sequence of node states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ fn devices(count: u16, unhealthy: &[u16]) -> Devices {
     Devices { count, unhealthy: Unhealthy::These(unhealthy.iter().copied().collect::<BTreeSet<_>>()) }
 }
 
-/// What becomes of `before`, and whether the plugin may begin.
+/// The devices after `views`, and whether the plugin may start.
 async fn after(before: Devices, views: Vec<View>) -> (Devices, bool) {
     let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, deaf: false };
     after_by(&rules, before, views).await
@@ -54,7 +54,6 @@ async fn the_annotation_says_which_are_broken() {
     assert_eq!(after(devices(4, &[]), vec![some(), node(&[], &[])]).await, (devices(4, &[]), true));
 }
 
-/// The fault `deaf`.
 #[tokio::test]
 async fn a_deaf_plugin_hears_only_how_many_there_are() {
     let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, deaf: true };

@@ -1,8 +1,8 @@
-//! The plugin's life: serve, register, and both again when the kubelet restarts.
+//! Serves the plugin and registers it, again after each restart of the kubelet.
 //!
-//! A session is one server at one socket and one registration. It begins when the kubelet's socket exists, and ends
-//! when a restarted kubelet has made it worthless; then the next one begins. Nothing that a kubelet does ends the
-//! plugin, only a request to shut down.
+//! A session is one server at one socket and one registration. It starts when the kubelet's socket exists,
+//! and ends when a restarted kubelet has invalidated it. Then the next session starts. Only a shutdown
+//! request ends the plugin.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,35 +23,28 @@ use super::v1beta1::RegisterRequest;
 use super::v1beta1::device_plugin_server::DevicePluginServer;
 use crate::shutdown::told;
 
-/// A kubelet's default plugin folder.
 pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
-/// File name of the kubelet's socket.
 const KUBELET_SOCKET: &str = "kubelet.sock";
-/// The version of the API, as the kubelet compares it.
+/// Version of the device plugin API, as the kubelet compares it.
 const API_VERSION: &str = "v1beta1";
-/// How often the sockets are looked at. Two stats a second; watching them would take an inotify dependency.
+/// Interval between checks of the sockets. They cost two `stat` calls; a watch would need an inotify
+/// dependency.
 const LOOK: Duration = Duration::from_secs(1);
-/// The pause before the next attempt to register.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long calls in flight may take when a session ends.
+/// How long calls in flight may take at the end of a session.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A device plugin of one resource.
 pub(crate) struct Plugin {
-    /// What is advertised.
     pub resource: ResourceName,
-    /// The folder of the kubelet's socket.
     pub plugins_dir: PathBuf,
-    /// The devices. They end with their sender: it must outlive the plugin.
+    /// The sender must outlive the plugin: without it the list of devices ends.
     pub devices: watch::Receiver<Devices>,
-    /// Told whether the kubelet knows the plugin.
+    /// Receives whether the plugin is registered.
     pub registered: watch::Sender<bool>,
-    /// Faults that are on.
     pub faults: Faults,
 }
 
-/// Why a session came to nothing.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("the folder {0} is not there, its kubelet has not made it yet")]
@@ -68,16 +61,12 @@ enum Failure {
     Registration(#[from] RegistrationError),
 }
 
-/// How a session ended that was fit to go on.
 enum Ended {
-    /// The plugin has been told to shut down.
     Told,
-    /// Something has happened to the sockets.
     Lost(&'static str),
 }
 
 impl Plugin {
-    /// Serves and registers until `stop` says true.
     pub(crate) async fn run(self, stop: watch::Receiver<bool>) {
         let mut reasons = Reasons::default();
         loop {
@@ -101,10 +90,10 @@ impl Plugin {
         }
     }
 
-    /// From the kubelet's socket to the end of the registration.
+    /// Runs one session, from the check of the kubelet's socket to the end of the registration.
     async fn session(&self, stop: watch::Receiver<bool>) -> Result<Ended, Failure> {
         let kubelet = self.plugins_dir.join(KUBELET_SOCKET);
-        // Looked at before anything else: a kubelet that restarts from here on has another socket.
+        // Identify the socket first, so that any later restart of the kubelet is detected.
         let before = self.kubelet_socket(&kubelet)?;
         let path = self.plugins_dir.join(self.resource.socket_name());
         let bound = OwnSocket::bind(path.clone());
@@ -135,7 +124,6 @@ impl Plugin {
         result
     }
 
-    /// The kubelet's socket as it is now.
     fn kubelet_socket(&self, path: &Path) -> Result<FileIdentity, Failure> {
         FileIdentity::of(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound if !self.plugins_dir.exists() => {
@@ -146,7 +134,6 @@ impl Plugin {
         })
     }
 
-    /// Registers, then waits until that is worth nothing any more.
     async fn registration(
         &self,
         kubelet: &Path,
@@ -176,8 +163,8 @@ impl Plugin {
     }
 }
 
-/// Returns once a kubelet has restarted, and says by which socket that shows. A starting kubelet removes all sockets in
-/// its folder, the plugin's too, and makes its own anew.
+/// Waits until the kubelet has restarted, and returns the evidence. A starting kubelet removes all sockets in
+/// its folder, including the plugin's, and creates its own again.
 async fn lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
     loop {
         tokio::time::sleep(LOOK).await;

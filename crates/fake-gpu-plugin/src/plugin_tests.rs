@@ -1,4 +1,4 @@
-//! The plugin and a made-up kubelet, over real sockets in a temporary folder.
+//! The plugin and a fake kubelet, over real sockets in a temporary folder.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::super::mock_kubelet::{MockKubelet, Registered};
 use super::super::v1beta1::{AllocateRequest, ContainerAllocateRequest, Empty, ListAndWatchResponse};
 use super::*;
 
-/// Longer than anything here takes; the slowest is two looks at the sockets.
+/// Longer than any step here takes. The slowest waits for two checks of the sockets.
 const BOUND: Duration = Duration::from_secs(20);
 const SOCKET: &str = "fake-gpu-nvidia.com_gpu.sock";
 
@@ -25,7 +25,6 @@ fn devices(count: u16, unhealthy: &[u16]) -> Devices {
     Devices { count, unhealthy: Unhealthy::These(unhealthy.iter().copied().collect::<BTreeSet<_>>()) }
 }
 
-/// A running plugin and both ends of its conversation with the kubelet.
 struct Running {
     devices: watch::Sender<Devices>,
     registered: watch::Receiver<bool>,
@@ -51,7 +50,6 @@ fn run_faulty(plugins_dir: &Path, with: Devices, faults: Faults) -> Running {
     Running { devices, registered, stop, task: tokio::spawn(plugin.run(stopped)) }
 }
 
-/// A kubelet, and a plugin that has registered with it.
 struct World {
     folder: TempDir,
     kubelet: MockKubelet,
@@ -81,7 +79,7 @@ fn expected(list: &[(&str, &str)]) -> Vec<(String, String)> {
     list.iter().map(|(id, health)| ((*id).to_owned(), (*health).to_owned())).collect()
 }
 
-/// What the containers' variables say, after an allocation of these ids to them.
+/// Allocates these ids to containers and returns the value of each container's variable.
 async fn allocate(registered: &mut Registered, containers: &[&[&str]]) -> Result<Vec<String>, Status> {
     let mut request = AllocateRequest::default();
     for container in containers {
@@ -158,7 +156,6 @@ async fn registers_again_with_a_kubelet_that_restarts() {
     within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
 }
 
-/// The fault `same-gpus`: what is refused stays so.
 #[tokio::test]
 async fn two_containers_are_told_of_the_same_devices() {
     let faults = Faults { same_gpus: true, ..Faults::default() };
@@ -170,7 +167,6 @@ async fn two_containers_are_told_of_the_same_devices() {
     assert_eq!(unknown.code(), Code::InvalidArgument);
 }
 
-/// The fault `restart-unnoticed`: it takes itself for registered.
 #[tokio::test]
 async fn a_restart_that_goes_unnoticed() {
     let faults = Faults { restart_unnoticed: true, ..Faults::default() };

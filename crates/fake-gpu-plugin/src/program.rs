@@ -1,8 +1,8 @@
-//! From the command line to a running plugin, and back down.
+//! Runs the plugin from start to shutdown.
 //!
-//! Where a node is watched, the plugin waits until it has seen it once: a plugin that restarts and briefly offers
-//! the wrong number of GPUs would take capacity away from a node with running pods. Whatever the kubelet does, and
-//! whether it runs at all, does not end the plugin.
+//! If the plugin watches a node, it registers only after it has seen that node. Otherwise a restarted plugin
+//! could briefly offer too few GPUs, which takes capacity from a node with running pods. The plugin keeps
+//! running regardless of the kubelet's state.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,58 +20,43 @@ use super::plugin::Plugin;
 use super::resource_name::ResourceName;
 use crate::shutdown::{told, told_to_end};
 
-/// How long all parts together may take to end: the process is to be gone within a second.
+/// How long all parts together may take to end: the process must exit within a second.
 const GRACE: Duration = Duration::from_millis(800);
 
-/// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is advertised.
     pub resource: ResourceName,
-    /// How many GPUs there are, unless the node says otherwise.
+    /// Number of GPUs, unless the node's label sets it.
     pub gpus: u16,
-    /// The folder of the kubelet's socket.
     pub plugins_dir: PathBuf,
-    /// Address of `/healthz` and `/readyz`.
     pub health_bind: SocketAddr,
-    /// The node to watch; without one no API server is needed.
+    /// The node to watch. Without it the plugin needs no API server.
     pub node: Option<NodeOptions>,
-    /// Faults that are on.
     pub faults: Faults,
 }
 
-/// Why the plugin did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// There is no way to the API server.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// The probes cannot be answered.
     #[error(transparent)]
     Health(#[from] HealthError),
-    /// A task that should run forever has ended.
+    /// A task ended that must run until shutdown.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
 }
 
-/// Runs until the process is told to shut down.
-///
-/// # Errors
-/// The start failed, or a part of the program did.
+/// Runs until the process receives SIGTERM or SIGINT.
 pub async fn run_plugin(options: Options) -> Result<(), PluginError> {
     run_until(options, told_to_end()).await
 }
 
-/// Runs until `told_to_end` returns.
-///
-/// # Errors
-/// The start failed, or a part of the program did.
 pub async fn run_until(options: Options, told_to_end: impl Future<Output = ()>) -> Result<(), PluginError> {
     let Options { resource, gpus, plugins_dir, health_bind, node, faults } = options;
     tracing::info!(%resource, gpus, plugins_dir = %plugins_dir.display(), "starting");
     let (stop, stopped) = watch::channel(false);
     let (registered, registration) = watch::channel(false);
-    // Kept to the end, also where no node is watched: the kubelet takes the end of the list for the end of the devices.
+    // Keep the sender to the end: the kubelet takes the end of the list as the end of the devices.
     let (sender, devices) = watch::channel(Devices { count: gpus, unhealthy: Unhealthy::default() });
     let known = Arc::new(Notify::new());
     let mut parts = JoinSet::<Result<(), PluginError>>::new();

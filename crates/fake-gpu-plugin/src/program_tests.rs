@@ -1,4 +1,4 @@
-//! The whole program without an API server: start, probes, end.
+//! The whole program without an API server: start, probes, shutdown.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,7 +10,6 @@ use tokio::sync::oneshot;
 use super::super::mock_kubelet::MockKubelet;
 use super::*;
 
-/// Longer than anything here takes.
 const BOUND: Duration = Duration::from_secs(20);
 
 async fn within<T>(what: impl Future<Output = T>) -> T {
@@ -28,7 +27,7 @@ fn options(plugins_dir: &Path, health_bind: SocketAddr) -> Options {
     }
 }
 
-/// The status line of an answer; `None` while nobody listens.
+/// The status line of the response; `None` while nothing listens.
 async fn status(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: plugin\r\nconnection: close\r\n\r\n");
@@ -38,7 +37,6 @@ async fn status(address: SocketAddr, path: &str) -> Option<String> {
     answer.lines().next().map(str::to_owned)
 }
 
-/// Asks until the answer is `wanted`.
 async fn answers(address: SocketAddr, path: &str, wanted: &str) {
     let asking = async {
         while status(address, path).await.as_deref() != Some(wanted) {
@@ -48,7 +46,7 @@ async fn answers(address: SocketAddr, path: &str, wanted: &str) {
     within(asking).await;
 }
 
-/// An address that was free a moment ago.
+/// An address that was free at the time of the call.
 async fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }

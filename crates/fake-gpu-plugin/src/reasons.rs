@@ -1,20 +1,19 @@
-//! Which reasons have been logged already, so that what is tried every second does not fill the log.
+//! Remembers which reasons have been logged, so that a retry every second does not fill the log.
 
 use std::collections::BTreeSet;
 
-/// The reasons logged since everything was last in order.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
     told: BTreeSet<String>,
 }
 
 impl Reasons {
-    /// Whether `reason` has not been logged yet. From now on it counts as logged.
+    /// Returns whether `reason` is new, and records it as logged.
     pub(crate) fn is_new(&mut self, reason: &str) -> bool {
         self.told.insert(reason.to_owned())
     }
 
-    /// Things are in order: should a reason come back, it is news.
+    /// Call after a success: the next failure is logged again.
     pub(crate) fn forget(&mut self) {
         self.told.clear();
     }

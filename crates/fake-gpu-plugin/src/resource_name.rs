@@ -1,19 +1,19 @@
-//! The extended resource that is advertised, and the socket that follows from it.
+//! The name of the advertised extended resource, and its socket.
 //!
-//! A kubelet refuses what is no extended resource (`IsExtendedResourceName`); a name that it would refuse is refused
-//! here, before anything starts. The name's length is not checked: the socket's path is shorter than any limit on it.
+//! A kubelet refuses a name that is not an extended resource (`IsExtendedResourceName`). This module rejects
+//! such a name before anything starts. It does not check the total length, because the socket's path is
+//! shorter than any limit.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest name after the slash, in characters.
+/// Maximum length of the name after the slash, in characters.
 const NAME_MAX: usize = 63;
 
 /// An extended resource, such as `nvidia.com/gpu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceName(String);
 
-/// A name that no kubelet takes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is no extended resource: {reason}")]
 pub struct InvalidResourceName {
@@ -22,8 +22,8 @@ pub struct InvalidResourceName {
 }
 
 impl ResourceName {
-    /// File name of the plugin's socket. No two resources share one: a domain has no underscore, so the first
-    /// underscore is the slash.
+    /// File name of the plugin's socket. It is unique per resource: a domain contains no underscore, so the
+    /// first underscore stands for the slash.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }
@@ -60,7 +60,7 @@ impl FromStr for ResourceName {
     }
 }
 
-/// Whether `text` has only characters that `inside` allows, and a letter or digit at either end.
+/// Whether `text` consists of characters that `inside` allows and starts and ends with a letter or digit.
 fn well_formed(text: &str, inside: impl Fn(u8) -> bool) -> bool {
     let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();

@@ -1,7 +1,7 @@
-//! What the kubelet asks of the plugin, answered from the devices.
+//! Answers the kubelet's calls from the devices.
 //!
-//! Which device a container gets is the kubelet's choice; this only refuses devices that are not there or broken. A
-//! container gets the ids in an environment variable, and no device files, for there are none.
+//! The kubelet chooses the devices of a container; this service only refuses unknown and unhealthy ones. A
+//! container gets the ids in an environment variable. It gets no device files, because none exist.
 
 use std::collections::HashMap;
 
@@ -21,10 +21,9 @@ use super::v1beta1::{
 };
 use crate::shutdown::told;
 
-/// The environment variable in which a container finds the ids of its devices, separated by commas.
+/// The container's environment variable with the ids of its devices, separated by commas.
 pub(crate) const DEVICES_VARIABLE: &str = "FAKE_GPU_DEVICES";
 
-/// The plugin's answers, for as long as it is registered once.
 pub(crate) struct FakeGpus {
     devices: watch::Receiver<Devices>,
     end: watch::Receiver<bool>,
@@ -32,13 +31,13 @@ pub(crate) struct FakeGpus {
 }
 
 impl FakeGpus {
-    /// Answers from `devices`. Once `end` says true, streams end, for a server does not end before them.
+    /// Streams end once `end` is true, because a server waits for its streams before it ends.
     pub(crate) fn new(devices: watch::Receiver<Devices>, end: watch::Receiver<bool>, faults: Faults) -> Self {
         Self { devices, end, faults }
     }
 }
 
-/// The optional calls that are wanted: none.
+/// The plugin needs none of the optional calls.
 pub(crate) fn plugin_options() -> DevicePluginOptions {
     DevicePluginOptions { pre_start_required: false, get_preferred_allocation_available: false }
 }

@@ -1,16 +1,13 @@
-//! How the process and its parts are told to shut down.
-//!
-//! The process gets a signal; its parts share a flag that turns true once and stays so.
+//! Shutdown signals: the process receives SIGTERM or SIGINT; its parts share a flag that becomes true once.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Returns once `stop` says true, or its sender is gone.
+/// Returns once `stop` is true or its sender has been dropped.
 pub(crate) async fn told(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Returns once the process has got SIGTERM or SIGINT.
 pub(crate) async fn told_to_end() {
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {

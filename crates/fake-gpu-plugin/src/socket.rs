@@ -1,7 +1,7 @@
-//! Socket files: the plugin's own, and whether a socket is still the one that it was.
+//! Socket files: creates the plugin's own, and detects whether a socket file has been replaced.
 //!
-//! A kubelet that starts removes every socket in the folder and makes its own anew. Both are seen from the files alone;
-//! when to look is `plugin`'s. The protocol on a socket is not this module's concern.
+//! A starting kubelet removes every socket in its folder and creates its own again. Both changes are visible
+//! in the file system. `plugin` decides when to check.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -9,27 +9,23 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::UnixListener;
 
-/// What tells a file from another of the same name.
+/// Distinguishes a file from a later one at the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
-    /// Seconds and nanoseconds of the last status change: a new file may get the inode of the old one.
+    /// Seconds and nanoseconds of the last status change: a new file may reuse the inode of the old one.
     changed: (i64, i64),
 }
 
 impl FileIdentity {
-    /// Of the file at `path`.
-    ///
-    /// # Errors
-    /// There is none, or it may not be looked at.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let found = std::fs::metadata(path)?;
         Ok(Self { device: found.dev(), inode: found.ino(), changed: (found.ctime(), found.ctime_nsec()) })
     }
 }
 
-/// The plugin's socket file. It goes with this value, unless it is another's by then.
+/// The plugin's socket file. Dropping this value removes the file, unless another process has replaced it.
 #[derive(Debug)]
 pub(crate) struct OwnSocket {
     path: PathBuf,
@@ -37,10 +33,7 @@ pub(crate) struct OwnSocket {
 }
 
 impl OwnSocket {
-    /// Listens at `path`. A socket that a killed plugin has left there is removed first.
-    ///
-    /// # Errors
-    /// The folder is not there or may not be written to, or the path is too long for a socket.
+    /// Listens at `path`, after removing a socket that a killed plugin has left there.
     pub(crate) fn bind(path: PathBuf) -> io::Result<(Self, UnixListener)> {
         if let Err(error) = std::fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
@@ -52,7 +45,6 @@ impl OwnSocket {
         Ok((Self { path, identity }, listener))
     }
 
-    /// Whether a kubelet can still find it.
     pub(crate) fn is_there(&self) -> bool {
         self.path.exists()
     }
@@ -61,7 +53,7 @@ impl OwnSocket {
 impl Drop for OwnSocket {
     fn drop(&mut self) {
         if FileIdentity::of(&self.path).is_ok_and(|found| found == self.identity) {
-            // Should it stay, the next plugin or kubelet removes it.
+            // If removal fails, the next plugin or kubelet removes the file.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -98,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubelet.sock");
         assert!(FileIdentity::of(&path).is_err());
-        // Kept, so that its inode is not given to the second.
+        // Keep the listener open, so that the second file cannot get its inode.
         let _first = UnixListener::bind(&path).unwrap();
         let before = FileIdentity::of(&path).unwrap();
         assert_eq!(FileIdentity::of(&path).unwrap(), before);

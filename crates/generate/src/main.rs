@@ -1,8 +1,9 @@
-//! `cargo run -p generate` writes the generated files of this repository; with `--check` it reports which are out
-//! of date, and exits with 1.
+//! `cargo run -p generate` writes the generated files of this repository. With `--check` it lists the
+//! outdated ones and exits with 1.
 //!
-//! They are committed because generating them is slow to build: it takes the schemas of all of Kubernetes' types,
-//! and a compiler of `.proto` files. Only a change of Grove's types or of the kubelet's API needs this program.
+//! The generated files are committed because generating them is slow to build: it needs the schemas of all
+//! Kubernetes types and a `.proto` compiler. Run this program after a change of Grove's types or of the
+//! kubelet's API.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +12,6 @@ use anyhow::Context;
 
 const PROTO: &str = "v1beta1.proto";
 
-/// A file, and what it should contain.
 struct Made {
     path: PathBuf,
     content: String,
@@ -36,7 +36,6 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The CustomResourceDefinitions of Grove's types.
 fn crds(root: &Path) -> anyhow::Result<Made> {
     let mut content = "# Made from the types of crates/grove-api by `cargo run -p generate`.\n".to_owned();
     for crd in grove_api::crds() {
@@ -46,7 +45,7 @@ fn crds(root: &Path) -> anyhow::Result<Made> {
     Ok(Made { path: root.join("manifests/controller/crds.yaml"), content })
 }
 
-/// The kubelet's device plugin API in Rust. protox reads the `.proto`, so no protoc is needed.
+/// The kubelet's device plugin API in Rust. protox reads the `.proto` file, so protoc is not needed.
 fn device_plugin_api(root: &Path) -> anyhow::Result<Made> {
     let folder = root.join("crates/fake-gpu-plugin/src");
     let files = protox::compile([PROTO], [&folder])?;

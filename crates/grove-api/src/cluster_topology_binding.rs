@@ -1,5 +1,5 @@
-//! ClusterTopologyBinding: an administrator's hierarchy of topology domains, each with its node-label key, and the
-//! schedulers' own topology resources it stands for.
+//! ClusterTopologyBinding: an administrator's hierarchy of topology domains. It maps each domain to a
+//! node-label key, and to existing topology resources of schedulers.
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 
@@ -36,7 +36,7 @@ pub struct ClusterTopologyBindingSpec {
 }
 
 impl ClusterTopologyBindingSpec {
-    /// Name of the topology resource that the binding refers to for this scheduler, if it does.
+    /// Name of the topology resource that the binding references for this scheduler, if any.
     pub fn reference(&self, scheduler: &str) -> Option<&str> {
         let mut bound = self.scheduler_topology_bindings.iter();
         bound.find(|bound| bound.scheduler_name == scheduler).map(|bound| bound.topology_reference.as_str())

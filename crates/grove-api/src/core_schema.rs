@@ -1,13 +1,12 @@
-//! What Kubernetes' own types need beyond their published schema to be part of a CustomResourceDefinition.
+//! Completes the published schemas of Kubernetes types for use in a CustomResourceDefinition.
 //!
-//! The published schemas leave out defaults, list keys and most limits. Upstream Grove's CRDs carry them; the tables
-//! here name each once, by type. Descriptions go: Kubernetes documents its types itself, and without them a CRD stays small
-//! enough for `kubectl apply`.
+//! The published schemas omit defaults, list keys and most limits. Upstream Grove's CRDs contain them; the
+//! tables here state each once, by type. Descriptions are removed: Kubernetes documents its own types, and a
+//! CRD must stay small enough for `kubectl apply`.
 
 use serde_json::{Map, Value, json};
 
-/// The lists that are maps by some of their fields: type (without `io.k8s.api.`), property, keys. A list not named here
-/// is atomic.
+/// Lists that are maps: type (without `io.k8s.api.`), property, keys. All other lists are atomic.
 const MAP_LISTS: &[(&str, &str, &[&str])] = &[
     ("core.v1.PodSpec", "containers", &["name"]),
     ("core.v1.PodSpec", "ephemeralContainers", &["name"]),
@@ -55,7 +54,7 @@ fn defaults() -> [(&'static str, &'static str, Value); 20] {
     ]
 }
 
-/// Writes into `types`, a map from type name to schema, what the tables know.
+/// Applies the tables to `types`, a map from type name to schema.
 pub(super) fn annotate(types: &mut Map<String, Value>) {
     for (name, schema) in types.iter_mut().filter(|(name, _)| name.starts_with("io.k8s.")) {
         drop_descriptions(schema);
@@ -67,7 +66,7 @@ pub(super) fn annotate(types: &mut Map<String, Value>) {
                 );
             }
             "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => *schema = int_or_string(),
-            // Metadata of an embedded template and parameters for a driver: taken as they are.
+            // Accept any metadata of an embedded template and any driver parameters.
             "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
             | "io.k8s.apimachinery.pkg.runtime.RawExtension" => {
                 *schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
@@ -92,7 +91,6 @@ pub(super) fn annotate(types: &mut Map<String, Value>) {
     }
 }
 
-/// Property `property` of the API type `name`, given without its `io.k8s.api.`; absent where the kind does not use it.
 fn property_of<'a>(types: &'a mut Map<String, Value>, name: &str, property: &str) -> Option<&'a mut Value> {
     types.get_mut(&format!("io.k8s.api.{name}"))?.get_mut("properties")?.get_mut(property)
 }
@@ -101,7 +99,7 @@ fn int_or_string() -> Value {
     json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "x-kubernetes-int-or-string": true })
 }
 
-/// The limits that the Go type states in markers and the published schema leaves out.
+/// Adds the limits that the Go type declares in markers and the published schema omits.
 fn limit_condition(condition: &mut Value) {
     let limits = json!({
         "message": { "maxLength": 32768 },
@@ -123,7 +121,7 @@ fn limit_condition(condition: &mut Value) {
     }
 }
 
-/// Removes `description` from a schema and all schemas in it, but not a property of that name.
+/// Removes `description` from a schema and its subschemas, but keeps a property with that name.
 fn drop_descriptions(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
     schema.remove("description");

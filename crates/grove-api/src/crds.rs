@@ -1,6 +1,6 @@
-//! The five CustomResourceDefinitions, ready to be applied to an API server.
+//! The five CustomResourceDefinitions, ready to apply to an API server.
 //!
-//! Kind, names, columns and subresources come from each type's attributes, the schema from `schema`.
+//! The attributes of each type define kind, names, columns and subresources. `schema` creates the schema.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceValidation,
@@ -14,7 +14,6 @@ use super::pod_clique_set::creation_rules;
 use super::schema::structural;
 use super::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 
-/// The CustomResourceDefinitions of PodCliqueSet, PodClique, PodCliqueScalingGroup, ClusterTopologyBinding and PodGang.
 pub fn crds() -> Vec<CustomResourceDefinition> {
     vec![
         crd::<PodCliqueSet>(
@@ -40,7 +39,7 @@ where
     let mut crd = K::crd();
     let schema = match structural::<K>(description, rules) {
         Ok(schema) => schema,
-        // The types are constants of this program and so is their schema; the tests below build all five.
+        // The types and their schemas are constants of this program; the tests below build all five.
         Err(error) => unreachable!("the schema of {} is malformed: {error}", K::crd_name()),
     };
     for version in &mut crd.spec.versions {
@@ -55,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// Kubernetes' own types inside ours; the digest says how many properties they have and no more.
+    /// Kubernetes types inside Grove's. The digest contains only the number of their properties.
     const FOREIGN: [&str; 3] = ["podSpec", "metrics", "templateSpec"];
 
     fn schema(crd: &CustomResourceDefinition) -> Value {
@@ -134,7 +133,7 @@ mod tests {
         insta::assert_snapshot!(text.join("\n"));
     }
 
-    /// What an API server demands of a structural schema, and what `kubectl apply` demands of its size.
+    /// The API server's rules for a structural schema, and `kubectl apply`'s limit on its size.
     #[test]
     fn schemas_are_structural() {
         for crd in crds() {

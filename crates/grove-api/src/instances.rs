@@ -1,8 +1,9 @@
-//! Objects from JSON, as a controller reads them by the thousand: every change of a pod is a whole pod.
+//! Parsers for the objects that a controller reads by the thousand: each change of a pod delivers the whole
+//! pod.
 //!
-//! Generic code is compiled where it is used first. Here that is a crate that is optimised in every profile; a crate that is not
-//! takes the instances of the crates below it instead of making its own, and reads a pod in a fraction of the time. Nobody has
-//! to call these functions.
+//! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, and
+//! the unoptimised crates above it reuse its instances. They parse a pod in a fraction of the time, even if
+//! nothing calls these functions.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
@@ -14,9 +15,6 @@ macro_rules! reads {
     ($($name:ident: $kind:ty, $what:literal;)*) => {
         $(
             #[doc = $what]
-            ///
-            /// # Errors
-            /// It is none.
             pub fn $name(json: &str) -> Result<$kind> {
                 serde_json::from_str(json)
             }

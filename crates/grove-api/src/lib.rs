@@ -1,16 +1,17 @@
-//! Grove's resources: types, CustomResourceDefinitions, names.
+//! Grove's API: types, CustomResourceDefinitions and names.
 //!
-//! - `pod_clique_set`, `pod_clique`, `pod_clique_scaling_group`, `cluster_topology_binding` (group `grove.io`) and
-//!   `pod_gang` (group `scheduler.grove.io`): one file per kind (PodCliqueSet's status is in another).
-//! - `topology`, `autoscaling`, `resource_sharing`, `pod_spec`: what several kinds share.
-//! - `schema`, `core_schema`, `crds`: from the types to CustomResourceDefinitions that an API server accepts, only
-//!   with the feature `schema`: the schemas of all of Kubernetes take a minute to compile, and programs read
-//!   `manifests/controller/crds.yaml`.
-//! - `names`: how Grove names and labels what it creates.
-//! - `instances`: reading them, compiled once and optimised.
+//! - `pod_clique_set`, `pod_clique`, `pod_clique_scaling_group`, `cluster_topology_binding` (group
+//!   `grove.io`) and `pod_gang` (group `scheduler.grove.io`): one file per kind; PodCliqueSet's status has
+//!   its own.
+//! - `topology`, `autoscaling`, `resource_sharing`, `pod_spec`: types that several kinds share.
+//! - `schema`, `core_schema`, `crds`: create CustomResourceDefinitions from the types. They need the feature
+//!   `schema`, because the schemas of all Kubernetes types take a minute to compile. Programs read
+//!   `manifests/controller/crds.yaml` instead.
+//! - `names`: the names and labels of the objects that Grove creates.
+//! - `instances`: parsers, compiled once and optimised.
 //!
-//! Type names are upstream's Go names, fields are the JSON names in snake case. The suite does not depend on this
-//! crate: it restates the names it judges.
+//! Types have upstream's Go names; fields have the JSON names in snake case. The suite does not depend on
+//! this crate: it states the names that it checks itself.
 
 mod autoscaling;
 mod cluster_topology_binding;

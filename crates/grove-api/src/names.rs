@@ -1,8 +1,8 @@
-//! How Grove names, labels and annotates what it creates, and what it puts into pods.
+//! Names, labels and annotations of the objects that Grove creates, and what it adds to pods.
 //!
-//! All of it is upstream's; users and schedulers rely on it. `<pcs>` is the PodCliqueSet's name, `i` the index of its
-//! replica, `<sg>` the scaling group's name in the template, `j` the index of its replica, `<clique>` the clique's name
-//! in the template.
+//! Most are upstream's; users and schedulers rely on them. `<pcs>` is the name of the PodCliqueSet and `i`
+//! the index of its replica. `<sg>` is the name of the scaling group in the template and `j` the index of its
+//! replica. `<clique>` is the name of the clique in the template.
 
 use std::collections::BTreeMap;
 
@@ -10,41 +10,28 @@ use std::collections::BTreeMap;
 pub const GROVE_GROUP: &str = "grove.io";
 /// Group of PodGang.
 pub const SCHEDULER_GROUP: &str = "scheduler.grove.io";
-/// Prefix of the label and annotation keys that belong to Grove and are never mirrored from a PodCliqueSet.
+/// Prefix of Grove's label and annotation keys. Such keys are never mirrored from a PodCliqueSet.
 pub const GROVE_PREFIX: &str = "grove.io/";
 
-/// Label: who manages the object.
 pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Value of [`LABEL_MANAGED_BY`].
 pub const MANAGED_BY_GROVE: &str = "grove-operator";
 /// Label: name of the PodCliqueSet.
 pub const LABEL_PART_OF: &str = "app.kubernetes.io/part-of";
 /// Label: name of the object itself.
 pub const LABEL_NAME: &str = "app.kubernetes.io/name";
-/// Label: what the object is for, one of the `COMPONENT_` values.
+/// Label: the object's purpose, one of the `COMPONENT_` values.
 pub const LABEL_COMPONENT: &str = "app.kubernetes.io/component";
 
-/// Component of the headless Service of a PodCliqueSet replica.
 pub const COMPONENT_HEADLESS_SERVICE: &str = "pcs-headless-service";
-/// Component of a PodCliqueScalingGroup.
 pub const COMPONENT_SCALING_GROUP: &str = "pcs-podcliquescalinggroup";
-/// Component of a HorizontalPodAutoscaler.
 pub const COMPONENT_AUTOSCALER: &str = "pcs-hpa";
-/// Component of the service account of init containers.
 pub const COMPONENT_INIT_SERVICE_ACCOUNT: &str = "pod-service-account";
-/// Component of its token.
 pub const COMPONENT_INIT_TOKEN: &str = "pod-sa-token-secret";
-/// Component of its Role.
 pub const COMPONENT_INIT_ROLE: &str = "pod-role";
-/// Component of its RoleBinding.
 pub const COMPONENT_INIT_ROLE_BINDING: &str = "pod-role-binding";
-/// Component of a ResourceClaim that pods share.
 pub const COMPONENT_RESOURCE_CLAIM: &str = "resource-claim";
-/// Component of a PodGang.
 pub const COMPONENT_POD_GANG: &str = "podgang";
-/// Component of a standalone PodClique.
 pub const COMPONENT_STANDALONE_POD_CLIQUE: &str = "pcs-podclique";
-/// Component of a PodClique of a scaling group.
 pub const COMPONENT_SCALING_GROUP_POD_CLIQUE: &str = "pcsg-podclique";
 
 /// Label of pods: name of the PodClique.
@@ -65,125 +52,118 @@ pub const LABEL_POD_INDEX: &str = "grove.io/podclique-pod-index";
 pub const LABEL_POD_TEMPLATE_HASH: &str = "grove.io/pod-template-hash";
 /// Label of PodGangs: name of the backend (GANG-04).
 pub const LABEL_SCHEDULER_NAME: &str = "grove.io/scheduler-name";
-/// Label of PodGangs whose pods brought their own scheduling group (KUBE-15).
+/// Label of PodGangs whose pods already have a scheduling group (KUBE-15).
 pub const LABEL_EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
 
-/// Annotation of a PodCliqueSet: lifts the protection of its objects.
+/// Annotation of a PodCliqueSet: disables the protection of its objects.
 pub const ANNOTATION_DISABLE_PROTECTION: &str = "grove.io/disable-managed-resource-protection";
-/// Annotation of a PodCliqueSet: a change of its value makes the controller reconcile.
+/// Annotation of a PodCliqueSet: a change of its value triggers a reconciliation.
 pub const ANNOTATION_RECONCILE_TRIGGER: &str = "grove.io/reconcile-trigger";
-/// Annotation of a PodGang that has constraints: name of the ClusterTopologyBinding.
+/// Annotation of a PodGang with constraints: name of the ClusterTopologyBinding.
 pub const ANNOTATION_TOPOLOGY_NAME: &str = "grove.io/topology-name";
 /// Annotation of a PodCliqueSet or clique: multi-node NVLink group, which is not supported.
 pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
-/// Annotation of a PodCliqueSet, immutable: what a kube-scheduler PodGroup spans, `PodGroup` or `PodGang` (KUBE-08).
+/// Annotation of a PodCliqueSet, immutable: the scope of a kube-scheduler PodGroup, `PodGroup` or `PodGang`
+/// (KUBE-08).
 pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 
-/// Annotation of a PodClique: the template that its pods were made from, until an update comes to them.
+/// Annotation of a PodClique: the template of its current pods, until an update reaches them.
 pub const ANNOTATION_PREVIOUS_TEMPLATE: &str = "grove.io/previous-template";
-/// Annotation of a PodGang: how often its pods have been recycled; absent means never.
+/// Annotation of a PodGang: how often its pods have been terminated and created again; absent means never.
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
-/// Annotation of a PodCliqueScalingGroup: how often each of its replicas has been recycled alone, as JSON by index.
+/// Annotation of a PodCliqueScalingGroup: how often each replica has been terminated on its own, as JSON by
+/// index.
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
-/// Annotation of a PodCliqueScalingGroup: how often an update has taken each of its replicas down, as JSON by index.
+/// Annotation of a PodCliqueScalingGroup: how often an update has replaced each replica, as JSON by index.
 pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
-/// Annotation of a PodGang: the podgroups that are scaled to 0 and out of it, as a JSON list with their places.
+/// Annotation of a PodGang: the podgroups scaled to 0 and therefore removed from it, as a JSON list with
+/// their positions.
 pub const ANNOTATION_IDLE_PODGROUPS: &str = "grove.io/idle-podgroups";
-/// Annotation of a PodGang: how often each of its podgroups has left it, as JSON by name; absent means never.
+/// Annotation of a PodGang: how often each podgroup has been removed from it, as JSON by name; absent means
+/// never.
 pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
-/// Label of pods: how often those in their place have been recycled or taken down by an update; absent means never.
+/// Label of pods: how often a termination or an update has replaced the pods in this place; absent means
+/// never.
 pub const LABEL_GENERATION: &str = "grove.io/generation";
-/// The scheduling gate of a pod whose gang is not ready to be scheduled.
+/// Scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
 
-/// Finalizer of PodCliqueSets.
 pub const FINALIZER_POD_CLIQUE_SET: &str = "grove.io/podcliqueset.grove.io";
-/// Finalizer of PodCliques.
 pub const FINALIZER_POD_CLIQUE: &str = "grove.io/podclique.grove.io";
-/// Finalizer of PodCliqueScalingGroups.
 pub const FINALIZER_SCALING_GROUP: &str = "grove.io/podcliquescalinggroup.grove.io";
 
 /// The init container that waits for other cliques.
 pub const INIT_CONTAINER: &str = "grove-initc";
-/// Its argument, for each clique that it waits for: name and Ready pods, as in `wl-0-a:2`.
+/// Argument of the init container, once per parent clique: PodClique and number of Ready pods, as in
+/// `wl-0-a:2`.
 pub const INIT_PARENT: &str = "--podcliques";
-/// The volume with its token, and where it is mounted.
+/// The init container's token: volume and mount path.
 pub const INIT_TOKEN_VOLUME: (&str, &str) =
     ("sa-token-secret-vol", "/var/run/secrets/kubernetes.io/serviceaccount");
-/// The volume that says of which pod it is, and where it is mounted.
+/// The init container's own pod and namespace: volume and mount path.
 pub const INIT_POD_INFO_VOLUME: (&str, &str) = ("pod-info-vol", "/var/grove/pod-info");
 
 /// Environment variable: `<pcs>`.
 pub const ENV_PCS_NAME: &str = "GROVE_PCS_NAME";
 /// Environment variable: `i`.
 pub const ENV_PCS_INDEX: &str = "GROVE_PCS_INDEX";
-/// Environment variable: name of the PodClique.
 pub const ENV_PCLQ_NAME: &str = "GROVE_PCLQ_NAME";
 /// Environment variable: [`headless_service_address`].
 pub const ENV_HEADLESS_SERVICE: &str = "GROVE_HEADLESS_SERVICE";
-/// Environment variable: index of the pod within its PodClique.
 pub const ENV_PCLQ_POD_INDEX: &str = "GROVE_PCLQ_POD_INDEX";
 /// Environment variable of scaling-group members: name of the PodCliqueScalingGroup.
 pub const ENV_PCSG_NAME: &str = "GROVE_PCSG_NAME";
 /// Environment variable of scaling-group members: `j`.
 pub const ENV_PCSG_INDEX: &str = "GROVE_PCSG_INDEX";
-/// Environment variable of scaling-group members: pods in one replica of the group, by the template.
+/// Environment variable of scaling-group members: pods per replica of the group, from the template.
 pub const ENV_PCSG_TEMPLATE_NUM_PODS: &str = "GROVE_PCSG_TEMPLATE_NUM_PODS";
 
 /// Condition of a PodGang: every pod exists and is referenced (GANG-06).
 pub const CONDITION_INITIALIZED: &str = "Initialized";
-/// Reason of [`CONDITION_INITIALIZED`] False.
 pub const REASON_PODS_CREATION_PENDING: &str = "PodGangPodsCreationPending";
-/// Reason of [`CONDITION_INITIALIZED`] True.
 pub const REASON_PODS_CREATED: &str = "PodGangPodsCreated";
-/// Condition of a PodGang: the minimum of every podgroup is scheduled.
+/// Condition of a PodGang: every podgroup has its minimum scheduled.
 pub const CONDITION_POD_GANG_SCHEDULED: &str = "Scheduled";
-/// Condition of a PodGang: the minimum of every podgroup is ready.
+/// Condition of a PodGang: every podgroup has its minimum ready.
 pub const CONDITION_POD_GANG_READY: &str = "Ready";
-/// Condition of a PodGang: a minimum that was scheduled is not available any more.
+/// Condition of a PodGang: the minimum of some podgroup was scheduled and is no longer available.
 pub const CONDITION_POD_GANG_UNHEALTHY: &str = "Unhealthy";
-/// Condition of a PodGang: its gang resources are there.
+/// Condition of a PodGang: its gang resources exist.
 pub const CONDITION_BACKEND_READY: &str = "SchedulingBackendReady";
 /// Condition of a PodClique: its minimum has been scheduled.
 pub const CONDITION_POD_CLIQUE_SCHEDULED: &str = "PodCliqueScheduled";
-/// Reason of [`CONDITION_POD_CLIQUE_SCHEDULED`] True.
 pub const REASON_SUFFICIENT_SCHEDULED_PODS: &str = "SufficientScheduledPods";
-/// Reason of [`CONDITION_POD_CLIQUE_SCHEDULED`] False.
 pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods";
 /// Condition of PodCliques and PodCliqueScalingGroups: fewer than the minimum are healthy.
 pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
-/// Condition of a PodClique, not upstream's: its minimum has been bound in the generation that the reason names.
+/// Condition of a PodClique, not upstream's: its minimum has been bound in the generation named by the
+/// reason.
 pub const CONDITION_MIN_AVAILABLE_HELD: &str = "MinAvailableHeld";
-/// Condition of a PodClique whose containers wait for those of others.
+/// Condition of a PodClique: its containers wait for pods of other PodCliques.
 pub const CONDITION_HELD_BY_STARTUP_ORDER: &str = "HeldByStartupOrder";
 /// Condition of a PodCliqueScalingGroup: its gang is being terminated.
 pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgress";
-/// Condition of a PodCliqueSet: a domain it names is not in its topology.
+/// Condition of a PodCliqueSet: its topology lacks a domain that it names.
 pub const CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE: &str = "TopologyLevelsUnavailable";
 /// Condition of a ClusterTopologyBinding: a scheduler's topology resource differs from the levels.
 pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 
-/// Base PodGang of replica `i`: `<pcs>-<i>`.
 pub fn base_pod_gang(pcs: &str, i: i32) -> String {
     format!("{pcs}-{i}")
 }
 
-/// Headless Service of replica `i`: `<pcs>-<i>`.
 pub fn headless_service(pcs: &str, i: i32) -> String {
     format!("{pcs}-{i}")
 }
 
-/// DNS name of the headless Service of replica `i`: `<pcs>-<i>.<namespace>.svc.cluster.local`.
 pub fn headless_service_address(pcs: &str, i: i32, namespace: &str) -> String {
     format!("{}.{namespace}.svc.cluster.local", headless_service(pcs, i))
 }
 
-/// Standalone PodClique: `<pcs>-<i>-<clique>`.
 pub fn standalone_pod_clique(pcs: &str, i: i32, clique: &str) -> String {
     format!("{pcs}-{i}-{clique}")
 }
 
-/// PodCliqueScalingGroup: `<pcs>-<i>-<sg>`.
 pub fn scaling_group(pcs: &str, i: i32, sg: &str) -> String {
     format!("{pcs}-{i}-{sg}")
 }
@@ -204,43 +184,37 @@ pub fn scaled_pod_gang(pcsg: &str, j: i32, min_available: i32) -> String {
     format!("{pcsg}-{}", j - min_available)
 }
 
-/// Host name of a pod: `<pclq>-<index>`.
 pub fn pod_hostname(pclq: &str, index: i32) -> String {
     format!("{pclq}-{index}")
 }
 
-/// `generateName` of the pods of a PodClique: `<pclq>-`.
 pub fn pod_generate_name(pclq: &str) -> String {
     format!("{pclq}-")
 }
 
-/// ResourceClaim from that template that all replicas of `owner`, a PodCliqueSet, scaling group or PodClique, share:
-/// `<owner>-all-<template>`.
+/// ResourceClaim from `template` that all replicas of `owner` share: `<owner>-all-<template>`. The owner is a
+/// PodCliqueSet, scaling group or PodClique.
 pub fn claim_of_all_replicas(owner: &str, template: &str) -> String {
     format!("{owner}-all-{template}")
 }
 
-/// ResourceClaim from that template of one replica of `owner`: `<owner>-<index>-<template>`.
 pub fn claim_of_replica(owner: &str, index: i32, template: &str) -> String {
     format!("{owner}-{index}-{template}")
 }
 
-/// Service account of init containers: `<pcs>`.
 pub fn init_service_account(pcs: &str) -> String {
     pcs.to_owned()
 }
 
-/// Secret with its token: `<pcs>-ic-sat`.
 pub fn init_token(pcs: &str) -> String {
     format!("{pcs}-ic-sat")
 }
 
-/// Its Role, and the RoleBinding: `grove.io:pcs:<pcs>`.
 pub fn init_role(pcs: &str) -> String {
     format!("{GROVE_GROUP}:pcs:{pcs}")
 }
 
-/// Labels of everything made for a PodCliqueSet.
+/// Labels of every object created for a PodCliqueSet.
 pub fn managed_labels(pcs: &str) -> BTreeMap<String, String> {
     BTreeMap::from([
         (LABEL_MANAGED_BY.to_owned(), MANAGED_BY_GROVE.to_owned()),
@@ -248,7 +222,6 @@ pub fn managed_labels(pcs: &str) -> BTreeMap<String, String> {
     ])
 }
 
-/// [`managed_labels`] with the object's own name and component.
 pub fn object_labels(pcs: &str, name: &str, component: &str) -> BTreeMap<String, String> {
     let mut labels = managed_labels(pcs);
     labels.insert(LABEL_NAME.to_owned(), name.to_owned());

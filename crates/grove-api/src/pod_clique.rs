@@ -1,4 +1,4 @@
-//! PodClique: a set of pods of one shape. A standalone clique is owned by its PodCliqueSet, a grouped one by a
+//! PodClique: pods that share one spec. A standalone clique is owned by its PodCliqueSet, a grouped one by a
 //! PodCliqueScalingGroup.
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]

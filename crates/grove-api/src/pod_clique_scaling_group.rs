@@ -1,5 +1,5 @@
-//! PodCliqueScalingGroup: cliques of one PodCliqueSet replica that scale together. Its replicas up to `minAvailable`
-//! belong to the base PodGang, each further one is a scaled PodGang.
+//! PodCliqueScalingGroup: cliques of one PodCliqueSet replica that scale together. The first `minAvailable`
+//! replicas belong to the base PodGang; each further replica is a scaled PodGang.
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 

@@ -1,7 +1,8 @@
-//! PodCliqueSet: what a user submits. N replicas of a set of cliques, some of them grouped to scale together.
+//! PodCliqueSet, the object that a user submits: N replicas of a template of cliques, some of them grouped to
+//! scale together.
 //!
-//! Defaults that the schema can give are given here; the others are the defaulting webhook's, and rules across fields
-//! the validating webhook's (`controller::admission`).
+//! The schema sets the defaults that it can express. The defaulting webhook sets the others, and the
+//! validating webhook checks rules across fields (`controller::admission`).
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 
@@ -78,7 +79,7 @@ pub struct PodCliqueSetSpec {
     pub template: PodCliqueSetTemplateSpec,
 }
 
-/// CEL rules on a whole PodCliqueSet: `packDomain` may stay where it is, but no new object may bring it along.
+/// CEL rules on a whole PodCliqueSet: an existing object may keep `packDomain`, but a new one may not set it.
 #[cfg(feature = "schema")]
 pub(super) fn creation_rules() -> [Rule; 3] {
     [
@@ -138,7 +139,7 @@ pub enum CliqueStartupType {
     /// In the order of `cliques`.
     #[serde(rename = "CliqueStartupTypeInOrder")]
     InOrder,
-    /// As `startsAfter` says.
+    /// In the order of `startsAfter`.
     #[serde(rename = "CliqueStartupTypeExplicit")]
     Explicit,
 }
@@ -179,13 +180,13 @@ pub struct PodCliqueSetTemplateSpec {
 }
 
 impl PodCliqueSetTemplateSpec {
-    /// The scaling group that the clique of that name is in.
+    /// The scaling group that contains this clique.
     pub fn group_of(&self, clique: &str) -> Option<&PodCliqueScalingGroupConfig> {
         let mut groups = self.pod_clique_scaling_groups.iter();
         groups.find(|group| group.clique_names.iter().any(|member| member == clique))
     }
 
-    /// The cliques that are in no scaling group.
+    /// The cliques in no scaling group.
     pub fn standalone_cliques(&self) -> impl Iterator<Item = &PodCliqueTemplateSpec> {
         self.cliques.iter().filter(|clique| self.group_of(&clique.name).is_none())
     }

@@ -1,5 +1,5 @@
-//! PodGang: the contract between Grove's operator and a scheduler backend. Which pods form a gang, how many of each
-//! group must be placed together, and where; topology is in node-label keys here, no longer in domains.
+//! PodGang: the contract between Grove's operator and a scheduler backend. It lists the pods of a gang, the
+//! minimum of each group, and the topology constraints as node-label keys instead of domains.
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 
@@ -108,7 +108,7 @@ pub struct NamespacedName {
     pub name: String,
 }
 
-/// Life of a gang. Upstream writes `Pending` only.
+/// Lifecycle of a gang. Upstream writes only `Pending`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum PodGangPhase {
@@ -119,7 +119,7 @@ pub enum PodGangPhase {
     Starting,
     /// All pods run.
     Running,
-    /// A pod has failed for good.
+    /// A pod has failed permanently.
     Failed,
     /// All pods have succeeded.
     Succeeded,

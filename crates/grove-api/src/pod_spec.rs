@@ -1,7 +1,7 @@
-//! The pod spec of a clique, kept as the JSON the user wrote.
+//! The pod spec of a clique, kept as the JSON that the user wrote.
 //!
-//! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec does not read, and the pods
-//! are to get what was written and nothing else. The CRD schema is that of core/v1 PodSpec all the same.
+//! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec cannot read. The
+//! pods must get exactly what the user wrote. The CRD still has the schema of a core/v1 PodSpec.
 
 use std::sync::Arc;
 
@@ -25,27 +25,25 @@ impl Default for PodSpecJson {
 }
 
 impl PodSpecJson {
-    /// `schedulerName`, with the empty string taken for absent as Kubernetes does.
+    /// `schedulerName`; empty counts as absent, as in Kubernetes.
     pub fn scheduler_name(&self) -> Option<&str> {
         self.text("schedulerName")
     }
 
-    /// `nodeName`, with the empty string taken for absent.
     pub fn node_name(&self) -> Option<&str> {
         self.text("nodeName")
     }
 
-    /// `priorityClassName`, with the empty string taken for absent.
     pub fn priority_class_name(&self) -> Option<&str> {
         self.text("priorityClassName")
     }
 
-    /// `schedulingGroup`, the membership in a `scheduling.k8s.io` PodGroup that a user has set by hand (KUBE-15).
+    /// `schedulingGroup`: the `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
     pub fn scheduling_group(&self) -> Option<&Value> {
         self.0.get("schedulingGroup").filter(|group| !group.is_null())
     }
 
-    /// The names of the claims that the volumes of a pod of that name use.
+    /// Names of the PersistentVolumeClaims that the volumes of the pod named `pod` use.
     pub fn claims(&self, pod: &str) -> Vec<String> {
         let claim = |volume: &Value| match &volume["ephemeral"] {
             Value::Null => volume["persistentVolumeClaim"]["claimName"].as_str().map(str::to_owned),

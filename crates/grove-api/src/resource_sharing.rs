@@ -18,7 +18,7 @@ pub struct ResourceClaimTemplateConfig {
     pub template_spec: serde_json::Value,
 }
 
-/// Who shares one claim.
+/// Which pods share one claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum ResourceSharingScope {

@@ -1,4 +1,4 @@
-//! Manifests as users of upstream write them, against our schemas and types.
+//! Manifests as users of upstream write them, checked against Grove's schemas and types.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// A flat set: integer quantities, a port without protocol, no role, and whatever has a default left out.
+/// No scaling groups: integer quantities, a port without protocol, no role, and every default omitted.
 const FLAT: &str = r#"
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
@@ -37,7 +37,7 @@ spec:
           volumes: [{name: scratch, emptyDir: {sizeLimit: 1073741824}}]
 "#;
 
-/// Scaling groups, topology, startup order, update strategy, shared claims: every branch of the schema that is Grove's.
+/// Scaling groups, topology, startup order, update strategy, shared claims: every Grove part of the schema.
 const FULL: &str = r#"
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
@@ -151,7 +151,8 @@ fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap()
 }
 
-/// What the API server would say against `value`: wrong types, values and absences, and fields it would prune.
+/// The API server's objections to `value`: wrong types and values, missing fields, and fields that it would
+/// prune.
 fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let right = match schema["type"].as_str() {
@@ -192,7 +193,7 @@ fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     found
 }
 
-/// Objections to spec and status of `object`; its metadata is the API server's own business.
+/// Objections to spec and status of `object`. Metadata is the API server's own.
 fn objections_to(object: &Value) -> Vec<String> {
     let crds = crds();
     let crd = crds.iter().find(|crd| crd.spec.names.kind == object["kind"]).unwrap();

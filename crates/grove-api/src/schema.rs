@@ -1,8 +1,8 @@
-//! From Rust types to structural schemas, the dialect of JSON Schema that CustomResourceDefinitions are written in.
+//! Converts Rust types to structural schemas, the dialect of JSON Schema in CustomResourceDefinitions.
 //!
-//! The derived schema refers to types by `$ref`, says `null` for every `Option` and `oneOf` for every enum; a
-//! structural schema may do none of that. Type names are kept until the last step, so that `core_schema` can say what it knows of
-//! Kubernetes' own types by their names.
+//! The derived schema uses `$ref` for types, `null` for every `Option` and `oneOf` for every enum. A
+//! structural schema allows none of them. Type names are kept until the last step, because `core_schema`
+//! finds Kubernetes types by name.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::{Rule, object::HasSpec, object::HasStatus};
@@ -12,13 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::core_schema;
 
-/// Where the generator keeps the types that `$ref` points to.
 const TYPES: &str = "#/$defs/";
 
-/// The schema of kind `K` with CEL `rules` on its root.
-///
-/// # Errors
-/// Only if the generated schema is no JSONSchemaProps, which a test excludes for the kinds there are.
 pub(super) fn structural<K>(description: &str, rules: &[Rule]) -> serde_json::Result<JSONSchemaProps>
 where
     K: HasSpec + HasStatus,
@@ -43,13 +38,13 @@ where
     serde_json::from_value(root)
 }
 
-/// Puts types in the place of references and rewrites what a structural schema cannot say.
+/// Replaces references with their types, and rewrites what a structural schema cannot express.
 fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;
     };
     if let Some(base) = base_of(&mut schema, types) {
-        // What a field says of itself (description, default) wins over what its type says.
+        // The description and default of a field override those of its type.
         let Value::Object(mut merged) = base else {
             return base;
         };
@@ -78,7 +73,8 @@ fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     Value::Object(schema)
 }
 
-/// Takes the reference out of `schema`: a plain `$ref`, or the non-null side of an `Option`'s `anyOf`.
+/// Removes the reference from `schema` and returns its target. A reference is a plain `$ref`, or the non-null
+/// side of an `Option`'s `anyOf`.
 fn base_of(schema: &mut Map<String, Value>, types: &Map<String, Value>) -> Option<Value> {
     if let Some(Value::String(reference)) = schema.remove("$ref") {
         return types.get(reference.strip_prefix(TYPES)?).cloned();

@@ -1,5 +1,5 @@
-//! Topology constraints as users write them: in terms of domains (`rack`, `host`), at PodCliqueSet, scaling group and
-//! clique level. A ClusterTopologyBinding maps a domain to a node-label key; a PodGang carries only keys.
+//! Topology constraints as users write them: domains (`rack`, `host`) at PodCliqueSet, scaling group and
+//! clique level. A ClusterTopologyBinding maps a domain to a node-label key; a PodGang contains only keys.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -67,17 +67,16 @@ pub struct TopologyPackConstraint {
 }
 
 impl TopologyConstraint {
-    /// The hard domain: `pack.required`, or the deprecated `packDomain` where that is absent.
+    /// The required domain: `pack.required`, or the deprecated `packDomain`.
     pub fn required_domain(&self) -> Option<&str> {
         self.pack.as_ref().and_then(|pack| pack.required.as_deref()).or(self.pack_domain.as_deref())
     }
 
-    /// The soft domain, `pack.preferred`.
     pub fn preferred_domain(&self) -> Option<&str> {
         self.pack.as_ref().and_then(|pack| pack.preferred.as_deref())
     }
 
-    /// Both domains, the hard one first, each once.
+    /// Both domains without duplicates, the required one first.
     pub fn referenced_domains(&self) -> impl Iterator<Item = &str> {
         let required = self.required_domain();
         required.into_iter().chain(self.preferred_domain().filter(move |domain| required != Some(domain)))

@@ -1,4 +1,4 @@
-//! The reference backend controller as a program: arguments, logs, exit code. What it does is `controller`'s.
+//! Command line of the reference backend controller: arguments, logs and exit code.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -15,7 +15,7 @@ use webhook_server::certificates::CertificateOptions;
 use crate::controller::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
 use crate::controller::{Fault, Options, run_controller};
 
-/// Grove's reference backend controller: PodCliqueSets to gangs of pods.
+/// Grove's reference backend controller: creates gangs of pods from PodCliqueSets.
 #[derive(Parser)]
 #[command(name = "grove-backend-controller", version, about)]
 struct Arguments {
@@ -27,15 +27,15 @@ struct Arguments {
 enum Command {
     /// Run the controller and its webhooks
     Run(Box<RunArguments>),
-    /// Print everything the controller needs in a cluster, as YAML for `kubectl apply --server-side`
+    /// Print all manifests that the controller needs in a cluster, as YAML for `kubectl apply --server-side`
     InstallManifests(InstallArguments),
-    /// Print the CustomResourceDefinitions, as manifests/controller/crds.yaml has them
+    /// Print the CustomResourceDefinitions, as in manifests/controller/crds.yaml
     PrintCrds,
 }
 
 #[derive(Args)]
 struct RunArguments {
-    /// Kubeconfig file; without it the pod's service account or the user's own
+    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
     /// Configuration file (OperatorConfiguration)
@@ -58,24 +58,24 @@ struct RunArguments {
     /// Reconcile only while holding the lease
     #[arg(long)]
     leader_elect: bool,
-    /// Form of the log lines on stderr; what is logged is RUST_LOG's
+    /// Format of the log lines on stderr; RUST_LOG sets the level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
-    /// Break a promise on purpose, to see whether a suite notices
+    /// Inject a fault, to test whether a suite detects it
     #[arg(long, hide = true, value_name = "NAME")]
     fault: Vec<Fault>,
 }
 
 #[derive(Args)]
 struct InstallArguments {
-    /// Image of the controller: everything of manifests/controller, for a controller in the cluster that keeps its own
-    /// certificate
+    /// Image of the controller: print all of manifests/controller, for a controller in the cluster that
+    /// manages its own certificate
     #[arg(long, requires = "config", conflicts_with_all = ["webhook_url", "webhook_service", "ca_bundle"])]
     image: Option<String>,
     /// Configuration file (OperatorConfiguration) of that controller
     #[arg(long, requires = "image")]
     config: Option<PathBuf>,
-    /// Break a promise on purpose, to see whether a suite notices
+    /// Inject a fault, to test whether a suite detects it
     #[arg(long, hide = true, value_name = "NAME", requires = "image")]
     fault: Vec<String>,
     /// Base URL of the webhooks, for a controller outside the cluster
@@ -92,7 +92,7 @@ struct InstallArguments {
     ca_bundle: Option<PathBuf>,
 }
 
-/// Runs the program with these arguments, the first of which is its name.
+/// Runs the program. The first of `args` is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(*arguments),
@@ -102,7 +102,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The last word goes to stderr even where logs are off.
+            // Report the error even when logging is off.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }

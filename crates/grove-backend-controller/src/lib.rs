@@ -1,11 +1,13 @@
-//! Grove's reference backend controller: from a PodCliqueSet to pods that a gang scheduler binds together.
+//! Grove's reference backend controller: creates pods from a PodCliqueSet so that a gang scheduler binds them
+//! together.
 //!
 //! - [`command_line`]: the program's arguments, logs and exit code;
 //! - [`controller`]: reconcilers, admission, status;
-//! - [`observed_pod`]: what of a pod is cached;
-//! - [`backend`]: what differs between schedulers, one folder each.
+//! - [`observed_pod`]: the cached part of a pod;
+//! - [`backend`]: differences between schedulers, one folder each.
 //!
-//! Types and names are `grove-api`'s. The conformance suite knows none of this: it is given a program and its command line.
+//! `grove-api` defines types and names. The conformance suite does not depend on this crate: it gets a
+//! program and its command line.
 
 pub mod backend;
 pub mod command_line;

@@ -1,5 +1,5 @@
-//! A pod as the cache has it: its metadata, and of the rest what is read of it. Of k8s-openapi's an empty one takes 2,400 bytes,
-//! and there may be thousands.
+//! A pod as the cache stores it: its metadata, and only those other fields that the controller reads. An
+//! empty k8s-openapi pod takes 2,400 bytes, and there may be thousands of pods.
 
 use std::borrow::Cow;
 
@@ -10,124 +10,94 @@ use kube::api::ObjectMeta;
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Serialize};
 
-/// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
-    /// Its metadata, but for what [`trimmed`](Pod::trimmed) leaves out.
+    /// The metadata, without the parts that [`trimmed`](Pod::trimmed) removes.
     pub metadata: ObjectMeta,
-    /// What it asks for.
     #[serde(default)]
     pub spec: Option<PodSpec>,
-    /// How it is.
     #[serde(default)]
     pub status: Option<PodStatus>,
 }
 
-/// Of a pod's spec.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodSpec {
-    /// The node that it is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// What keeps schedulers from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_gates: Option<Vec<PodSchedulingGate>>,
-    /// The PodGroup of the Workload API that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_group: Option<PodSchedulingGroup>,
-    /// Where it may go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub affinity: Option<Box<Affinity>>,
 }
 
-/// Of a pod's scheduling group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodSchedulingGroup {
-    /// The PodGroup's name.
     pub pod_group_name: Option<String>,
 }
 
-/// Of a pod's status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodStatus {
-    /// `Pending`, `Running`, …
     pub phase: Option<String>,
     /// `Ready` and `PodScheduled`.
     pub conditions: Option<Vec<PodCondition>>,
-    /// Of its containers.
     pub container_statuses: Option<Vec<ContainerStatus>>,
-    /// Of its init containers.
     pub init_container_statuses: Option<Vec<ContainerStatus>>,
 }
 
-/// Of a pod's condition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PodCondition {
-    /// `Ready`, `PodScheduled`.
     #[serde(rename = "type")]
     pub type_: String,
-    /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, in a word.
     pub reason: Option<String>,
-    /// Why, for people.
     pub message: Option<String>,
-    /// Since when it has this status.
     #[serde(rename = "lastTransitionTime")]
     pub last_transition_time: Option<Time>,
 }
 
-/// Of a container's status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerStatus {
-    /// Whether it is ready.
     pub ready: bool,
-    /// Whether it has passed its startup probe.
+    /// Whether the container has passed its startup probe.
     pub started: Option<bool>,
-    /// How it is.
     pub state: Option<ContainerState>,
-    /// How it was before its last restart.
     pub last_state: Option<ContainerState>,
 }
 
-/// Of a container's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContainerState {
-    /// It runs.
     pub running: Option<Running>,
-    /// It has ended.
     pub terminated: Option<Terminated>,
 }
 
-/// That a container runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Running {}
 
-/// How a container has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Terminated {
-    /// Its exit code.
     pub exit_code: i32,
 }
 
-/// The labels that everything of Grove's has and nobody reads.
+/// Labels of all Grove objects that the controller never reads.
 const UNREAD: [&str; 3] = [names::LABEL_MANAGED_BY, names::LABEL_NAME, names::LABEL_COMPONENT];
 
 impl Pod {
-    /// The names of its scheduling gates.
     pub(crate) fn gates(&self) -> impl Iterator<Item = &str> {
         let gates = self.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
         gates.iter().map(|gate| gate.name.as_str())
     }
 
-    /// Without annotations, and labels and conditions that nobody reads. A list that was read has room for four of what it holds.
+    /// Removes annotations, and labels and conditions that the controller never reads. Shrinks lists, because
+    /// a parsed list has room for at least four entries.
     pub(crate) fn trimmed(mut self) -> Self {
         self.metadata.annotations = None;
         if let Some(labels) = &mut self.metadata.labels {

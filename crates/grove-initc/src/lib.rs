@@ -1,8 +1,8 @@
-//! The init container of pods that start after others: it ends as soon as every clique that it was told of has so many Ready
-//! pods, all at once.
+//! The init container of pods that start after others. It exits once every PodClique in its arguments has
+//! enough Ready pods at the same time.
 //!
-//! It watches the pods of those cliques in its namespace, by label, with the token that is mounted for it; what it finds is
-//! judged by [`parents`]. A connection that is lost is made again. Anything that is wrong with its arguments ends it with an
+//! It watches the pods of those PodCliques in its namespace by label, with the token in its mounted volume.
+//! [`parents`] evaluates the pods. A lost connection is retried. Invalid arguments end the program with an
 //! error, which a kubelet shows.
 
 mod parents;
@@ -18,19 +18,19 @@ use kube::{Api, Client};
 
 use crate::parents::{Parent, Parents};
 
-/// Waits until the pods of other PodCliques are Ready.
+/// Waits until pods of other PodCliques are Ready.
 #[derive(Debug, Parser)]
 #[command(name = "grove-initc", version)]
 struct Arguments {
-    /// A PodClique to wait for, and how many Ready pods of it, as in `set-0-leader:2`; once for each.
+    /// A PodClique to wait for and its number of Ready pods, as in `set-0-leader:2`; may be repeated.
     #[arg(long = "podcliques", required = true)]
     parents: Vec<Parent>,
-    /// The folder with the files `namespace` and `podgangname` about the pod.
+    /// The folder with the files `namespace` and `podgangname` of the pod.
     #[arg(long, hide = true, default_value = "/var/grove/pod-info")]
     pod_info: PathBuf,
 }
 
-/// The program with these arguments, the first of which is its name.
+/// Runs the program. The first of `arguments` is its name.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     logging::LogFormat::Text.init();
     let arguments = Arguments::parse_from(arguments);
@@ -47,7 +47,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    // An error means that a provider is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let file = arguments.pod_info.join("namespace");
     let namespace = tokio::fs::read_to_string(&file).await;

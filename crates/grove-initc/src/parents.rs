@@ -1,4 +1,4 @@
-//! Which PodCliques are waited for, and whether they have enough Ready pods.
+//! The parent PodCliques, and whether they have enough Ready pods.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +7,8 @@ use std::str::FromStr;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
-/// Label of a pod: its PodClique. A name that begins like another's is another's.
 pub(crate) const POD_CLIQUE: &str = "grove.io/podclique";
 
-/// A PodClique, and how many Ready pods of it are waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parent {
     name: String,
@@ -31,7 +29,7 @@ impl FromStr for Parent {
     }
 }
 
-/// All that are waited for, and the Ready pods that are known.
+/// All parents, and their known Ready pods by name.
 #[derive(Debug, Default)]
 pub(crate) struct Parents {
     wanted: BTreeMap<String, usize>,
@@ -39,24 +37,21 @@ pub(crate) struct Parents {
 }
 
 impl Parents {
-    /// Those, of whose pods nothing is known.
     pub(crate) fn new(parents: Vec<Parent>) -> Self {
         let wanted = parents.into_iter().map(|parent| (parent.name, parent.ready)).collect();
         Self { wanted, ready: BTreeMap::new() }
     }
 
-    /// The label selector that takes their pods.
     pub(crate) fn selector(&self) -> String {
         let names: Vec<_> = self.wanted.keys().map(String::as_str).collect();
         format!("{POD_CLIQUE} in ({})", names.join(","))
     }
 
-    /// A whole new list begins.
+    /// Forgets all pods, because a new list starts.
     pub(crate) fn forget(&mut self) {
         self.ready.clear();
     }
 
-    /// Takes in how a pod is now.
     pub(crate) fn see(&mut self, pod: &Pod) {
         let clique = pod.labels().get(POD_CLIQUE).filter(|_| is_ready(pod)).cloned();
         match clique {
@@ -65,19 +60,17 @@ impl Parents {
         };
     }
 
-    /// A pod is gone.
     pub(crate) fn lose(&mut self, pod: &Pod) {
         self.ready.remove(&pod.name_any());
     }
 
-    /// Whether each has enough.
     pub(crate) fn are_ready(&self) -> bool {
         let count = |name: &String| self.ready.values().filter(|clique| *clique == name).count();
         self.wanted.iter().all(|(name, wanted)| count(name) >= *wanted)
     }
 }
 
-/// A pod that is being deleted is one of an earlier generation, or soon will be.
+/// A pod that is being deleted does not count, because it will be replaced.
 fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     pod.metadata.deletion_timestamp.is_none()

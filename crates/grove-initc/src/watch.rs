@@ -1,4 +1,4 @@
-//! Watches pods until those that are waited for are Ready.
+//! Watches pods until the required ones are Ready.
 
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
@@ -8,7 +8,7 @@ use kube::runtime::watcher::{Config, Error, Event, watcher};
 
 use crate::parents::Parents;
 
-/// Returns when all are; tries again for as long as it takes, whatever fails.
+/// Returns when all parents are Ready. Retries failures indefinitely.
 pub(crate) async fn until_ready(pods: Api<Pod>, parents: Parents) {
     let config = Config::default().labels(&parents.selector());
     until(Box::pin(watcher(pods, config).default_backoff()), parents).await;
@@ -49,7 +49,7 @@ mod tests {
         .unwrap()
     }
 
-    /// How many of the events are taken until two pods are Ready.
+    /// Number of events consumed until two pods are Ready.
     async fn taken(events: Vec<Event<Pod>>) -> usize {
         let mut left = stream::iter(events.into_iter().map(Ok));
         let count = left.size_hint().0;

@@ -1,8 +1,8 @@
-//! YAML in and out: the one place that knows the libraries.
+//! Reads and writes YAML. Only this crate depends on the YAML libraries.
 //!
-//! Documents are read as kubectl reads them, by the rules of YAML 1.1 for plain words and numbers: `yes` is a boolean and `1_000` a
-//! number, so that an API server refuses the same as from there. In one thing this is stricter: a key that is twice in a mapping
-//! is an error, though kubectl takes the last.
+//! Documents are read like kubectl reads them, with the YAML 1.1 rules for plain scalars: `yes` is a boolean
+//! and `1_000` a number. So an API server rejects the same documents as with kubectl. One rule is stricter: a
+//! duplicate key in a mapping is an error, while kubectl takes the last one.
 
 mod plain;
 mod scan;
@@ -10,30 +10,24 @@ mod scan;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A document that is no YAML or does not fit; the message names line and column.
+/// A document that is invalid YAML or does not fit the type. The message contains line and column.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
-    /// What the library says.
     #[error("{0}")]
     Malformed(#[from] serde_yaml::Error),
-    /// A key is twice in one mapping.
     #[error("line {line} column {column}: the key {key:?} is in this mapping twice, first in line {first}")]
     DuplicateKey {
-        /// The key.
         key: String,
-        /// The line of the second one, from 1.
+        /// Line of the second occurrence, from 1.
         line: usize,
-        /// Its column, from 1.
+        /// Column of the second occurrence, from 1.
         column: usize,
-        /// The line of the first one.
+        /// Line of the first occurrence.
         first: usize,
     },
 }
 
-/// All documents of a stream; empty ones are left out.
-///
-/// # Errors
-/// [`YamlError`] with line and column.
+/// All documents of a stream, without empty ones.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut all = Vec::new();
     for document in serde_yaml::Deserializer::from_str(&scan::as_kubectl_reads(text)?) {
@@ -45,10 +39,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(all)
 }
 
-/// One value as a document, which kubectl reads as it was: strings such as `yes` are in quotes.
-///
-/// # Errors
-/// [`YamlError`] if it has no YAML form.
+/// Writes a value as a document that kubectl reads back unchanged: strings such as `yes` are quoted.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
     scan::quoted_for_kubectl(&serde_yaml::to_string(value)?)
 }

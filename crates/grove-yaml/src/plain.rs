@@ -1,6 +1,7 @@
-//! What kubectl takes a plain scalar for: the rules of go-yaml 2 (`resolve.go`), which `sigs.k8s.io/yaml` reads manifests with.
+//! Resolves plain scalars by the rules of go-yaml 2 (`resolve.go`), with which kubectl (`sigs.k8s.io/yaml`)
+//! reads manifests.
 
-/// A plain scalar in the form that YAML 1.2 reads as the same; `None` where both read it alike.
+/// Rewrites a plain scalar so that YAML 1.2 reads the value that kubectl reads. `None` if both already agree.
 pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     match plain {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some("true".into()),
@@ -15,7 +16,7 @@ pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     (read != plain).then_some(read)
 }
 
-/// An integer as Go reads it without a base: `0x`, `0o`, `0b`, or octal after a 0.
+/// Parses an integer like Go's base 0: `0x`, `0o`, `0b`, or octal after a leading 0.
 fn integer(text: &str) -> Option<String> {
     let (sign, number) = match text.strip_prefix('-') {
         Some(number) => ("-", number),
@@ -33,7 +34,7 @@ fn integer(text: &str) -> Option<String> {
     } else {
         (number, 10)
     };
-    // Rust takes a sign here, of which there was one at most.
+    // Rust would accept a second sign here.
     let value =
         number.starts_with(|c: char| c.is_ascii_hexdigit()).then(|| u64::from_str_radix(number, base));
     Some(format!("{sign}{}", value?.ok()?))

@@ -1,5 +1,5 @@
-//! One pass over a stream before it is read or after it was written: plain scalars are put into a form that YAML 1.2 and kubectl
-//! read alike, and keys are counted.
+//! One pass over a stream, before reading or after writing. It rewrites plain scalars so that YAML 1.2 and
+//! kubectl read the same values, and detects duplicate keys.
 
 use std::collections::HashMap;
 
@@ -8,30 +8,24 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use crate::YamlError;
 use crate::plain::in_yaml_1_2;
 
-/// A collection that is open.
 enum Open {
     Sequence,
-    /// The lines of the keys so far, and whether the next node is a key.
+    /// The line of each key so far, and whether the next node is a key.
     Mapping(HashMap<String, usize>, bool),
 }
 
-/// The text with its plain scalars as kubectl reads them, line by line where it was. What is no YAML is left to the reader.
-///
-/// # Errors
-/// [`YamlError::DuplicateKey`].
+/// Rewrites plain scalars as kubectl reads them, and keeps line numbers. Returns invalid YAML unchanged,
+/// because the parser reports it. Returns [`YamlError::DuplicateKey`] for a duplicate key.
 pub(crate) fn as_kubectl_reads(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, is_key| in_yaml_1_2(plain).filter(|_| !is_key))
 }
 
-/// The text, which a writer of YAML 1.2 has written, with quotes around the plain strings that kubectl would take for something else.
-///
-/// # Errors
-/// None for what a writer has written: [`YamlError::DuplicateKey`].
+/// Quotes the plain strings that kubectl would misread, in the output of a YAML 1.2 writer.
 pub(crate) fn quoted_for_kubectl(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, _| in_yaml_1_2(plain).map(|_| format!("'{plain}'")))
 }
 
-/// The text with plain scalars replaced; of each its text is given, and whether it is a key.
+/// Replaces plain scalars. `replacement` gets the text of each, and whether it is a key.
 fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Result<String, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut edits: Vec<(Span, String)> = Vec::new();
@@ -64,14 +58,14 @@ fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Re
     Ok(edited(text, &edits))
 }
 
-/// A node has ended: in a mapping, a value follows a key and a key a value.
+/// Call at the end of a node: in a mapping, keys and values alternate.
 fn is_complete(open: &mut [Open]) {
     if let Some(Open::Mapping(_, is_key)) = open.last_mut() {
         *is_key = !*is_key;
     }
 }
 
-/// The text with these spans, which are in order, replaced.
+/// Replaces these spans of the text. They must be in order.
 fn edited(text: &str, edits: &[(Span, String)]) -> String {
     let mut edits = edits.iter().peekable();
     let mut out = String::with_capacity(text.len());

@@ -1,5 +1,5 @@
-//! Log lines of the programs that run in a cluster, the controller and the GPU plugin: on stderr, filtered by `RUST_LOG`, which
-//! defaults to `info`.
+//! Log output of the programs that run in a cluster. Logs go to stderr, filtered by `RUST_LOG` (default
+//! `info`).
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
@@ -14,11 +14,11 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Writes everything that this process logs from now on in this format. Once per process.
+    /// Sets the format of all further logs. Call it once per process.
     pub fn init(self) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-        // It would panic where a line cannot be written (a full disk).
+        // Internal errors would panic if a line cannot be written (a full disk).
         let log = log.log_internal_errors(false);
         match self {
             Self::Text => log.with_ansi(false).init(),

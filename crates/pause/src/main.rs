@@ -1,6 +1,6 @@
-//! A container that does nothing until it is told to end: the pod sandbox and the workload of kind clusters whose images
-//! come from no registry. As first process of a pod it would have to reap orphans only in a shared process namespace,
-//! which nothing here asks for.
+//! A container that waits until it is terminated. kind clusters whose images come from no registry use it as
+//! pod sandbox and as workload. It does not reap orphans: the first process of a pod must do so only in a
+//! shared process namespace, which these clusters do not use.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    // First processes get no default handlers: without these two they would sit through their grace period.
+    // The first process of a container has no default signal handlers. Without these handlers it would run
+    // until the end of its grace period.
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {

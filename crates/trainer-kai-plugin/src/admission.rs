@@ -1,8 +1,8 @@
-//! The three webhooks: one that gives a TrainJob its entry and says what its runtime's policy has to be warned of, and two that
-//! judge TrainJobs and runtimes.
+//! The three webhooks. One adds this plugin's entry to a TrainJob and returns warnings about its runtime's
+//! policy. The other two validate TrainJobs and runtimes.
 //!
-//! Objects that have nothing to do with `kaiScheduler` pass unchanged, whatever else is wrong with them: that is the
-//! trainer's to say. Nothing stops a deletion, and an update is not refused for what was stored before.
+//! Objects without `kaiScheduler` pass unchanged: the trainer reports their other errors. A deletion is never
+//! refused, and an update is not refused for errors in the stored object.
 
 use std::sync::Arc;
 
@@ -18,16 +18,12 @@ use crate::patch;
 use crate::policy::{Policy, judge_patches};
 use crate::runtimes::{GROUP, Reference, Runtimes};
 
-/// Path of the webhook that gives TrainJobs their entry.
 pub const PATCH_TRAIN_JOB_PATH: &str = "/webhooks/patch-trainjob";
-/// Path of the webhook that judges TrainJobs.
 pub const VALIDATE_TRAIN_JOB_PATH: &str = "/webhooks/validate-trainjob";
-/// Path of the webhook that judges runtimes of both kinds.
 pub const VALIDATE_RUNTIME_PATH: &str = "/webhooks/validate-runtime";
 
 type Shared = State<Arc<dyn Runtimes>>;
 
-/// The webhooks, which read runtimes there.
 pub fn router(runtimes: Arc<dyn Runtimes>) -> Router {
     Router::new()
         .route(PATCH_TRAIN_JOB_PATH, post(patch_train_job))
@@ -80,7 +76,8 @@ async fn judged(request: &Request, runtimes: &dyn Runtimes) -> Response {
     let mut errors = judge_patches(&request.object);
     let known = judge_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    // What brings nothing wrong needs no runtime, which costs a read, and may be gone when a TrainJob is updated.
+    // Read the runtime only if there are new errors. The read is a request, and the runtime of an existing
+    // TrainJob may have been deleted.
     if errors.is_empty() {
         return Response::allowed();
     }
@@ -108,7 +105,6 @@ fn of_runtime(request: &Request) -> Validation {
     }
 }
 
-/// The runtime of the TrainJob in question; none if it does not exist.
 async fn runtime(request: &Request, runtimes: &dyn Runtimes) -> Result<Option<Value>, Response> {
     let Some(reference) = Reference::of(&request.object, &request.namespace) else { return Ok(None) };
     runtimes.get(reference).await.map_err(|error| {

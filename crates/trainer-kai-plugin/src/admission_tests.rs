@@ -1,4 +1,4 @@
-//! The webhooks as the API server asks them.
+//! The webhooks as the API server calls them.
 
 use axum::body::{Body, to_bytes};
 use axum::http::header::CONTENT_TYPE;
@@ -10,7 +10,7 @@ use tower::ServiceExt;
 
 use super::*;
 
-/// A world with one runtime, `r`, in namespace `ns`.
+/// A cluster with one runtime, `r`, in namespace `ns`.
 struct One(Value);
 
 #[async_trait::async_trait]
@@ -21,7 +21,7 @@ impl Runtimes for One {
     }
 }
 
-/// A world whose API server does not answer.
+/// A cluster whose API server does not answer.
 struct Unreachable;
 
 #[async_trait::async_trait]
@@ -46,14 +46,13 @@ fn train_job(runtime: &str, patches: Value) -> Value {
     json!({"spec": {"runtimeRef": reference, "runtimePatches": patches}})
 }
 
-/// A TrainJob that no runtime with a policy may have.
+/// A TrainJob that is invalid with any runtime that has a policy.
 fn in_one_rack() -> Value {
     let annotated =
         json!({"metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}});
     train_job("r", json!([{"manager": "m", "trainingRuntimeSpec": {"template": annotated}}]))
 }
 
-/// The `response` to a review of `request`.
 async fn ask(runtimes: impl Runtimes + 'static, path: &str, mut request: Value) -> Value {
     for (field, value) in [("uid", "u1"), ("namespace", "ns"), ("name", "demo")] {
         request[field] = json!(value);
@@ -67,7 +66,7 @@ async fn ask(runtimes: impl Runtimes + 'static, path: &str, mut request: Value) 
     serde_json::from_slice::<Value>(&body).unwrap()["response"].take()
 }
 
-/// What `runtimePatches` becomes; none if it stays.
+/// The patched value of `runtimePatches`; `None` if it does not change.
 async fn entries(runtimes: impl Runtimes + 'static, request: Value) -> Option<Value> {
     let response = ask(runtimes, PATCH_TRAIN_JOB_PATH, request).await;
     assert_eq!(response["allowed"], true, "{response}");
@@ -105,7 +104,8 @@ async fn other_train_jobs_pass_unchanged(#[case] runtime: Value, #[case] name: &
     assert_eq!(verdict, json!({"uid": "u1", "allowed": true}));
 }
 
-/// Whoever applies their own manifest again would take our entry out, and whoever edits it would move a running TrainJob.
+/// Otherwise a user who applies their manifest again would remove the entry, and one who edits it would move
+/// a running TrainJob.
 #[tokio::test]
 async fn an_update_keeps_the_entry_as_it_was() {
     let mut ours = patch::entry(Policy::of(&team_a()).unwrap()).unwrap();

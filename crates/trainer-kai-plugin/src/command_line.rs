@@ -1,4 +1,4 @@
-//! The plugin as a program: arguments, logs, exit code.
+//! Command line of the plugin: arguments, logs and exit code.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::crd;
 use crate::install::{NAMESPACE, objects};
 use crate::program::{self, Options};
 
-/// Kubeflow TrainJobs in a queue of KAI, beside an unmodified trainer.
+/// Puts Kubeflow TrainJobs into a KAI queue, alongside an unmodified trainer.
 #[derive(Parser)]
 #[command(name = "trainer-kai-plugin", version, about)]
 struct Arguments {
@@ -26,11 +26,12 @@ struct Arguments {
 enum Command {
     /// Run the webhooks
     Run(RunArguments),
-    /// Print the field of the trainer's two runtime CRDs, as a patch for `kubectl patch crd NAME --type=json`
+    /// Print the patch that adds the field to the trainer's two runtime CRDs, for `kubectl patch crd NAME
+    /// --type=json`
     CrdPatch,
-    /// Print everything else that the plugin needs in a cluster, as YAML for `kubectl apply`
+    /// Print all other manifests that the plugin needs in a cluster, as YAML for `kubectl apply`
     InstallManifests {
-        /// Image of the plugin, instead of the one in the manifests
+        /// Image of the plugin [default: the one in the manifests]
         #[arg(long)]
         image: Option<String>,
     },
@@ -38,7 +39,7 @@ enum Command {
 
 #[derive(Args)]
 struct RunArguments {
-    /// Kubeconfig file; without it the pod's service account or the user's own
+    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
     /// The plugin's own namespace, with the Service and the Secret of its webhooks
@@ -52,12 +53,12 @@ struct RunArguments {
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:9444")]
     health_bind: SocketAddr,
-    /// Form of the log lines on stderr; what is logged is RUST_LOG's
+    /// Format of the log lines on stderr; RUST_LOG sets the level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
 
-/// Runs the program with these arguments, the first of which is its name.
+/// Runs the program. The first of `args` is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(arguments),
@@ -67,7 +68,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The last word goes to stderr even where logs are off.
+            // Report the error even when logging is off.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }

@@ -1,19 +1,19 @@
-//! The field `podGroupPolicy.kaiScheduler` in the trainer's CRDs: a JSON patch that suits both, and whether a CRD has it.
+//! The field `podGroupPolicy.kaiScheduler` in the trainer's CRDs: a JSON patch that fits both, and a check
+//! for the field.
 
 use kube::api::{ApiResource, GroupVersionKind, NotUsed, Object};
 use kube::{Api, Client};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The CRDs of the two runtimes.
 pub const CRDS: [&str; 2] =
     ["trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org"];
 
-/// What `kubectl patch crd NAME --type=json` is given for each of them.
+/// The patch for each of them, for `kubectl patch crd NAME --type=json`.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
-/// What is looked at in a CRD. The schema of a runtime is that of a pod ten times over, so nothing else of it is kept: whole,
-/// it would be most of the memory of this program.
+/// The only fields of a CRD that are parsed. A runtime's schema contains the pod schema ten times; parsed as
+/// a whole it would take most of this program's memory.
 #[derive(Clone, Debug, Deserialize)]
 struct Crd {
     #[serde(default)]
@@ -33,7 +33,6 @@ struct Validation {
     root: Schema<Root>,
 }
 
-/// An object with these properties.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Schema<P: Default> {
     #[serde(default)]
@@ -60,7 +59,7 @@ struct Policies {
 }
 
 impl Crd {
-    /// Whether every version that is served has the field; otherwise runtimes lose it on their way in.
+    /// Whether every served version has the field. Otherwise the API server drops it from runtimes.
     fn has_field(&self) -> bool {
         let mut served = self.versions.iter().filter(|version| version.served).peekable();
         let has = |version: &Version| {
@@ -71,10 +70,7 @@ impl Crd {
     }
 }
 
-/// The first of [`CRDS`] that lacks the field, as a sentence about it.
-///
-/// # Errors
-/// That sentence, or why nothing can be known.
+/// Whether both [`CRDS`] have the field. The error names the first CRD that lacks it or cannot be read.
 pub async fn have_field(client: &Client) -> Result<(), String> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<Object<Crd, NotUsed>> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -104,7 +100,6 @@ mod tests {
         serde_json::from_value::<Crd>(spec).unwrap().has_field()
     }
 
-    /// A version of a CRD with these policies.
     fn version(served: bool, policies: Value) -> Value {
         let policy = json!({"podGroupPolicy": {"properties": policies}});
         let spec = json!({"spec": {"properties": policy}});
@@ -124,8 +119,8 @@ mod tests {
         assert!(!has_field(crd(json!([{"name": "v1alpha1", "served": true}]))));
     }
 
-    /// The patch adds one object at the place that is looked at, and what it adds is what the proposal has: one optional
-    /// string without a default, a pattern or a timeout beside it.
+    /// The patch adds one object at the checked path. As in the proposal it contains one optional string,
+    /// without default, pattern or timeout.
     #[test]
     fn the_patch_adds_the_field() {
         let patch: Value = serde_json::from_str(PATCH).unwrap();

@@ -1,13 +1,12 @@
-//! What the program needs in a cluster, beside the field in the trainer's CRDs: the files of
-//! `manifests/trainer-kai-plugin`, in the order to apply them.
+//! The manifests that the program needs in a cluster, except for the field in the trainer's CRDs: the files
+//! of `manifests/trainer-kai-plugin`, in the order to apply them.
 
 use grove_yaml::{YamlError, documents};
 use serde_json::Value;
 use webhook_server::certificates::Kept;
 
-/// Its namespace.
 pub const NAMESPACE: &str = "trainer-kai-plugin";
-/// Its certificate, and the webhook configurations that carry its authority.
+/// The certificate, and the webhook configurations that contain its authority.
 pub(crate) const KEPT: Kept = Kept {
     secret: "trainer-kai-plugin-webhook",
     mutating: &["trainer-kai-plugin"],
@@ -21,10 +20,7 @@ const FILES: [&str; 4] = [
     include_str!("../../../manifests/trainer-kai-plugin/webhooks.yaml"),
 ];
 
-/// All of them, with another image in the Deployment if one is given.
-///
-/// # Errors
-/// A manifest is no YAML.
+/// All manifests. `image` replaces the image of the Deployment.
 pub fn objects(image: Option<&str>) -> Result<Vec<Value>, YamlError> {
     let mut objects = Vec::new();
     for file in FILES {
@@ -71,7 +67,8 @@ mod tests {
         );
     }
 
-    /// Least privilege: nothing of TrainJobs or gang resources, no Secret but its own, runtimes by get alone.
+    /// Least privilege: no access to TrainJobs and gang resources, only its own Secret, and runtimes only by
+    /// get.
     #[test]
     fn it_may_read_runtimes_and_see_to_its_certificate() {
         let roles = [of_kind("ClusterRole"), of_kind("Role")].concat();

@@ -1,16 +1,18 @@
-//! Kubeflow TrainJobs in a queue of KAI, beside an unmodified trainer: what kubeflow/trainer #3186 would have built in.
+//! Puts Kubeflow TrainJobs into a KAI queue, alongside an unmodified trainer. kubeflow/trainer #3186 would
+//! build this into the trainer.
 //!
-//! A training runtime says `podGroupPolicy.kaiScheduler.queue`; every pod of its TrainJobs then has the label
-//! `kai.scheduler/queue`, and KAI does the rest: it makes the gang of a TrainJob by itself. The trainer does not know the
-//! field. So this program's webhook adds an entry to `runtimePatches` of a new TrainJob, the trainer's own way in for
-//! admission webhooks, and nothing else: no schedulerName, no gang resource, no topology, no priority.
+//! A training runtime sets `podGroupPolicy.kaiScheduler.queue`. Every pod of its TrainJobs then gets the
+//! label `kai.scheduler/queue`, and KAI itself creates the gang of a TrainJob. The trainer does not know the
+//! field. So this program's webhook adds an entry to `runtimePatches` of a new TrainJob, the trainer's own
+//! interface for admission webhooks. It sets nothing else: no schedulerName, gang resource, topology or
+//! priority.
 //!
-//! - [`policy`]: what a runtime says, and what is wrong with it; [`patch`]: the entry in a TrainJob;
-//! - [`admission`]: the three webhooks; [`runtimes`]: where they read runtimes;
-//! - [`crd`]: the field in the trainer's CRDs; [`install`]: what the program needs in a cluster;
+//! - [`policy`]: reads and validates a runtime's policy; [`patch`]: the entry in a TrainJob;
+//! - [`admission`]: the three webhooks; [`runtimes`]: reads their runtimes;
+//! - [`crd`]: the field in the trainer's CRDs; [`install`]: the manifests of the program;
 //! - [`program`], [`command_line`]: the process.
 //!
-//! The conformance suite knows none of this: it is given a program and its command line.
+//! The conformance suite does not depend on this crate: it gets a program and its command line.
 
 pub mod admission;
 pub mod command_line;

@@ -1,20 +1,20 @@
-//! The entry of this program in `runtimePatches` of a TrainJob: on creation what its runtime's policy asks for, later what it
-//! was, because the trainer fixes a runtime at the creation of a TrainJob too.
+//! This program's entry in `runtimePatches` of a TrainJob. At creation it follows the policy of the runtime.
+//! An update keeps it unchanged, because the trainer also fixes the runtime when a TrainJob is created.
 //!
-//! Entries of others stay, in their order and before ours. An entry that somebody wrote under our manager's name, such as
-//! in a TrainJob that was copied, is replaced by the right one.
+//! Entries of other managers keep their order and come first. An entry that someone else wrote under this
+//! program's manager, for example in a copied TrainJob, is replaced.
 
 use serde_json::{Value, json};
 use webhook_server::{FieldError, PatchOperation};
 
 use crate::policy::{Policy, QUEUE_LABEL};
 
-/// The `manager` of the entry; the trainer wants a path after a domain.
+/// The `manager` of the entry. The trainer requires a domain and a path.
 pub const MANAGER: &str = "kai.scheduler/trainer-plugin";
-/// How many entries the trainer's CRD admits.
+/// Maximum number of entries in the trainer's CRD.
 const MOST: usize = 16;
 
-/// The entry that puts the queue of `policy` on the pods of every replicated Job; none without a queue.
+/// The entry that sets the queue of `policy` on the pods of every replicated Job; `None` without a queue.
 pub fn entry(policy: Policy<'_>) -> Option<Value> {
     let queue = policy.queue()?;
     let labels = json!({"metadata": {"labels": {QUEUE_LABEL: queue}}});
@@ -26,15 +26,11 @@ pub fn entry(policy: Policy<'_>) -> Option<Value> {
     }))
 }
 
-/// The entry that a TrainJob has.
 pub fn present(train_job: &Value) -> Option<&Value> {
     entries(train_job).iter().find(|entry| entry["manager"] == MANAGER)
 }
 
-/// The patch with which a TrainJob has `wanted` as our entry and no other.
-///
-/// # Errors
-/// There is no room for it.
+/// The patch after which `wanted` is this program's only entry. Returns an error if the list is full.
 pub fn with(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
     let entries = entries(train_job);
     let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
@@ -61,7 +57,7 @@ fn entries(train_job: &Value) -> &[Value] {
     train_job.pointer("/spec/runtimePatches").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The trainer writes into each entry when that was changed.
+/// Removes the time of the last change, which the trainer writes into each entry.
 fn untimed(entry: &Value) -> Value {
     let mut entry = entry.clone();
     if let Some(fields) = entry.as_object_mut() {
@@ -121,7 +117,7 @@ mod tests {
     fn twice_is_as_once() {
         let mut ours = wanted("a").unwrap();
         ours["time"] = json!("2026-01-01T00:00:00Z");
-        // Whatever place it has by now.
+        // The position of the entry does not matter.
         let patched = train_job(json!([ours, {"manager": "user"}]));
         assert_eq!(written(&patched, wanted("a")), json!([]));
         assert_eq!(written(&train_job(json!([])), None), json!([]));

@@ -1,21 +1,19 @@
-//! `podGroupPolicy.kaiScheduler` of a training runtime, read from raw JSON: the trainer's types do not have it.
+//! `podGroupPolicy.kaiScheduler` of a training runtime, read from raw JSON because the trainer's types lack
+//! it.
 
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};
 
-/// The label by which KAI knows a pod's queue.
+/// The label from which KAI reads a pod's queue.
 pub const QUEUE_LABEL: &str = "kai.scheduler/queue";
-/// The `schedulerName` of KAI.
 const SCHEDULER: &str = "kai-scheduler";
 /// With this annotation JobSet creates most pods of a Job only after its first pod is bound.
 const EXCLUSIVE_TOPOLOGY: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-/// A label value's limit.
 const LONGEST: usize = 63;
 
 const POLICY: &str = "spec.podGroupPolicy";
 const JOBS: &str = "spec.template.spec.replicatedJobs";
 
-/// The policy of a runtime that has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy<'a> {
     runtime: &'a Value,
@@ -23,18 +21,17 @@ pub struct Policy<'a> {
 }
 
 impl<'a> Policy<'a> {
-    /// That of a runtime; none if it says nothing of KAI.
+    /// The policy of `runtime`; `None` if it does not use KAI.
     pub fn of(runtime: &'a Value) -> Option<Self> {
         let fields = runtime.pointer("/spec/podGroupPolicy/kaiScheduler")?;
         (!fields.is_null()).then_some(Self { runtime, fields })
     }
 
-    /// The queue; none if it is empty or left out, which means the queue that KAI falls back to.
+    /// The queue. `None` if it is empty or missing, which means KAI's default queue.
     pub fn queue(self) -> Option<&'a str> {
         self.fields["queue"].as_str().filter(|queue| !queue.is_empty())
     }
 
-    /// The names of the replicated Jobs, in order.
     pub fn jobs(self) -> impl Iterator<Item = &'a str> {
         self.replicated_jobs().filter_map(|job| job["name"].as_str())
     }
@@ -44,7 +41,6 @@ impl<'a> Policy<'a> {
         jobs.and_then(Value::as_array).into_iter().flatten()
     }
 
-    /// What is wrong with the runtime, or only surprising.
     pub fn judge(self) -> Validation {
         let mut errors = Vec::new();
         if let Some(error) =
@@ -62,7 +58,6 @@ impl<'a> Policy<'a> {
         Validation { errors, warnings: self.warnings() }
     }
 
-    /// What a user of the runtime should know.
     pub fn warnings(self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (index, job) in self.replicated_jobs().enumerate() {
@@ -85,7 +80,7 @@ impl<'a> Policy<'a> {
     }
 }
 
-/// What is wrong with the patches of a TrainJob whose runtime has a policy.
+/// Errors in the patches of a TrainJob whose runtime has a policy.
 pub fn judge_patches(train_job: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let patches = train_job.pointer("/spec/runtimePatches").and_then(Value::as_array);
@@ -105,7 +100,8 @@ pub fn judge_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The annotation at the JobSet or at one of its Jobs: a gang would wait for pods that wait for the gang.
+/// Refuses the annotation on the JobSet or on one of its Jobs: the gang and some of its pods would wait for
+/// each other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))
@@ -125,7 +121,6 @@ fn jobs_of(template: &Value) -> impl Iterator<Item = (usize, &Value)> {
     template.pointer("/spec/replicatedJobs").and_then(Value::as_array).into_iter().flatten().enumerate()
 }
 
-/// Why a queue's name cannot be the value of a label, if it cannot.
 fn no_label_value(queue: &str, path: &str) -> Option<FieldError> {
     let is_edge = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
     let rule = if queue.len() > LONGEST {

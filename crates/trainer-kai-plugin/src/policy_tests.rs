@@ -1,16 +1,14 @@
-//! What is read of a runtime, what is refused and what is warned of.
+//! Reading a runtime, and its errors and warnings.
 
 use rstest::rstest;
 use serde_json::json;
 
 use super::*;
 
-/// A runtime with this policy and these replicated Jobs.
 fn runtime(policy: Value, jobs: Value) -> Value {
     json!({"spec": {"podGroupPolicy": policy, "template": {"spec": {"replicatedJobs": jobs}}}})
 }
 
-/// A replicated Job on a scheduler.
 fn job(name: &str, scheduler: Value) -> Value {
     json!({"name": name, "template": {"spec": {"template": {"spec": {"schedulerName": scheduler}}}}})
 }

@@ -1,7 +1,8 @@
 //! The process: webhooks over TLS, and the probes.
 //!
-//! `/readyz` says whether the webhooks' certificate is served and known, and whether the trainer's CRDs have the field:
-//! without it policies are dropped before any webhook sees them.
+//! `/readyz` reports whether the webhooks' certificate is served and in the webhook configurations, and
+//! whether the trainer's CRDs have the field. Without the field the API server drops policies before any
+//! webhook is called.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -26,21 +27,17 @@ use webhook_server::{serve, serve_tls, told_to_end};
 use crate::install::KEPT;
 use crate::{admission, crd};
 
-/// How long running work may take once the process is told to shut down.
+/// How long running work may take after a shutdown signal.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Kubeconfig file; without one the service account of the pod, or the user's own.
+    /// Without it, the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
-    /// Its namespace, with the Service and the Secret of its webhooks.
+    /// The namespace with the Service and the Secret of the webhooks.
     pub namespace: String,
-    /// Address of the webhooks.
     pub webhook_bind: SocketAddr,
-    /// Their certificate.
     pub certificates: CertificateOptions,
-    /// Address of `/healthz` and `/readyz`.
     pub health_bind: SocketAddr,
 }
 
@@ -50,12 +47,9 @@ struct Readiness {
     certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
-/// Runs until the process is told to shut down.
-///
-/// # Errors
-/// The start failed, or a server did.
+/// Runs until the process receives SIGTERM or SIGINT.
 pub async fn run(options: Options) -> anyhow::Result<()> {
-    // An error means that a provider is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let end = told_to_end();
     let client = connect(options.kubeconfig.as_deref()).await?;
@@ -103,7 +97,6 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     let mut text = String::new();
     for (what, found) in [("certificates", &certificates), ("crds", &field)] {
         let (sign, detail) = found.as_ref().err().map_or(('+', "ok"), |reason| ('-', reason));
-        // Writing into a String cannot fail.
         let _ = writeln!(text, "[{sign}]{what} {detail}");
     }
     let ready = certificates.is_ok() && field.is_ok();

@@ -1,37 +1,30 @@
-//! The runtime that a TrainJob refers to, read from the API server at that moment: a runtime that was created just before its
-//! TrainJob is seen, and nothing has to be watched.
+//! Reads the runtime of a TrainJob from the API server when it is needed. So a runtime that was created just
+//! before its TrainJob is found, and no watch is needed.
 
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-/// The API group of the trainer.
 pub const GROUP: &str = "trainer.kubeflow.org";
-/// Its version.
 pub const VERSION: &str = "v1alpha1";
 
-/// Which runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
-    /// Its kind.
     pub kind: Kind,
-    /// The namespace of the TrainJob.
     pub namespace: &'a str,
-    /// Its name.
     pub name: &'a str,
 }
 
-/// The kinds of runtimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// TrainingRuntime, in the namespace of its TrainJobs.
     Namespaced,
-    /// ClusterTrainingRuntime.
     Cluster,
 }
 
 impl<'a> Reference<'a> {
-    /// That of a TrainJob in `namespace`; none if it refers to something else, which is the trainer's to refuse.
+    /// The runtime of a TrainJob in `namespace`. `None` if the TrainJob references something else, which the
+    /// trainer refuses.
     pub fn of(train_job: &'a Value, namespace: &'a str) -> Option<Self> {
         let reference = train_job.pointer("/spec/runtimeRef")?;
         if reference["apiGroup"].as_str().is_some_and(|group| group != GROUP) {
@@ -46,13 +39,9 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Who knows the runtimes.
 #[async_trait::async_trait]
 pub trait Runtimes: Send + Sync {
-    /// A runtime; none if it does not exist.
-    ///
-    /// # Errors
-    /// Why that cannot be known.
+    /// The runtime; `None` if it does not exist.
     async fn get(&self, reference: Reference<'_>) -> Result<Option<Value>, kube::Error>;
 }
 

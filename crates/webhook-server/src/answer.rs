@@ -1,7 +1,7 @@
-//! From the body of a request to the answer.
+//! Answers a review, from the request body to the response.
 //!
-//! No failure admits anything: a body that is not a review is a 400, which with failurePolicy `Fail` refuses the
-//! object, and a lookup that fails or a rule that panics becomes a refusal with code 500.
+//! No failure admits an object. A body that is not a review returns 400, and the API server then refuses the
+//! object (failurePolicy `Fail`). A failed lookup or a panic of a rule becomes a refusal with code 500.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -13,10 +13,10 @@ use futures::FutureExt;
 
 use crate::{Request, Response};
 
-/// The largest body: an update carries the object twice, and etcd takes 1.5 MiB of each.
+/// Maximum size of a body: an update contains the object twice, and etcd accepts 1.5 MiB of each.
 pub const REVIEW_LIMIT: usize = 8 << 20;
 
-/// Answers the review in `body` with what `judge` makes of its request.
+/// Answers the review in `body` with the response that `judge` returns for its request.
 pub async fn answer<J, F>(body: impl AsRef<[u8]>, judge: J) -> HttpResponse
 where
     J: FnOnce(Request) -> F,

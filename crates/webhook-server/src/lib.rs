@@ -1,11 +1,11 @@
-//! Admission webhooks of the programs that run in a cluster: what the controller and the trainer's KAI plugin share.
+//! Admission webhooks that the controller and the trainer's KAI plugin share.
 //!
-//! - `review`: the AdmissionReview wire format; `answer`: from a body to the answer, whatever the rules do;
-//! - `validation`: findings, as one of Kubernetes' own validations would spell them;
+//! - `review`: the AdmissionReview wire format; `answer`: answers a review, even if a rule fails;
+//! - `validation`: errors and warnings in the form of Kubernetes' own validation;
 //! - `serve`: the servers, with and without TLS;
-//! - [`certificates`]: a certificate of files, or one that the program makes and renews itself.
+//! - [`certificates`]: a certificate from files, or one that the program creates and renews.
 //!
-//! Which rules there are is their program's.
+//! Each program defines its own rules.
 
 mod answer;
 pub mod certificates;

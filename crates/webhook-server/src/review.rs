@@ -1,6 +1,6 @@
-//! The AdmissionReview wire format (`admission.k8s.io/v1`), as far as these webhooks need it.
+//! The parts of the AdmissionReview wire format (`admission.k8s.io/v1`) that these webhooks need.
 //!
-//! Objects stay raw JSON here: a defaulting webhook must work on what has not been validated yet.
+//! Objects stay raw JSON, because a defaulting webhook must handle objects that have not been validated.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
@@ -9,69 +9,53 @@ use serde_json::{Value, json};
 
 use crate::Validation;
 
-/// What the API server asks.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Returned in the response.
     pub uid: String,
-    /// Name of the object; empty where the API server will generate it.
+    /// Empty if the API server will generate the name.
     #[serde(default)]
     pub name: String,
-    /// Namespace of the object; empty for cluster-scoped ones.
+    /// Empty for cluster-scoped objects.
     #[serde(default)]
     pub namespace: String,
-    /// What is asked about.
     #[serde(default)]
     pub resource: RequestResource,
-    /// A part of it that has a path of its own, such as `scale`; empty for the object itself.
+    /// The subresource, such as `scale`; empty for the object itself.
     #[serde(default)]
     pub sub_resource: String,
-    /// What is about to happen.
     pub operation: Operation,
     /// The object as it would be stored; null on deletion.
     #[serde(default)]
     pub object: Value,
-    /// The object as it is stored; null on creation.
+    /// The stored object; null on creation.
     #[serde(default)]
     pub old_object: Value,
 }
 
-/// A resource as a request names it.
 #[derive(Debug, Default, Deserialize)]
 pub struct RequestResource {
-    /// Its name in paths.
+    /// The plural name, as in API paths.
     pub resource: String,
 }
 
-/// The operations a webhook can be registered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// It is created.
     Create,
-    /// It is changed.
     Update,
-    /// It is deleted.
     Delete,
-    /// A connection to it is made.
     Connect,
 }
 
-/// A body that is no AdmissionReview request of the one version there is.
+/// A body that is not an AdmissionReview request in the supported version.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedReview {
-    /// It is no JSON, or lacks a field.
     #[error("not an AdmissionReview: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is something else.
     #[error("expected an AdmissionReview of admission.k8s.io/v1, got {kind:?} of {api_version:?}")]
-    Type {
-        /// Its apiVersion.
-        api_version: String,
-        /// Its kind.
-        kind: String,
-    },
+    Type { api_version: String, kind: String },
 }
 
 /// One operation of a JSON patch (RFC 6902).
@@ -83,14 +67,13 @@ pub struct PatchOperation {
 }
 
 impl PatchOperation {
-    /// Adds a member, or replaces the one that is there.
+    /// Adds a member, or replaces an existing one.
     pub fn add(path: impl Into<String>, value: Value) -> Self {
         Self { op: "add", path: path.into(), value }
     }
 }
 
 impl Request {
-    /// The request in the body of a review.
     pub fn from_body(body: &[u8]) -> Result<Self, MalformedReview> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -107,7 +90,6 @@ impl Request {
     }
 }
 
-/// The answer to the API server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response {
@@ -123,12 +105,10 @@ pub struct Response {
 }
 
 impl Response {
-    /// Admits the object as it is.
     pub fn allowed() -> Self {
         Self { allowed: true, status: None, patch: None, patch_type: None, warnings: Vec::new() }
     }
 
-    /// Admits the object with `patch` applied.
     pub fn patched(patch: &[PatchOperation]) -> Self {
         if patch.is_empty() {
             return Self::allowed();
@@ -141,14 +121,14 @@ impl Response {
         }
     }
 
-    /// With warnings, which the API server passes on to whoever asked.
+    /// Sets warnings, which the API server passes on to the client.
     #[must_use]
     pub fn warning(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 
-    /// The verdict on an object of `kind`: what a typed client gets is a 422 `Invalid` with a cause per
-    /// field, and the text is the list of field errors as Kubernetes prints it.
+    /// The response for an object of `kind`. An error becomes a 422 `Invalid` with a cause per field, and its
+    /// text is the list of field errors as Kubernetes prints it.
     pub fn verdict(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
         if findings.admits() {
             return Self { warnings: findings.warnings, ..Self::allowed() };
@@ -173,12 +153,12 @@ impl Response {
         Self { warnings: findings.warnings, ..denied }
     }
 
-    /// Refuses an object that is not what the webhook is registered for.
+    /// Refuses an object of an unexpected type.
     pub fn unreadable(error: &serde_json::Error) -> Self {
         Self::denied(400, "BadRequest", format!("cannot read the object: {error}"), None)
     }
 
-    /// Refuses because no verdict could be reached.
+    /// Refuses the object because the check itself failed.
     pub fn failed(message: String) -> Self {
         Self::denied(500, "InternalError", message, None)
     }
@@ -195,12 +175,11 @@ impl Response {
         Self { allowed: false, status: Some(status), ..Self::allowed() }
     }
 
-    /// Why the object is refused, if it is.
+    /// The reason of a refusal.
     pub fn refusal(&self) -> Option<&str> {
         self.status.as_ref().and_then(|status| status.message.as_deref())
     }
 
-    /// The body of the answer to the request `uid`.
     pub fn into_review(self, uid: &str) -> Value {
         let mut response = json!(self);
         response["uid"] = json!(uid);
@@ -274,7 +253,6 @@ mod tests {
         assert_eq!(review["response"]["status"]["message"], "metadata.name: Forbidden: no");
     }
 
-    /// A review of this version and kind, with this request.
     fn body(api_version: &str, kind: &str, request: Value) -> String {
         json!({ "apiVersion": api_version, "kind": kind, "request": request }).to_string()
     }

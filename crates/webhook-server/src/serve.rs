@@ -1,4 +1,4 @@
-//! The servers: webhooks over TLS, the rest in plain text.
+//! The servers: webhooks over TLS, health in plain text.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,10 +12,9 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// How long requests in flight may take when the process ends.
+/// How long requests in flight may take at shutdown.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A server that could not start or has failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve {what} at {address}: {source}")]
 pub struct ServerError {
@@ -25,18 +24,17 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// A failure of the webhooks at this address.
     pub(crate) fn webhooks(address: SocketAddr) -> impl Fn(std::io::Error) -> Self + Copy {
         move |source| Self { what: "webhooks", address, source }
     }
 }
 
-/// Returns once `stop` says true, or its sender is gone.
+/// Returns once `stop` is true or its sender has been dropped.
 pub async fn told(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Listens from the call on, not only from when it is awaited.
+/// Completes on SIGTERM or SIGINT. It listens from the call on, even before it is awaited.
 pub fn told_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
@@ -53,10 +51,7 @@ pub fn told_to_end() -> impl Future<Output = ()> {
     }
 }
 
-/// Serves `router` at `address` until `stop` says true.
-///
-/// # Errors
-/// The address is taken, or the server failed.
+/// Serves `router` at `address` until `stop` is true.
 pub async fn serve(
     what: &'static str,
     address: SocketAddr,
@@ -68,10 +63,6 @@ pub async fn serve(
     axum::serve(listener, router).with_graceful_shutdown(told(stop)).await.map_err(failed)
 }
 
-/// The certificate and key in files, for the webhooks at `address`.
-///
-/// # Errors
-/// The certificate or key is no good.
 pub(crate) async fn tls_of_files(
     address: SocketAddr,
     certificate: &Path,
@@ -80,10 +71,7 @@ pub(crate) async fn tls_of_files(
     RustlsConfig::from_pem_file(certificate, key).await.map_err(ServerError::webhooks(address))
 }
 
-/// Serves the webhooks `router` over TLS at `address` until `stop` says true.
-///
-/// # Errors
-/// The address is taken, or the server failed.
+/// Serves the webhooks `router` over TLS at `address` until `stop` is true.
 pub async fn serve_tls(
     address: SocketAddr,
     tls: RustlsConfig,
@@ -96,7 +84,7 @@ pub async fn serve_tls(
         told(stop).await;
         stopping.graceful_shutdown(Some(GRACE));
     });
-    // Small answers are not to wait for more.
+    // Send small responses without delay.
     let acceptor = RustlsAcceptor::new(tls).acceptor(NoDelayAcceptor::new());
     axum_server::bind(address)
         .acceptor(acceptor)

@@ -1,60 +1,53 @@
-//! The result of checking an object: errors that refuse it, and warnings that are returned with the admission.
+//! The result of a validation: errors that refuse the object, and warnings that are returned with an
+//! admission.
 //!
-//! All rules of a program use these two types, so that one rejection can contain the findings of all of them. The
-//! webhook turns them into an AdmissionReview.
+//! All rules of a program use these types, so that one rejection can contain all findings. The webhook
+//! converts them to an AdmissionReview.
 
 use std::fmt;
 
-/// The outcome of a check. It admits if there is no error.
+/// The result of a check. Without errors the object is admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
-    /// Findings that refuse the object, in the order of its fields.
+    /// Errors that refuse the object, in the order of its fields.
     pub errors: Vec<FieldError>,
     /// Findings that are only reported to the user, as AdmissionReview warnings.
     pub warnings: Vec<String>,
 }
 
 impl Validation {
-    /// True if nothing refuses the object.
     pub fn admits(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// Adds the findings of another check after this one's.
     pub fn extend(&mut self, other: Validation) {
         self.errors.extend(other.errors);
         self.warnings.extend(other.warnings);
     }
 }
 
-/// One refused field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     /// JSON path from the object's root, such as `spec.template.cliques[0].spec.replicas`.
     pub path: String,
-    /// The class of the fault.
     pub reason: FieldErrorReason,
-    /// What is wrong, for a person.
     pub message: String,
 }
 
 impl FieldError {
-    /// A value that breaks a rule.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::Invalid, message)
     }
 
-    /// A value that may not be set, or not be changed.
+    /// A value that may not be set or changed.
     pub fn forbidden(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::Forbidden, message)
     }
 
-    /// A value that is missing.
     pub fn required(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::Required, message)
     }
 
-    /// A value that occurs twice where it must be unique.
     pub fn duplicate(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::Duplicate, message)
     }
@@ -64,7 +57,6 @@ impl FieldError {
         Self::new(path, FieldErrorReason::NotSupported, message)
     }
 
-    /// A reference to something that does not exist.
     pub fn not_found(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::NotFound, message)
     }
@@ -80,20 +72,14 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// The classes of field faults, as Kubernetes' `metav1.CauseType` knows them.
+/// The classes of errors in Kubernetes' `metav1.CauseType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorReason {
-    /// `FieldValueInvalid`
     Invalid,
-    /// `FieldValueForbidden`
     Forbidden,
-    /// `FieldValueRequired`
     Required,
-    /// `FieldValueDuplicate`
     Duplicate,
-    /// `FieldValueNotSupported`
     NotSupported,
-    /// `FieldValueNotFound`
     NotFound,
 }
 
@@ -110,7 +96,7 @@ impl FieldErrorReason {
         }
     }
 
-    /// How Kubernetes spells the class in a message.
+    /// The text of the class in Kubernetes messages.
     pub fn as_text(self) -> &'static str {
         match self {
             Self::Invalid => "Invalid value",

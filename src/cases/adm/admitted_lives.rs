@@ -1,5 +1,6 @@
-//! `a-set-of-the-longest-name-admitted` + `model` + `worker` have 45 characters together, and no clique and no group says
-//! how many: each is 1. The neighbour of what is refused is worth something only if it lives.
+//! The longest names that admission accepts: `a-set-of-the-longest-name-admitted` + `model` + `worker` have
+//! 45 characters together. No count is given, so each defaults to 1. The PodCliqueSet must also run, not just
+//! be admitted.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
-/// ADM-15.
 pub(crate) const CASE: Case = Case::new(
     "The longest names that are admitted, and counts that are left out, become pods",
     |test| Box::pin(drive(test)),

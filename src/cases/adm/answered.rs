@@ -1,14 +1,15 @@
-//! Answers of admission written by hand, for the tests of judges: every attempt answered as it should be, but for some.
+//! Test helper: a history in which every admission attempt gets the expected response, except for the ones
+//! listed.
 
 use conformance_history::SharedMark;
 use conformance_history::testing::Story;
 use conformance_judge::admission::{Attempt, Wanted};
 use serde_json::json;
 
-/// An answer that is another than it should be: the attempt's title, the HTTP status and the message.
+/// A response that differs from the expected one: the attempt's title, the HTTP status and the message.
 pub(crate) type Otherwise<'a> = (&'a str, u16, &'a str);
 
-/// A story that goes on with the answers to these attempts.
+/// Appends the responses to these attempts to a story.
 pub(crate) fn answered(story: Story, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> Story {
     attempts.iter().fold(story, |story, attempt| {
         let words: Vec<_> = attempt.says.iter().filter_map(|word| word.split('|').next()).collect();

@@ -1,7 +1,7 @@
-//! A set of 2 + 2 pods is the target's; where that is the default scheduler, which cannot be disabled, it is of a
-//! scheduler that the harness enables and that does not exist: its pods are released and wait. Then the controller is
-//! started without that scheduler's profile. A second set, 2 pods of the default scheduler, is whole when the
-//! controller has worked for a while.
+//! A PodCliqueSet of 2 + 2 pods selects the target's scheduler. The default scheduler cannot be disabled;
+//! there the PodCliqueSet selects a scheduler that the harness enables and that does not exist, so its pods
+//! are released and wait. Then the controller is restarted without that scheduler's profile. A second
+//! PodCliqueSet, 2 pods of the default scheduler, is bound whole once the controller has run for a while.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 
 use crate::backends;
 
-/// ADM-11, ADM-22, ADM-23.
 pub(crate) const CASE: Case = Case::new(
     "A backend disabled under a live PodCliqueSet takes nothing away, and says so",
     |test| Box::pin(drive(test)),
@@ -35,12 +34,11 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "disabled";
 const BESIDE: &str = "going-on";
 
-/// Mark: from here on the controller's configuration lacks the scheduler.
 const DISABLED: MarkName = MarkName::of_case("backend disabled");
-/// Mark: nothing was asked for yet that would change what is there.
+/// Mark: up to here, nothing was requested that would change existing objects.
 const STILL_LIVE: MarkName = MarkName::of_case("still live");
 
-/// The scheduler that is disabled, and the answer to a new PodCliqueSet for it.
+/// The scheduler that is disabled, and the expected answer to a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
     match backends::own(target).ok().and_then(|own| own.disabled) {
         Some(attempt) => (target.backend(), [attempt]),
@@ -48,7 +46,6 @@ fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
     }
 }
 
-/// The PodCliqueSet for it.
 fn set(test: &TestContext) -> Result<Value, Stop> {
     let mut set = test.manifest(SET)?;
     on(&mut set, disabled(test.target).0);
@@ -75,7 +72,7 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
     let is_reported =
         |live: &Live| live.of("Event").any(|event| is_warning(event, &gang.name, SET, scheduler));
     match test.until("an event that the backend is not enabled", REACTION, is_reported).await {
-        // What became of the workload is another clause's.
+        // Other clauses check whether the workload is bound.
         Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
         reported => reported?,
     }

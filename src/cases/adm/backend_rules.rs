@@ -1,6 +1,6 @@
-//! Rules of the target's own backend, on a PodCliqueSet of its own and on one of another backend that is enabled and has
-//! no such rule; and rules of other backends on one of the target's. That the target's backend has the rules is what
-//! other clauses demand; without, nothing is shown.
+//! The rules of the target's backend, tried on a PodCliqueSet that selects it and on one of another enabled
+//! backend without such rules; and the rules of other backends, tried on a PodCliqueSet of the target. Other
+//! clauses demand the rules themselves; if one is missing, this case decides nothing.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::Case;
@@ -11,7 +11,6 @@ use conformance_judge::{all, another_backend, finding, premise};
 
 use crate::backends::{self, Rules};
 
-/// ADM-06.
 pub(crate) const CASE: Case = Case::new(
     "A backend's rules are applied to PodCliqueSets that select it, and to no other",
     |test| Box::pin(drive(test)),
@@ -19,7 +18,6 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-06"]);
 
-/// All that is asked of the target's own backend.
 fn here(rules: &Rules) -> Vec<Attempt> {
     rules.own.iter().map(|(_, attempt)| attempt).chain(rules.others).copied().collect()
 }
@@ -34,7 +32,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&elsewhere, rules.elsewhere).await
 }
 
-/// The rules of its own do not reach one of another backend.
 fn reach_no_other(history: &History, rules: &Rules) -> Ruling {
     another_backend::name(history)?;
     answers(history, rules.elsewhere)
@@ -69,7 +66,7 @@ mod tests {
         TARGETS.into_iter().filter(|target| target.external().is_none())
     }
 
-    /// With another backend, as a foreign operator may have it.
+    /// With another backend enabled, as a foreign operator may have it.
     fn ruling(target: Target, otherwise: &[Otherwise<'_>]) -> Ruling {
         let story = Story::on(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "lpx-scheduler", "foreign": true}));

@@ -1,6 +1,6 @@
-//! The harness enables a second scheduler beside the default: `outside`, 2 pods, is for it. Another operator may have
-//! another one, or none: then that half is not asked. Others name a scheduler that nobody knows, and one of Grove's that
-//! the harness's configuration does not enable.
+//! The harness enables a second scheduler in addition to the default: `outside`, 2 pods, selects it. A
+//! foreign operator may have a different one, or none; then that half is skipped. Other attempts name an
+//! unknown scheduler, and one of Grove's backends that the harness's configuration does not enable.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::KUBE;
@@ -13,7 +13,6 @@ use conformance_history::{History, Pod};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{another_backend, backends, finding};
 
-/// ADM-02, ADM-14.
 pub(crate) const CASE: Case = Case::new(
     "An enabled scheduler gets what names it; one without an enabled backend is refused by name",
     |test| Box::pin(drive(test)),
@@ -31,14 +30,15 @@ const NOT_ENABLED: &[Attempt] = &[
     refused("a backend that is not enabled", &["lpx-scheduler"], |pcs| on(pcs, "lpx-scheduler")),
 ];
 
-/// Those that surely are not enabled; what of Grove's own another operator has enabled is its owner's to know.
+/// The schedulers that are certainly not enabled. A foreign operator may have enabled any of Grove's own
+/// backends.
 fn not_enabled(is_foreign: bool) -> &'static [Attempt] {
     if is_foreign { &NOT_ENABLED[..1] } else { NOT_ENABLED }
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&test.manifest(SET)?, not_enabled(test.test_cluster.configured_by_others)).await?;
-    // The default is default-scheduler.
+    // The default backend is default-scheduler.
     let other = test.another_backend(|target| !KUBE.contains(&target)).await?;
     let Some(other) = other else { return Ok(()) };
     let outside = test.manifest_for(other, SET)?;
@@ -54,7 +54,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The PodCliqueSet for another enabled backend is admitted, and its pods are that one's.
 fn served(history: &History) -> Ruling {
     let scheduler = another_backend::name(history)?;
     answers(history, ENABLED)?;
@@ -80,7 +79,6 @@ mod tests {
     use super::*;
     use crate::adm::answered::answered;
 
-    /// As upstream's operator says it.
     const UPSTREAMS: &str = "spec.template.cliques.spec.podSpec.schedulerName: Invalid value: \"nobodys-scheduler\": \
         schedulerName must be an enabled scheduler backend";
 
@@ -91,13 +89,11 @@ mod tests {
         object
     }
 
-    /// About the scheduler that has no backend, and about the one that has.
     fn rulings(history: &History) -> [Ruling; 2] {
         let found = judge(history).into_iter().map(|finding| finding.ruling);
         found.collect::<Vec<_>>().try_into().unwrap()
     }
 
-    /// A foreign operator with KAI beside its default.
     fn with_kai(otherwise: &[(&str, u16, &str)], scheduler: &str) -> [Ruling; 2] {
         let story = Story::flat()
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "kai-scheduler", "foreign": true}));

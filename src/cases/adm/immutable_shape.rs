@@ -1,7 +1,8 @@
-//! `moulded`: a clique beside a scaling group of two. `mould-alone` and `mould-grouped`: one clique, so that any target takes the
-//! constraints that it honours, at each place with one and without. Changes of these are dry runs: one that is admitted
-//! leaves the shape as it was for the next. `shuffled`, whose cliques are put into another order when they run, where order
-//! means nothing; then it is scaled from 1 to 2, which shows that the operator has been past.
+//! `moulded` has a clique and a scaling group of two cliques. `mould-alone` and `mould-grouped` have one
+//! clique, so that every target accepts the constraints that it honours; each exists with and without a
+//! constraint at each place. These updates are dry runs, so an admitted one does not change the shape for the
+//! next. `shuffled` runs when its cliques are reordered, where order has no meaning. Scaling it from 1 to 2
+//! then shows that the operator has reconciled it.
 
 use std::sync::LazyLock;
 
@@ -20,7 +21,6 @@ use super::places::{PLACES, Place, packed};
 use crate::backends::{self, RECREATE};
 use crate::ext;
 
-/// ADM-03, ADM-12, ADM-13.
 pub(crate) const CASE: Case = Case::new(
     "The shape of gangs cannot be changed, and the refusal says to recreate the PodCliqueSet",
     |test| Box::pin(drive(test)),
@@ -71,13 +71,13 @@ const SHAPE: &[Attempt] = &[
     }),
 ];
 
-/// Of kube-scheduler's backend, where it knows more than one: the annotation is not upstream's.
+/// Only for kube-scheduler's backend with more than one gang scope. The annotation is not defined upstream.
 const SCOPE: &[Attempt] = &[refused("another gang scope", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
 })];
 
-/// A constraint added to a PodCliqueSet without, and one changed, at each place.
+/// At each place: a constraint added to a PodCliqueSet without one, and an existing one changed or removed.
 static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
     let row = |place: Place, what: &str, constraint: Value| {
         let title = format!("a topology constraint of the {} {what}", place.title);
@@ -96,7 +96,7 @@ static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
     PLACES.into_iter().flat_map(of_place).collect()
 });
 
-/// Those at a place, where the target honours a constraint there.
+/// The rows for the places where the target honours a constraint.
 fn constraints(target: Target, is_meant: impl Fn(Place, bool) -> bool) -> Vec<Attempt> {
     let rows = CONSTRAINTS
         .iter()
@@ -111,7 +111,6 @@ const REORDERED: &[Attempt] = &[admitted("cliques in another order, where order 
 const RUNNING: MarkName = MarkName::of_case("running");
 const PASSED: MarkName = MarkName::of_case("the operator has been past");
 
-/// A list, empty where there is none.
 fn list(value: &mut Value) -> &mut Vec<Value> {
     if !value.is_array() {
         *value = json!([]);
@@ -130,7 +129,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
-    // One that is enabled: a name that is not is refused for that (ADM-02).
+    // An enabled backend: one that is not enabled is refused for that reason (ADM-02).
     if let Some(backend) = other.and_then(backends::of) {
         test.would_update("moulded", &[backend.given_to_it]).await?;
     }
@@ -165,8 +164,8 @@ fn nothing_recreated(history: &History) -> Ruling {
     history.reached(PASSED).map(drop)
 }
 
-/// Answers to attempts at the shape, and to one at the backend, where there is another. The backend that it was given to
-/// does not change what has to be answered.
+/// Decides on the answers to changes of the shape, and to a change of the backend if another is enabled.
+/// Which backend that is does not affect the expected answer.
 fn answered_by(history: &History, rule: impl Fn(&[Attempt]) -> Ruling) -> Ruling {
     let target = history.header.target;
     let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
@@ -206,12 +205,11 @@ mod tests {
 
     const GIVEN_AWAY: Attempt = backends::given_to(|_| {});
 
-    /// All that a target is asked, but for what it is asked about its gang scope.
     fn asked(target: Target) -> Vec<Attempt> {
         [SHAPE, &constraints(target, |_, _| true), REORDERED, &[GIVEN_AWAY]].concat()
     }
 
-    /// `shuffled`, of which after the other order nothing is made anew.
+    /// `shuffled`, where reordering its cliques recreates nothing.
     fn shuffled(target: Target) -> Story {
         Story::on(target)
             .added(object("PodGang", "shuffled-0"))
@@ -219,7 +217,6 @@ mod tests {
             .mark(RUNNING, Value::Null)
     }
 
-    /// About ADM-03, about its words, and about another order.
     fn rulings(target: Target, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> [Ruling; 3] {
         let story = shuffled(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}))

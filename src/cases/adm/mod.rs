@@ -1,8 +1,8 @@
 //! Admission of PodCliqueSets.
 //!
-//! Most cases are a table of variations of one PodCliqueSet with `replicas: 0`, so that what is admitted costs nothing;
-//! `driver::admission_attempts` sends them. What is said about a backend that is not the target's is shown by a second one, which the
-//! harness enables beside it; of another operator, by one that it has enabled.
+//! Most cases are a table of variations of one PodCliqueSet with `replicas: 0`, so that an admitted one costs
+//! nothing. `driver::admission_attempts` sends them. Attempts about a backend other than the target's use a
+//! second one: the harness enables it, or a foreign operator has it enabled.
 
 #[cfg(test)]
 pub(super) mod answered;

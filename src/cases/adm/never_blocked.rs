@@ -1,7 +1,7 @@
-//! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run, and another like it, which
-//! is deleted in the foreground. Volcano can hold one
-//! topology only, which all cases share: there a queue is closed instead. Of an operator that does not declare topology
-//! constraints nothing is taken away.
+//! `held`, 2 pods in one rack of a topology of the case's own. The topology is deleted while they run. A
+//! second PodCliqueSet like it is deleted in the foreground. Volcano supports only one topology, which all
+//! cases share, so a queue is closed instead. For an operator that declares no topology constraints, nothing
+//! is deleted.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::names;
@@ -18,7 +18,6 @@ use conformance_judge::topology_resources::BINDING;
 use conformance_judge::{finding, premise};
 use serde_json::{Value, json};
 
-/// ADM-08, ADM-16.
 pub(crate) const CASE: Case = Case::new(
     "Metadata edits and deletion are admitted after the workload's topology is gone",
     |test| Box::pin(drive(test)),
@@ -28,14 +27,14 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1).rack("r")])
 .only(&[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::KOORDINATOR, Target::KAI]);
 
-/// Shows that admission has seen the topology come.
+/// Shows that admission has seen the topology created.
 const KNOWN: &[Attempt] = &[admitted("one in the topology that is there", |_| {})];
 
-/// Shows that admission has seen the topology go.
+/// Shows that admission has seen the topology deleted.
 const NEW: &[Attempt] =
     &[refused("a new one in the topology that is gone", &["ClusterTopologyBinding"], |_| {})];
 
-/// What is never blocked, before the deletion.
+/// Updates that are never blocked, before the deletion.
 const EDITS: &[Attempt] = &[
     admitted("a label added", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "inference".into()),
     admitted("an annotation added", |pcs| pcs["metadata"]["annotations"]["example.com/note"] = "kept".into()),
@@ -51,7 +50,7 @@ const EDITS: &[Attempt] = &[
     admitted("the finalizer removed", remove_finalizer),
 ];
 
-/// Held by the finalizer, it is deleted, and goes when that is taken off.
+/// The finalizer keeps the deleted PodCliqueSet until it is removed.
 const HOLD: &[Attempt] = &[admitted("a finalizer added before the deletion", add_finalizer)];
 const BACKGROUND: Attempt = admitted("deleted in the background", |_| {});
 const RELEASE: &[Attempt] = &[admitted("the finalizer taken off while it is deleted", remove_finalizer)];
@@ -90,7 +89,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     edit_and_delete(test, "held").await
 }
 
-/// Makes a PodCliqueSet of 2 pods and another like it, and waits for their pods.
+/// Submits a PodCliqueSet of 2 pods and another like it, and waits for their pods.
 pub(super) async fn submit_two(test: &mut TestContext, pcs: Value) -> Result<(), Stop> {
     let mut other = pcs.clone();
     other["metadata"]["name"] = in_foreground(pcs["metadata"]["name"].as_str().unwrap_or_default()).into();
@@ -99,12 +98,10 @@ pub(super) async fn submit_two(test: &mut TestContext, pcs: Value) -> Result<(),
     test.until_bound(4).await
 }
 
-/// The one that is deleted in the foreground.
 fn in_foreground(name: &str) -> String {
     format!("{name}-foreground")
 }
 
-/// Makes the edits that are never blocked, and deletes both PodCliqueSets.
 pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<(), Stop> {
     test.updates(name, EDITS).await?;
     test.updates(name, HOLD).await?;
@@ -133,14 +130,12 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// Edits of metadata were admitted.
 pub(super) fn edits_never_blocked(history: &History) -> Ruling {
     answers(history, &[EDITS, HOLD].concat())
 }
 
-/// Deletions and the removal of the finalizer were admitted, and both PodCliqueSets are gone.
 pub(super) fn deletion_never_blocked(history: &History, name: &str) -> Ruling {
-    // Without its finalizer it is gone before that can be taken off.
+    // Without its finalizer, the PodCliqueSet is gone before the finalizer can be removed.
     premise("ADM-16", answers(history, HOLD))?;
     answers(history, &[RELEASE, &[BACKGROUND, FOREGROUND]].concat())?;
     [name, &in_foreground(name)].iter().try_for_each(|set| admission::deleted(history, "PodCliqueSet", set))
@@ -155,8 +150,8 @@ mod tests {
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
-    /// About deletion and about edits. Both were there and are gone, but for one of them; the answers are as they should
-    /// be, but for some.
+    /// Rulings on deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
+    /// `otherwise` are as expected.
     fn rulings(left: &str, otherwise: &[Otherwise<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));
         let there = Story::flat().all_added(sets.clone());

@@ -1,5 +1,5 @@
-//! Two cliques; each may name a scheduler or leave it to the default, which is default-scheduler here. Where that is
-//! the target, its cliques name none at first.
+//! Two cliques. Each may name a scheduler or leave it to the default, which is default-scheduler here. If the
+//! target is the default, its cliques name none at first.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
@@ -11,7 +11,6 @@ use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 
-/// ADM-01.
 pub(crate) const CASE: Case = Case::new(
     "All cliques are for one scheduler, and one that names none is for the default",
     |test| Box::pin(drive(test)),
@@ -52,7 +51,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&pair, about_the_default(test.target)).await
 }
 
-/// What a clique that names no scheduler means, where the default is the target's and where it is another's.
+/// The attempts on a clique that names no scheduler: whether the default is the target's scheduler or another
+/// one.
 fn about_the_default(target: Target) -> &'static [Attempt] {
     if KUBE.contains(&target) { DEFAULT } else { BESIDE_DEFAULT }
 }

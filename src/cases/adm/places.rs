@@ -1,22 +1,19 @@
-//! Where a PodCliqueSet takes topology constraints, as data for tables of attempts. Each place is on a PodCliqueSet of one
-//! clique, `alone` or `grouped` in a scaling group of one replica: PodGangs of one podgroup, on which any target takes
-//! what it honours at all.
+//! The places of a PodCliqueSet that accept topology constraints, as data for tables of attempts. Each place
+//! is on a PodCliqueSet of one clique: `alone`, or `grouped` in a scaling group of one replica. Its PodGangs
+//! have one podgroup, so every target accepts the constraints that it honours.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
 use conformance_driver::test_cluster::TOPOLOGY;
 use serde_json::{Value, json};
 
-/// A place for a constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// In a title, and in names.
     pub(crate) title: &'static str,
-    /// The constraint's JSON pointer.
     pub(crate) pointer: &'static str,
-    /// What the PodCliqueSet that has the place is called in manifests, or what its name ends with.
+    /// The name, or the end of the name, of the PodCliqueSet in the manifests that has this place.
     pub(crate) base: &'static str,
-    /// Who honours a required level there.
+    /// The feature of targets that honour a required level here.
     pub(crate) feature: Feature,
 }
 
@@ -39,19 +36,17 @@ pub(crate) const CLIQUE: Place =
 pub(crate) const MEMBER: Place =
     Place { title: "member", pointer: CLIQUE_POINTER, base: "grouped", feature: Feature::TopologyPerClique };
 
-/// All of them.
 pub(crate) const PLACES: [Place; 4] = [SET, GROUP, CLIQUE, MEMBER];
 
-/// A place within another.
+/// Pairs of an outer place and a place within it.
 pub(crate) const NESTED: [(Place, Place); 4] = [(SET, GROUP), (SET, CLIQUE), (SET, MEMBER), (GROUP, MEMBER)];
 
 impl Place {
-    /// The value that puts a constraint here.
+    /// The JSON pointer and the constraint, for a row of a table.
     pub(crate) fn with(self, constraint: Value) -> (String, Value) {
         (self.pointer.to_owned(), constraint)
     }
 
-    /// Puts a required level here.
     pub(crate) fn constrain(self, pcs: &mut Value, domain: &str) {
         let (parent, field) = self.pointer.rsplit_once('/').unwrap_or_default();
         if let Some(parent) = pcs.pointer_mut(parent) {
@@ -59,13 +54,13 @@ impl Place {
         }
     }
 
-    /// Whether a level here is honoured, and so admitted.
+    /// Whether the target honours a level here, and therefore admits it.
     pub(crate) fn is_honoured(self, target: Target, field: &str) -> bool {
         target.declares(self.feature) && (field == "required" || target.declares(Feature::TopologyPreferred))
     }
 }
 
-/// A level of the topology that all cases share.
+/// A constraint in the topology that all cases share.
 pub(crate) fn packed(field: &str, domain: &str) -> Value {
     json!({"topologyName": TOPOLOGY, "pack": {field: domain}})
 }

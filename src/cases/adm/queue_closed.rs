@@ -1,4 +1,5 @@
-//! `queued`, 2 pods in a queue of the case's own, which is closed while they run, and another like it.
+//! `queued`, 2 pods in a queue of the case's own, and another PodCliqueSet like it. The queue is closed while
+//! they run.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::ruling::Finding;
@@ -12,7 +13,6 @@ use conformance_judge::finding;
 
 use super::never_blocked::{deletion_never_blocked, edit_and_delete, edits_never_blocked, submit_two};
 
-/// ADM-08 and ADM-16, where a queue may be closed.
 pub(crate) const CASE: Case = Case::new(
     "Metadata edits and deletion are admitted after the workload's queue is closed",
     |test| Box::pin(drive(test)),
@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case::new(
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a new one in the queue that is open", |_| {})];
 
-/// Shows that admission has seen the queue close.
+/// Shows that admission has seen the queue closed.
 const NEW: &[Attempt] = &[refused("a new one in the queue that is closed", &["queue", "Open"], |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

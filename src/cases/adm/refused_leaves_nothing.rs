@@ -1,5 +1,5 @@
-//! `unmoved`, 2 + 1 pods, runs; creates beside it and updates of it are refused. `after`, 1 pod, is sent last: once
-//! it is bound, the controller has seen everything that came before it.
+//! `unmoved`, 2 + 1 pods, runs. Creates of other PodCliqueSets and updates of it are refused. `after`, 1 pod,
+//! is submitted last: once it is bound, the controller has seen everything submitted before.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 const UPDATES_BEGIN: MarkName = MarkName::of_case("updates begin");
 const SEEN: MarkName = MarkName::of_case("seen");
 
-/// ADM-05.
 pub(crate) const CASE: Case = Case::new(
     "A refused create leaves no object behind, and a refused update no change",
     |test| Box::pin(drive(test)),
@@ -56,7 +55,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(UPDATES_BEGIN, Value::Null);
     test.updates("unmoved", UPDATES).await?;
     test.submit("after").await?;
-    // Whatever an update has made of the others that was admitted.
+    // Regardless of what an update that was admitted by mistake did to the other pods.
     let is_after = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some("after") && pod.node().is_some();
     test.until(Awaited::demanded_by("AON-01", "the pod of after bound"), SCHEDULING, |live| {
         live.pods().any(|pod| is_after(&pod))

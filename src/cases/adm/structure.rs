@@ -1,8 +1,8 @@
-//! A clique beside a scaling group of one, changed one rule at a time: each rule at each place that it speaks of, on create
-//! and on update, with a variation that breaks it and a neighbour that does not. That nothing else is wrong with a
-//! variation says why it is refused; the message need not. `set` + `model` + `worker` may have 45 characters together, so
-//! the PodCliqueSet's name 34; that of `lone`, whose clique `worker` is in no group, 39. All are dry runs: which of the
-//! admitted ones live is shown by `adm/admitted-lives`.
+//! A clique and a scaling group of one clique, changed one rule at a time. Each rule is tried at each place
+//! it applies to, on create and on update. One variation breaks the rule, and a close one does not. Nothing
+//! else is wrong with a variation, so the refusal need not name the rule. `set` + `model` + `worker` may have
+//! 45 characters together, so the PodCliqueSet's name may have 34. For `lone`, whose clique `worker` is in no
+//! group, it may have 39. All attempts are dry runs; `adm/admitted-lives` shows that admitted ones run.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,6 @@ use conformance_judge::admission::{Attempt, Row, Wanted, admitted, answers, refu
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// ADM-04.
 pub(crate) const CASE: Case = Case::new(
     "Each structural rule refuses what breaks it and admits its neighbour",
     |test| Box::pin(drive(test)),
@@ -25,15 +24,14 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-04"]);
 
-/// A row about counts.
 struct Count {
     is_update: bool,
-    /// Where this is declared, the answer is free.
+    /// If the target declares this feature, either answer is accepted.
     free_with: Option<Feature>,
     row: Row,
 }
 
-/// Counts of a PodCliqueSet that is stored with 3 replicas and minAvailable 2 of everything.
+/// Changes of counts. The stored PodCliqueSet has 3 replicas and minAvailable 2 everywhere.
 static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
     const PLACES: [(&str, &str, bool); 3] = [
         ("a clique", "/spec/template/cliques/0/spec", true),
@@ -55,7 +53,7 @@ static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
             let field = |name: &str, count: i64| (format!("{pointer}/{name}"), count.into());
             let (replicas, min) = (|count| field("replicas", count), |count| field("minAvailable", count));
             rows.push(row(&format!("less than no replicas of {place}"), vec![replicas(-1)], Wanted::Refused));
-            // Grove takes a clique's 0 for a count that was left out.
+            // Grove treats a clique's 0 as a count that was left out.
             if !none_is_one {
                 let none = row(&format!("no replica of {place}"), vec![replicas(0)], Wanted::Refused);
                 rows.push(Count { free_with: Some(Feature::ScaleToZero), ..none });
@@ -100,7 +98,7 @@ const CLIQUES: &[Attempt] = &[
     refused("no clique", &[], |pcs| {
         *template(pcs) = json!({"cliques": []});
     }),
-    // The other way round, a member of the scaling group would be missing.
+    // Renaming the other clique would leave the scaling group without a member.
     refused("two cliques of one name", &[], |pcs| clique(pcs, 0)["name"] = "worker".into()),
     refused("a clique name that is not a DNS label", &[], |pcs| clique(pcs, 0)["name"] = "Front_End".into()),
     admitted("a clique's name that is one for DNS", |pcs| clique(pcs, 0)["name"] = "front-end".into()),
@@ -126,7 +124,6 @@ const WHOLE: &[Attempt] = &[
     admitted("names of 45 characters together", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
 ];
 
-/// Without a scaling group.
 const LONE: &[Attempt] = &[
     refused("two names of 46 characters together", &[], |pcs| {
         pcs["metadata"]["name"] = "l".repeat(40).into()
@@ -134,13 +131,13 @@ const LONE: &[Attempt] = &[
     admitted("two names of 45 characters together", |pcs| pcs["metadata"]["name"] = "l".repeat(39).into()),
 ];
 
-/// The answer to `startsAfter` with a clique that does not exist.
+/// The message about `startsAfter` with a clique that does not exist.
 const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
-/// What is said of a wait that comes back to its beginning; a lifecycle is none.
+/// The message about a cycle in the startup order. "Lifecycle" does not match.
 const CIRCLE: &str = "circular|cyclic| cycle";
 
-/// Startup order may be refused for now, whatever the order, so here the words count: what a sound one must not be told
-/// is that it is unsound.
+/// An operator may refuse every startup order for now, so these attempts check the message: a valid order
+/// must not be called invalid.
 const ORDER: &[Attempt] = &[
     refused("a wait for no clique", &["ghost", UNKNOWN], |pcs| starts_after(pcs, 1, "ghost")),
     refused("a standalone clique's wait for no clique", &["ghost", UNKNOWN], |pcs| {
@@ -156,7 +153,7 @@ const ORDER: &[Attempt] = &[
         .silent_about(&["unknown clique", CIRCLE]),
 ];
 
-/// The same on update, where startup order may be fixed altogether.
+/// The same on update, where an operator may refuse every change of startup order.
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: a wait for no clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
     refused("update: a clique's wait for itself", &[], |pcs| starts_after(pcs, 1, "worker")),
@@ -172,7 +169,6 @@ fn add_group(pcs: &mut Value, name: &str) {
     template(pcs)["podCliqueScalingGroups"] = json!([model, edge]);
 }
 
-/// Gives the member of the scaling group another name, there as well.
 fn rename_member(pcs: &mut Value, name: &str) {
     clique(pcs, 1)["name"] = name.into();
     group(pcs, 0)["cliqueNames"] = json!([name]);
@@ -214,7 +210,7 @@ mod tests {
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
-    /// One on which nothing is free.
+    /// A target for which no answer is left open.
     const TARGET: Target = Target::KUBE_POD_GANG;
 
     fn ruling(otherwise: &[Otherwise<'_>]) -> Ruling {

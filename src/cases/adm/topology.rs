@@ -1,6 +1,7 @@
-//! Each rule at each place where a constraint can be, for each of its fields, on create and on update, with the neighbour
-//! that breaks no rule where the target honours it. The topology that all cases share has block, rack and host, from
-//! broad to narrow. That nothing else is wrong with a variation says why it is refused; the message need not.
+//! Each rule, at each place where a constraint can be, for each of its fields, on create and on update. If
+//! the target honours the constraint, there is also a close variation that breaks no rule. The topology that
+//! all cases share has block, rack and host, from broad to narrow. Nothing else is wrong with a variation, so
+//! the refusal need not name the rule.
 
 use std::sync::LazyLock;
 
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 
 use super::places::{NESTED, PLACES, Place, packed};
 
-/// ADM-07.
 pub(crate) const CASE: Case = Case::new(
     "Topology constraints that the ClusterTopologyBinding cannot answer are refused, wherever they are",
     |test| Box::pin(drive(test)),
@@ -26,7 +26,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const FIELDS: [&str; 2] = ["required", "preferred"];
 
-/// An attempt, and what it is made on.
+/// An attempt, and the PodCliqueSet that it changes.
 struct Cell {
     base: &'static str,
     is_update: bool,
@@ -36,7 +36,7 @@ struct Cell {
     row: Row,
 }
 
-/// Rules, places and fields; updates add to a PodCliqueSet without constraint what is refused on create.
+/// Rules, places and fields. Updates add the constraint to a PodCliqueSet that has none.
 static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     let mut cells = Vec::new();
     for field in FIELDS {
@@ -64,7 +64,7 @@ static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     cells
 });
 
-/// A neighbour is created only: no constraint is added to what lives (ADM-03).
+/// An admissible constraint is tried on create only: none can be added to a live PodCliqueSet (ADM-03).
 fn on_create_and_update(
     rule: &str,
     place: Place,
@@ -94,7 +94,7 @@ fn on_create_and_update(
 }
 
 impl Cell {
-    /// What breaks a rule is refused by all; its neighbour is admitted where it is honoured.
+    /// Every target refuses what breaks a rule. The close variation applies only where the target honours it.
     fn is_for(&self, target: Target) -> bool {
         let is_honoured = |place: Place| place.is_honoured(target, self.field);
         self.row.wanted == Wanted::Refused
@@ -105,7 +105,6 @@ impl Cell {
     }
 }
 
-/// The attempts on a PodCliqueSet.
 fn attempts(target: Target, is_meant: impl Fn(&Cell) -> bool) -> Vec<Attempt> {
     let cells = TABLE.iter().filter(|cell| cell.is_for(target) && is_meant(cell));
     cells.map(|cell| cell.row.attempt()).collect()

@@ -1,5 +1,5 @@
-//! One clique in a scaling group of one replica: PodGangs of one podgroup, so that every target honours a required
-//! level of the PodCliqueSet. What else it honours is the target's ([`backends`]).
+//! One clique in a scaling group of one replica. Its PodGangs have one podgroup, so every target honours a
+//! required level of the PodCliqueSet. [`backends`] lists the other levels for each target.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::Case;
@@ -10,7 +10,6 @@ use conformance_judge::finding;
 
 use crate::backends;
 
-/// ADM-09, ADM-17.
 pub(crate) const CASE: Case = Case::new(
     "A topology level that cannot be honoured is refused, or said to have no effect",
     |test| Box::pin(drive(test)),
@@ -43,7 +42,8 @@ mod tests {
     use super::*;
     use crate::adm::answered as answers_of;
 
-    /// About required levels, and about preferred ones, where one attempt is admitted in silence.
+    /// Rulings on required levels and on preferred ones, where the attempt `admitted` is admitted without a
+    /// warning.
     fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
         let own = backends::own(target).unwrap();
         let asked = [own.levels(target, false), own.levels(target, true)].concat();

@@ -6,7 +6,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, plain_gangs};
 
-/// AIC-01.
 pub(crate) const CASE: Case =
     Case::new("A gang of plain pods that fits is bound whole and runs", |test| Box::pin(drive(test)), judge)
         .clauses(&["AIC-01"])

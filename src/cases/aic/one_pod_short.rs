@@ -6,7 +6,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, plain_gangs};
 
-/// AIC-02, AIC-04.
 pub(crate) const CASE: Case = Case::new(
     "A gang of plain pods one pod short is not bound at all; with one more node it is bound whole and runs",
     |test| Box::pin(drive(test)),

@@ -1,4 +1,4 @@
-//! 3 nodes x 8 GPUs; two gangs of 2 plain pods x 8 GPUs each: room for one. Then the one that runs is deleted.
+//! 3 nodes x 8 GPUs; two gangs of 2 plain pods x 8 GPUs each: room for one. Then the running one is deleted.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -6,7 +6,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, plain_gangs};
 
-/// AIC-03, AIC-04.
 pub(crate) const CASE: Case = Case::new(
     "Of two gangs of plain pods with room for one, one runs and the other waits; the first is deleted, and the other runs",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of clique fits, 2 pods x 8 GPUs, and clique overflows, 5 pods x 8 GPUs: more than there
-//! are nodes, whatever is bound first.
+//! 4 nodes x 8 GPUs; a gang of clique `fits`, 2 pods x 8 GPUs, and clique `overflows`, 5 pods x 8 GPUs. The
+//! second clique alone needs more nodes than exist.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -10,7 +10,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding};
 
-/// AON-08.
 pub(crate) const CASE: Case = Case::new(
     "One clique fits and the other does not: neither is bound",
     |test| Box::pin(drive(test)),
@@ -29,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-08", || {
-        // The whole hard gang, also where the target promises less: then this is its known deviation.
+        // Always the whole hard gang: a target that promises less has a known deviation.
         let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
         all([binding::never(history, &hard_gangs, None), scheduler_passed(history)])
     })]

@@ -1,5 +1,5 @@
-//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, one after the other, which fit all. Of each the API server refuses
-//! another binding, once, as far as the scheduler can tell: with a conflict, or with an error of its own.
+//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, submitted one after the other: all of them fit. For each
+//! gang, the API server refuses a different binding once, with a conflict or an internal error.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
@@ -16,10 +16,9 @@ use crate::before_put_back::before_put_back;
 
 const REFUSED: MarkName = MarkName::of_case("a binding refused");
 
-/// The codes with which the first, second, ... binding of a gang is refused.
+/// Of gang k, binding k is refused, with the k-th of these status codes.
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
-/// AON-18, for the k-th binding of a gang.
 pub(crate) const CASE: Case = Case::new(
     "The k-th binding of a gang is refused once, for every k: the gang is bound whole in the end",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),

@@ -1,9 +1,11 @@
-//! 1 node without GPUs. A PodCliqueSet of two replicas, each a clique of 2 pods of which it needs 1 and a scaling group of 2
-//! replicas of 2 pods of which it needs 1, lives in peace: it is made, its first group scaled out, a pod of it lost, scaled in,
-//! updated, and deleted in the middle of another update, while a fault proxy counts the writes that each of these steps takes.
-//! Then others like it live, and in each step the controller is killed after its n-th write in the namespace, of which it hears
-//! no answer, and another controller goes on. Two lives are lived so, with n chosen by the run's id, unless a run is asked for
-//! every n.
+//! 1 node without GPUs. A PodCliqueSet of two replicas, each a clique of 2 pods (minimum 1) and a scaling
+//! group of 2 replicas of 2 pods (minimum 1).
+//!
+//! A control PodCliqueSet runs through all steps undisturbed: created, first group scaled out, a pod lost,
+//! scaled in, updated, and deleted during another update. A fault proxy counts the operator's writes in each
+//! step. For two further PodCliqueSets, the controller is killed after its n-th write in each step, before it
+//! receives the response, and a new controller starts. The run's id chooses n; a run can also ask for every
+//! n.
 
 use std::collections::BTreeSet;
 
@@ -24,15 +26,14 @@ use serde_json::{Value, json};
 use crate::before_put_back::before_put_back;
 use crate::crash_points::{Death, crash_points, writes_of};
 
-/// Mark: the writes after which the controller is to be killed, by life and step.
+/// Mark: the writes after which the controller is to be killed, per PodCliqueSet and step.
 const POINTS: MarkName = MarkName::of_case("crash points");
-/// Mark: a PodCliqueSet has come to the end of a step, and whether the controller was killed on the way.
+/// Mark: a PodCliqueSet has finished a step, and whether the controller was killed during it.
 const ENDED: MarkName = MarkName::of_case("step ended");
 
-/// The PodCliqueSet that nobody disturbs.
+/// The control PodCliqueSet.
 const CALM: &str = "calm";
 
-/// AON-13, UPD-17.
 pub(crate) const CASE: Case = Case::new(
     "The controller is killed after its n-th write, in an update too, for every n: the end state is the one without it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -42,7 +43,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1).pods(60)])
 .isolation(Isolation::Dedicated);
 
-/// What happens to a PodCliqueSet, one after the other.
+/// The steps of a PodCliqueSet's lifecycle, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Made,
@@ -50,7 +51,7 @@ enum Step {
     PodLost,
     ScaledIn,
     Updated,
-    /// In the middle of another update.
+    /// During another update.
     Deleted,
 }
 
@@ -69,7 +70,6 @@ impl Step {
         }
     }
 
-    /// The clause of which it is the subject.
     fn clause(self) -> &'static str {
         match self {
             Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn => "AON-13",
@@ -100,7 +100,7 @@ impl Step {
         }
     }
 
-    /// Comes to its end, from wherever it was left.
+    /// Waits for the end of the step, from any intermediate state.
     async fn end(self, test: &TestContext, set: &str) -> Result<(), Stop> {
         let there =
             |live: &Live| live.get("PodCliqueSet", set).filter(|pcs| !Pod(pcs).is_terminating()).cloned();
@@ -108,12 +108,13 @@ impl Step {
         match self {
             Self::Updated if is_updated => {
                 test.until_updated(set, "UPD-17").await?;
-                // Its pods may be counted later than it is called over.
+                // The pod counts in the status may follow after the update is reported as finished.
                 test.until_converged(set).await
             }
             Self::PodLost => {
                 test.until_converged(set).await?;
-                // What is counted before the loss is noticed is what is counted after it: only silence tells the two apart.
+                // The counts before the loss is noticed equal those after recovery. Only a quiet period tells
+                // the two apart.
                 test.until_settled(|_| false).await;
                 Ok(())
             }
@@ -137,7 +138,6 @@ impl Step {
     }
 }
 
-/// Whether the templates of a PodCliqueSet are of that revision.
 fn is_asked_for(pcs: &Value, revision: &str) -> bool {
     let spec = &pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"];
     is_of_revision(Pod(&json!({ "spec": spec })), revision)
@@ -164,8 +164,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Goes through a step in which the controller is killed after its n-th write, if it comes to so many; whatever is lacking
-/// at the end is a state that got stuck.
+/// Runs a step and kills the controller after its n-th write, if the step has that many. A timeout at the end
+/// means that the operator is stuck.
 async fn disturbed(
     test: &mut TestContext,
     proxy: &ProxyHandle,
@@ -208,7 +208,7 @@ fn judge(history: &History) -> Vec<Finding> {
             end_as_in_peace(history, "UPD-17")?;
             let names: BTreeSet<_> = ends(history).map(|end| end.name).collect();
             for set in names {
-                // With the PodCliqueSet everything goes.
+                // Deleting the PodCliqueSet removes everything.
                 let deleted = history.marks(SharedMark::Deleted).find(|(_, mark)| mark.detail["name"] == set);
                 let life = history.upto(deleted.map_or(history.entries.len(), |(place, _)| place));
                 all([
@@ -222,7 +222,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The end of a step.
 struct End<'a> {
     place: usize,
     name: &'a str,
@@ -239,7 +238,6 @@ fn ends(history: &History) -> impl Iterator<Item = End<'_>> {
     })
 }
 
-/// Every step that a clause is about ended as it did for the PodCliqueSet that nobody disturbed.
 fn end_as_in_peace(history: &History, clause: &str) -> Ruling {
     let steps = STEPS.into_iter().filter(|step| step.clause() == clause).map(Step::name);
     steps.into_iter().try_for_each(|step| {
@@ -250,7 +248,6 @@ fn end_as_in_peace(history: &History, clause: &str) -> Ruling {
     })
 }
 
-/// Every life was lived to its end, with as many deaths as could be.
 fn are_all_reached(history: &History) -> Ruling {
     let (_, points) = history.reached(POINTS)?;
     let lives = points.detail.as_array().map_or(0, Vec::len);
@@ -261,7 +258,8 @@ fn are_all_reached(history: &History) -> Ruling {
     let wanted = points.detail.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
     let wanted = wanted.filter(|point| !point.is_null()).count();
     let killed = ends(history).filter(|end| end.is_killed).count();
-    // On a busy machine an operator makes of several writes one, so the later points may not be reached every time.
+    // On a busy machine the operator merges several writes into one, so some later crash points may not be
+    // reached.
     ensure_reached(
         killed >= wanted.div_ceil(2).max(1),
         &format!("{wanted} crash points; it reached {killed}"),

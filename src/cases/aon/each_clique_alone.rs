@@ -1,4 +1,4 @@
-//! 4 nodes x 8 GPUs; a gang of two cliques of 3 pods x 8 GPUs: there is room for either, and not for both.
+//! 4 nodes x 8 GPUs; a gang of two cliques of 3 pods x 8 GPUs: room for either clique, but not for both.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -11,7 +11,6 @@ use conformance_judge::{all, finding};
 
 use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
 
-/// AON-08, of cliques that each fit.
 pub(crate) const CASE: Case = Case::new(
     "Each clique fits alone and both do not: neither is bound",
     |test| Box::pin(drive(test)),

@@ -1,4 +1,4 @@
-//! 4 nodes x 8 GPUs; two cliques of 2 pods x 8 GPUs: room for exactly 4.
+//! 4 nodes x 8 GPUs; two cliques of 2 pods x 8 GPUs: room for exactly 4 pods.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +7,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{all, binding, finding, invariants, premise};
 
-/// AON-01, AON-14.
 pub(crate) const CASE: Case =
     Case::new("A gang that exactly fills its nodes is bound whole", |test| Box::pin(drive(test)), judge)
         .clauses(&["AON-01", "AON-14"])
@@ -22,7 +21,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AON-01", || binding::whole(&history.end(), &history.units("fits")?)),
         finding("AON-14", || {
-            // Nodes on which nothing is bound hold anything.
+            // The capacity check proves nothing unless the pods are bound.
             let is_full = premise("AON-01", binding::whole(&history.end(), &history.units("fits")?));
             all([invariants::within_capacity(history), is_full])
         }),

@@ -1,6 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler sees the pods at once and their gang resources
-//! only when it has passed over them: it must not take them for pods that belong to no gang. With one more node the gang
-//! is bound whole.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler sees the pods at once, but their
+//! gang resources only after it has tried the pods. It must not treat them as pods without a gang. With one
+//! more node, the gang is bound whole.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,6 @@ use crate::disturbances::gang_resources_watched;
 const UNSEEN: MarkName = MarkName::of_case("passed over without its gang resources");
 const SEEN: MarkName = MarkName::of_case("passed over with its gang resources");
 
-/// AON-19.
 pub(crate) const CASE: Case = Case::new(
     "The scheduler sees a gang's resources later than its pods: nothing of it is bound until all of it can be",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -38,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in &gangs {
         test.until_released(gang).await?;
     }
-    // A scheduler need not watch each kind there is.
+    // A scheduler may not watch every kind.
     let any = select_all(late.iter().map(|(proxy, rule)| Box::pin(proxy.until_applied(*rule, 1))));
     let begin = std::time::Instant::now();
     if test.within(limits::REACTION, any).await.is_none() {
@@ -49,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let kinds = schedulers::of(test.target).kinds();
     let unseen = test.look(|live| said(live, kinds));
     late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
-    // Pods that were tried in vain wait some time, and canaries pass them: the barrier begins at the next try.
+    // Rejected pods wait in backoff, and canaries overtake them. The barrier starts at the next attempt.
     test.until("a try of the gang that is seen now", limits::SCHEDULING, |live| {
         !said(live, kinds).is_subset(&unseen)
     })
@@ -60,7 +59,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(5).await
 }
 
-/// What the scheduler has said of the gang: where its pods are or why they are nowhere, and the status of its resources.
+/// Everything the scheduler reports about the gang: pod bindings, reasons for pending, and the status of gang
+/// resources.
 fn said(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
     let of_gang = |object: &&Value| name(object).contains("late-0");
     let pods = live.of("Pod").filter(of_gang).map(|pod| {
@@ -76,7 +76,7 @@ fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
     vec![finding("AON-19", || {
         let units = history.units("late")?;
-        // Until the node joins nothing may be bound, however far the case came.
+        // Nothing may be bound before the node joins, even if the case stopped early.
         let seen = history.marks(SEEN).next().map(|(place, _)| place);
         let reached = [UNSEEN, SEEN].map(|mark| history.reached(mark).map(drop));
         all([binding::never(history, &units, seen), all(reached)])?;

@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. Its profile gives a gang 2 s, after which the scheduler gives
-//! up what it holds for it; the scheduler's passes go on for three times as long.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. Its profile sets a gang timeout of 2 s, after
+//! which the scheduler releases the capacity it reserved. The scheduler's passes continue for three times as
+//! long.
 
 use std::time::Duration;
 
@@ -19,10 +20,9 @@ use serde_json::json;
 
 use crate::before_put_back::before_put_back;
 
-/// Shows that the controller serves again.
+/// Shows that the controller is serving again.
 const SERVED: &[Attempt] = &[admitted("one for a controller that was started again", |_| {})];
 
-/// AON-02.
 pub(crate) const CASE: Case = Case::new(
     "A gang one pod short is not bound when the scheduler's gang timeout passes",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -32,7 +32,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(4).gpus(8)])
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
-// kube-scheduler's is a constant of 5 minutes, the others have none.
+// kube-scheduler's timeout is a constant of 5 minutes; the others have none.
 .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "short-of-time";

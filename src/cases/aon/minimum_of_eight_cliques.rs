@@ -1,6 +1,6 @@
-//! Eight cliques, as many as one level of a tree holds, each of a pod that the gang needs and a surplus pod, x 1 GPU.
-//! 1 node x 4 GPUs: not even the minimum. With a second node: one pod of each clique and nothing more. With a third and a
-//! fourth: all.
+//! Eight cliques, the most that one level of a tree holds. Each has one required pod and one surplus pod, x 1
+//! GPU. 1 node x 4 GPUs: less than the minimum. With a second node: one pod of each clique and no more. With
+//! a third and a fourth: all.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -13,7 +13,6 @@ use super::surplus_last;
 
 const SET: &str = "stretched-eight";
 
-/// AON-05, of as many cliques as one level of a tree holds.
 pub(crate) const CASE: Case = Case::new(
     "With room for the minimum of eight cliques one pod of each is bound, whatever surplus would fit there",
     |test| Box::pin(surplus_last::drive(test, SET, 8, 16)),

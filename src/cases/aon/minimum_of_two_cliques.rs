@@ -1,6 +1,6 @@
-//! Two cliques of a pod that the gang needs and a surplus pod, each x 8 GPUs. 1 node x 8 GPUs: not even the minimum. With a
-//! second node: one pod of each clique and nothing more, though the surplus of either would fit in the place of the other's
-//! minimum. With a third and a fourth: all.
+//! Two cliques, each of one required pod and one surplus pod, x 8 GPUs. 1 node x 8 GPUs: less than the
+//! minimum. With a second node: one pod of each clique and no more, although either clique's surplus pod
+//! would fit instead of the other clique's required pod. With a third and a fourth: all.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -13,7 +13,6 @@ use super::surplus_last;
 
 const SET: &str = "stretched-pair";
 
-/// AON-05, of two cliques.
 pub(crate) const CASE: Case = Case::new(
     "With room for the minimum of two cliques one pod of each is bound, whatever surplus would fit there",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,5 @@
-//! 1 node x 8 GPUs; clique many, 1 to 4 pods without GPUs, and clique few, 2 pods x 8 GPUs: the hard gang is 3 pods,
-//! and there is room for 5, but for only one of few.
+//! 1 node x 8 GPUs; clique `many`, 4 pods without GPUs (minimum 1), and clique `few`, 2 pods x 8 GPUs. The
+//! hard gang is 3 pods. The node has room for 5 pods, but for only one of `few`.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
@@ -11,7 +11,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding};
 
-/// AON-09.
 pub(crate) const CASE: Case = Case::new(
     "Room for the gang's sum of minimums, but not for that of one clique: none of that clique is bound",
     |test| Box::pin(drive(test)),

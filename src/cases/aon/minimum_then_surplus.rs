@@ -1,5 +1,5 @@
-//! A gang of 3 with 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs: not even the minimum. With a third node: the
-//! minimum and nothing more. With a fourth and fifth: all.
+//! A gang of 3 with 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs: less than the minimum. With a third
+//! node: the minimum and no more. With a fourth and fifth: all.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -10,7 +10,6 @@ use super::surplus_last;
 
 const SET: &str = "elastic";
 
-/// AON-05.
 pub(crate) const CASE: Case = Case::new("Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last", |test| Box::pin(surplus_last::drive(test, SET, 3, 5)), judge)
     .clauses(&["AON-05"])
     .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);

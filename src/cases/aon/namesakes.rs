@@ -1,7 +1,7 @@
-//! 2 nodes x 8 GPUs; two gangs of one name in two namespaces: one of 3 pods x 8 GPUs, which never fits, and one of 1
-//! pod x 8 GPUs, which does. Taken for one, either the small one waits for the other's minimum, or the large one is
-//! bound in part. Not for Koordinator, whose pending gangs keep small ones waiting now and then (AON-10): what this shows
-//! of names would drown in it.
+//! 2 nodes x 8 GPUs; two gangs with the same name in two namespaces: one of 3 pods x 8 GPUs, which never
+//! fits, and one of 1 pod x 8 GPUs, which does. If the scheduler confuses them, either the small one waits
+//! for the other's minimum, or the large one is partially bound. Koordinator is excluded: its pending gangs
+//! sometimes block small ones (AON-10), which would hide the result.
 
 use conformance_cluster::deploy;
 use conformance_contract::names;
@@ -16,7 +16,6 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, ensure, finding, violation};
 use serde_json::json;
 
-/// AON-01, AON-02.
 pub(crate) const CASE: Case =
     Case::new("Gangs of one name in two namespaces are two gangs", |test| Box::pin(drive(test)), judge)
         .clauses(&["AON-01", "AON-02"])
@@ -46,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     small["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 1.into();
     deploy::create_unless_there(&test.test_cluster.client, &small).await?;
     match test.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
-        // For the judge, and the large one is looked at all the same.
+        // The check decides on a timeout; the large gang is checked in any case.
         Ok(()) | Err(Stop::Wait(_)) => {}
         Err(stop) => return Err(stop),
     }
@@ -66,7 +65,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The pod in the other namespace is bound.
 fn small_is_bound(history: &History) -> Ruling {
     let (_, mark) = history.reached(ELSEWHERE)?;
     let count = |key: &str| mark.detail[key].as_u64().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! 1 node with room for 2 pods; a gang of 3 pods that request nothing but their place: one pod too few.
+//! 1 node with room for 2 pods; a gang of 3 pods without resource requests: one pod short.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +8,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding};
 
-/// AON-02.
 pub(crate) const CASE: Case = Case::new(
     "A gang of pods that request no resources, one pod short of places, is not bound at all",
     |test| Box::pin(drive(test)),

@@ -8,7 +8,6 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
-/// AON-02, AON-03, AON-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang one pod short is not bound at all and says why; with one more node it is bound whole",
     |test| Box::pin(drive(test)),
@@ -33,14 +32,14 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::whole(&history.end(), &history.units("short")?)
         }),
         finding("AON-15", || {
-            // A gang that is bound in part does not wait.
+            // A partially bound gang does not wait.
             all([premise("AON-02", never_bound(history)), scheduler_passed(history)])?;
             binding::says_why(history, &history.gangs("short")?[0])
         }),
     ]
 }
 
-/// No pod is bound before the node joins, however far the case came.
+/// No pod is bound before the node joins, even if the case stopped early.
 fn never_bound(history: &History) -> Ruling {
     let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
     binding::never(history, &history.units("short")?, barrier)
@@ -54,7 +53,6 @@ mod tests {
 
     use super::*;
 
-    /// The rulings on AON-02 and AON-15 where so many pods are bound before the node joins.
     fn rulings(bound: usize, says_why: bool) -> [Ruling; 2] {
         let mut story = Story::flat().submitted(one_clique("short", 5)).workers("short", 5, bound);
         if says_why {

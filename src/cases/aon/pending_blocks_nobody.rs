@@ -1,4 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits, then a gang of 2 pods x 8 GPUs comes, which fits.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits. Then a gang of 2 pods x 8 GPUs is submitted, which
+//! fits.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
-/// AON-10.
 pub(crate) const CASE: Case = Case::new(
     "A gang that waits for room does not keep a later, smaller one from being bound",
     |test| Box::pin(drive(test)),
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-10", || {
-        // A gang one pod short that is bound in part does not wait.
+        // A partially bound gang does not wait.
         all([
             premise("AON-02", binding::never(history, &history.units("large")?, None)),
             scheduler_passed(history),
@@ -45,7 +45,6 @@ mod tests {
 
     use super::*;
 
-    /// So many pods of either gang are bound.
     fn ruling(large: usize, small: usize) -> Ruling {
         let sent = Story::flat().submitted(one_clique("large", 5)).submitted(one_clique("small", 2));
         let passed = sent.workers("large", 5, large).mark(SharedMark::SchedulerPassed, Value::Null);

@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs and loses one, four times, each in another way: only the lost pod's node
-//! has room. It is deleted at once, deleted with grace, evicted, and at last it fails.
+//! 4 nodes x 8 GPUs; a running gang of 4 pods x 8 GPUs loses a pod four times. Only the lost pod's node has
+//! room. The pod is deleted at once, deleted with a grace period, evicted, and finally fails.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -12,10 +12,9 @@ use serde_json::Value;
 
 const FAILED_REPLACED: MarkName = MarkName::of_case("the failed pod is replaced");
 
-/// Failure is last: an operator that leaves a failed pod as it is has replaced the others before.
+/// Failure is last: an operator that does not replace failed pods has replaced the others before.
 const LOSSES: [Loss; 4] = [Loss::AtOnce, Loss::WithGrace, Loss::Evicted, Loss::Failed];
 
-/// AON-11, AON-17, AON-20.
 pub(crate) const CASE: Case = Case::new(
     "A lost pod of a running gang is replaced in the gang, and the others stay where they are",
     |test| Box::pin(drive(test)),
@@ -44,8 +43,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until four other pods are bound. The failed one may stay, and if none replaces it, the other losses are judged all the
-/// same.
+/// Waits until four other pods are bound. The failed pod may stay. If nothing replaces it, the other losses
+/// are still checked.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
     let replaced = Awaited::demanded_by("AON-20", format!("{lost}, failed, replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {
@@ -86,7 +85,7 @@ fn is_failure(lost: &Mark) -> bool {
     lost.detail["by"] == Loss::Failed.name()
 }
 
-/// A sentence about the history from each loss that is meant until the next one.
+/// Checks the part of the history from each selected loss to the next one.
 fn after_losses(
     history: &History,
     is_meant: impl Fn(&Mark) -> bool,
@@ -112,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// The pod of that number is lost in the way of that number.
+    /// Pod `number` is lost in the way of that number.
     fn lost(story: Story, number: usize) -> Story {
         let name = format!("steady-0-worker-{number}");
         story.mark(SharedMark::PodLost, json!({"name": name, "by": LOSSES[number].name()}))
@@ -124,7 +123,6 @@ mod tests {
         pod
     }
 
-    /// Three pods were lost and replaced, and the fourth has failed.
     fn until_failure() -> Story {
         let bound = Story::flat().submitted(one_clique("steady", 4)).workers("steady", 4, 4);
         let replaced = (0..3).fold(bound, |story, number| {
@@ -136,7 +134,6 @@ mod tests {
         lost(replaced, 3).modified(failed)
     }
 
-    /// The clauses that a history breaks.
     fn broken(story: Story) -> Vec<&'static str> {
         let found = judge(&story.end());
         let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));

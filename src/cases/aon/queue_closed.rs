@@ -1,5 +1,5 @@
-//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in a queue of the case's own, admitted while the queue is open, and
-//! pending. The queue is closed, which keeps others out; then a second node appears.
+//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in a queue of the case's own: one pod short. It is admitted
+//! while the queue is open. Then the queue is closed, which keeps others out, and a second node joins.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::ruling::Finding;
@@ -12,7 +12,6 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::{all, binding, finding};
 
-/// AON-03.
 pub(crate) const CASE: Case = Case::new("A gang that was admitted to its queue is bound when its capacity appears, though the queue is closed by then", |test| Box::pin(drive(test)), judge)
     .clauses(&["AON-03"])
     .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])

@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; two gangs of 3 pods x 8 GPUs, from one PodCliqueSet and so at the same time: room for one of
-//! them, and half for each. A third gang of 1 pod finds the node that the loser must not hold.
+//! 4 nodes x 8 GPUs; two gangs of 3 pods x 8 GPUs, created at the same time by one PodCliqueSet: room for one
+//! of them, but not for both. A third gang of 1 pod fits on the node that the losing gang must not hold.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -12,7 +12,6 @@ use serde_json::Value;
 
 const ALL_BOUND: MarkName = MarkName::of_case("one rival and the third gang bound");
 
-/// AON-04, AON-10.
 pub(crate) const CASE: Case = Case::new(
     "Of two gangs with room for one, one is bound whole and the other neither bound nor in the way",
     |test| Box::pin(drive(test)),
@@ -27,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.scheduler_passes().await?;
     test.submit("tiny").await?;
-    // Whether the third gang is bound or not, the rivals are judged.
+    // The two rival gangs are checked even if the third gang is not bound.
     match test.until_bound(4).await {
         Ok(()) => test.mark(ALL_BOUND, Value::Null),
         Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
@@ -40,7 +39,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AON-04", || one_of_both(history)),
         finding("AON-10", || {
-            // A loser that is bound in part holds the room of the third gang.
+            // A partially bound loser holds the third gang's node.
             premise("AON-04", one_of_both(history))?;
             let waited = history.before(history.waited_for(ALL_BOUND)?);
             binding::whole(&waited, &history.units("tiny")?)?;
@@ -49,11 +48,10 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// One rival is bound whole, and the other not at all.
 fn one_of_both(history: &History) -> Ruling {
     let rivals: Vec<_> =
         history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
-    // Who wins is known when the scheduler has had its pass.
+    // The winner is known once the scheduler has made a full pass.
     scheduler_passed(history)?;
     binding::some_whole_others_never(history, &rivals, 1, None)
 }
@@ -65,7 +63,6 @@ mod tests {
 
     use super::*;
 
-    /// So many pods of a single rival and of the third gang are bound.
     fn rulings(rival: usize, tiny: usize) -> [Ruling; 2] {
         let sent = Story::flat().submitted(one_clique("rival", 3)).submitted(one_clique("tiny", 1));
         let passed = sent.workers("rival", 3, rival).mark(SharedMark::SchedulerPassed, Value::Null);

@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; two gangs of a leader and 2 workers, each x 8 GPUs, from one PodCliqueSet and so at the same time: room
-//! for one of them, and a clique of the other. Where a gang has a resource per clique, each could get one of both.
+//! 4 nodes x 8 GPUs; two gangs of a leader and 2 workers, each x 8 GPUs, created at the same time by one
+//! PodCliqueSet: room for one of them and one clique of the other. With one gang resource per clique, each
+//! gang could get one clique.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::{Broken, Finding};
@@ -10,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
-/// AON-04, of units of two cliques.
 pub(crate) const CASE: Case = Case::new(
     "Of two gangs of two cliques with room for one, one is bound whole and the other not at all",
     |test| Box::pin(drive(test)),
@@ -20,11 +20,9 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(4).gpus(8)])
 .only(ATOMIC);
 
-/// Those whose units are whole PodGangs.
 pub(super) const ATOMIC: &[Target] =
     &[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
 
-/// That the operator under test promises as much.
 pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
     match target.declares(Feature::AtomicPodGang) {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! 6 nodes x 8 GPUs; a base gang of 1 leader and 2 workers and two scaled gangs of 2 workers, each pod x 8 GPUs: room
-//! for the base, one scaled gang, and half of the other. One more node makes the other whole.
+//! 6 nodes x 8 GPUs; a base gang of 1 leader and 2 workers and two scaled gangs of 2 workers, each pod x 8
+//! GPUs: room for the base, one scaled gang, and half of the other. With one more node, the other fits too.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -11,7 +11,6 @@ use serde_json::Value;
 
 const BASE_BOUND: MarkName = MarkName::of_case("base bound");
 
-/// AON-07.
 pub(crate) const CASE: Case = Case::new(
     "A scaled gang without room is not bound at all, and its base gang runs on",
     |test| Box::pin(drive(test)),

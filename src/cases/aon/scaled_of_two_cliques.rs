@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; a base gang of a leader and 2 workers and a scaled one like it, each pod x 8 GPUs: beside the base there
-//! is room for the scaled one's leader and for none of its workers. Two more nodes make it whole.
+//! 4 nodes x 8 GPUs; a base gang of a leader and 2 workers and a scaled gang like it, each pod x 8 GPUs.
+//! After the base, there is room for the scaled gang's leader and none of its workers. With two more nodes,
+//! it fits.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -13,7 +14,6 @@ use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
 
 const BASE_BOUND: MarkName = MarkName::of_case("base bound");
 
-/// AON-07, of units of two cliques.
 pub(crate) const CASE: Case = Case::new(
     "A scaled gang of which one clique fits and another does not is not bound at all",
     |test| Box::pin(drive(test)),

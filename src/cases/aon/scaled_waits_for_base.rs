@@ -1,6 +1,6 @@
-//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and 2 workers without GPUs, and a scaled
-//! gang of 2 workers, which would fit. With a node x 8 GPUs the base fits, and then the scaled gang may go: simulated nodes
-//! leave containers unstarted, so the base is bound and never Ready.
+//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and 2 workers without GPUs, and
+//! a scaled gang of 2 workers, which would fit. With a node x 8 GPUs, the base fits and the scaled gang may
+//! be bound. On simulated nodes the containers do not start, so the base is bound but never Ready.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -11,7 +11,6 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
-/// AON-06, AON-16.
 pub(crate) const CASE: Case = Case::new(
     "A scaled gang that fits is not bound while its base gang is not",
     |test| Box::pin(drive(test)),
@@ -39,7 +38,7 @@ fn judge(history: &History) -> Vec<Finding> {
     };
     vec![
         finding("AON-06", || {
-            // Until the node joins the base does not fit, however far the case came.
+            // The base does not fit before the node joins, even if the case stopped early.
             let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
             let never = binding::never(history, &units(false)?, barrier);
             all([never, binding::base_first(history, &history.gangs("grown")?), scheduler_passed(history)])
@@ -47,7 +46,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("AON-16", || {
             scheduler_passed(history)?;
             let end = history.end();
-            // A base that is not bound, though its node has joined, holds its scaled gangs back.
+            // A base gang that stays unbound after its node has joined holds its scaled gangs back.
             premise("AON-03", binding::whole(&end, &units(true)?))?;
             binding::all(&end, &history.gangs("grown")?)
         }),

@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs and another waits. The scheduler is killed and comes back: still
-//! room for one only. With 2 more nodes the waiting gang is bound whole.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs and another waits. The scheduler is killed and restarted:
+//! still room for one only. With 2 more nodes, the waiting gang is bound whole.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, nodes};
@@ -13,7 +13,6 @@ use serde_json::Value;
 const KILLED: MarkName = MarkName::of_case("scheduler killed");
 const NEXT_PASSED: MarkName = MarkName::of_case("the next scheduler has passed");
 
-/// AON-12, with a gang pending.
 pub(crate) const CASE: Case = Case::new(
     "The scheduler is killed with a gang pending, and the one that follows knows what may be bound",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -32,8 +31,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.kill_scheduler().await?;
     test.mark(KILLED, Value::Null);
     test.start_scheduler().await?;
-    // The first canary may be in the new scheduler's first list beside the pending gang, behind which it has to be
-    // for the barrier to hold: the next two surely are.
+    // The first canary may be in the new scheduler's initial list together with the pending gang. The barrier
+    // needs canaries behind the gang, and the next two certainly are.
     test.canaries().await?;
     test.canaries().await?;
     test.mark(NEXT_PASSED, Value::Null);

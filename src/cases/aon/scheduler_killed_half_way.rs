@@ -1,6 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Of its 4 bindings a fault proxy lets 2 pass and holds 2; then
-//! the scheduler is killed, and they never reach the API server. The next scheduler finds half a gang, and room for the
-//! other half.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. A fault proxy forwards 2 of its 4 bindings and
+//! holds 2. Then the scheduler is killed, and the held ones never reach the API server. The next scheduler
+//! finds half a gang, and room for the other half.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
@@ -17,10 +17,9 @@ use crate::before_put_back::before_put_back;
 
 const KILLED: MarkName = MarkName::of_case("scheduler killed");
 
-/// Bindings that pass before the scheduler is killed.
+/// Bindings that are forwarded before the scheduler is killed.
 const PASSING: usize = 2;
 
-/// AON-12, with a gang half bound.
 pub(crate) const CASE: Case = Case::new(
     "The scheduler is killed between two bindings of a gang, and the one that follows binds the rest",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),

@@ -1,6 +1,6 @@
-//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two short, and with the node that joins one short. The scheduler tries it
-//! again and again: when that node joins, a pod is replaced, its gang resources are deleted and restored, and another gang,
-//! which asks for no GPU, comes and goes.
+//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two short, and one short after a node joins. Several events
+//! make the scheduler try again: the node joins, a pod is replaced, the gang resources are deleted and
+//! restored, and another gang without GPUs is created and deleted.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
-/// AON-02, AON-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang one pod short is not bound at any later attempt either",
     |test| Box::pin(drive(test)),
@@ -25,7 +24,7 @@ pub(crate) const CASE: Case = Case::new(
 const ATTEMPTS: &[Again] =
     &[Again::NodesJoin(1), Again::PodReplaced, Again::GangResourcesRestored, Again::AnotherGang];
 
-/// How much longer than the scheduler's gang timeout its passes go on.
+/// How long the scheduler's passes continue after its gang timeout.
 const BEYOND: Duration = Duration::from_secs(10);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -1,4 +1,4 @@
-//! Minimum first, surplus last: what the cases of AON-05 share.
+//! The shared part of the AON-05 cases: minimum first, surplus last.
 
 use conformance_contract::ruling::Ruling;
 use conformance_driver::context::{Stop, TestContext};
@@ -11,8 +11,8 @@ use serde_json::Value;
 const TOO_SMALL: MarkName = MarkName::of_case("too small even for the minimum");
 const ROOM_FOR_MINIMUM: MarkName = MarkName::of_case("room for the minimum");
 
-/// Submits a PodCliqueSet to nodes with too little room, lets a node join, after which `minimum` pods find room, and then
-/// two, with which all `pods` do.
+/// Submits a PodCliqueSet while the nodes have too little room. One node joins, with room for `minimum` pods.
+/// Two more join, with room for all `pods`.
 pub(super) async fn drive(
     test: &mut TestContext,
     set: &str,
@@ -33,11 +33,11 @@ pub(super) async fn drive(
     test.until_bound(pods).await
 }
 
-/// Nothing was bound without room for the minimum, `is_minimum` holds with just that room, and all is bound at the end.
-/// Pods that are released together may be bound in any order.
+/// Nothing was bound without room for the minimum, `is_minimum` is satisfied with exactly that room, and all
+/// pods are bound at the end. Pods that are released together may be bound in any order.
 pub(super) fn judge(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
     let units = history.units(set)?;
-    // Until the first node joins nothing may be bound, however far the case came.
+    // Nothing may be bound before the first node joins, even if the case stopped early.
     let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);
     all([binding::never(history, &units, too_small), history.reached(TOO_SMALL).map(drop)])?;
     binding::all_or_nothing(history, &units)?;

@@ -1,6 +1,7 @@
-//! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration, beside a clique without; of
-//! the second replica's clique the autoscaler's name is taken. One replica, two, one; then other limits, then none for the
-//! group.
+//! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration, and a clique
+//! without one. Another object already has the name of the autoscaler of the second replica's clique. The
+//! PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's scale configuration
+//! is removed.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::Case;
@@ -12,17 +13,13 @@ use conformance_judge::finding;
 use conformance_judge::life::autoscalers::{self, KIND};
 use serde_json::{Value, json};
 
-/// Mark: the autoscalers are as this PodCliqueSet asks for.
 const AS_CONFIGURED: MarkName = MarkName::of_case("autoscalers as configured");
 
-/// Mark: every step was taken.
 const OVER: MarkName = MarkName::of_case("every step taken");
 
 const SET: &str = "tuned";
-/// The name that is taken.
 const TAKEN: &str = "tuned-1-front";
 
-/// AUTO-01, AUTO-11.
 pub(crate) const CASE: Case = Case::new(
     "Each replica has an autoscaler per scale configuration, and one of somebody else is left alone",
     |test| Box::pin(drive(test)),
@@ -43,7 +40,7 @@ const CHANGES: &[Attempt] = &[
     }),
 ];
 
-/// The PodCliqueSet with so many replicas, and after the first so many changes.
+/// The PodCliqueSet with this many replicas, after the first `changes` changes.
 fn as_of(sent: &Value, replicas: usize, changes: usize) -> Value {
     let mut pcs = sent.clone();
     pcs["spec"]["replicas"] = replicas.into();
@@ -51,7 +48,7 @@ fn as_of(sent: &Value, replicas: usize, changes: usize) -> Value {
     pcs
 }
 
-/// How many replicas and changes there are at each mark.
+/// The replicas and the changes at each mark.
 const STEPS: [(usize, usize); 5] = [(1, 0), (2, 0), (1, 0), (1, 1), (1, 2)];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -89,7 +86,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AUTO-01", || {
             let sent = history.submitted(SET)?;
-            // The step whose wait timed out, or the last.
+            // The step that timed out, or the last.
             let reached = history.marks(AS_CONFIGURED).count().min(STEPS.len() - 1);
             let (replicas, changes) = STEPS[reached];
             let live = history.before(history.waited_for(OVER)?);

@@ -1,6 +1,6 @@
-//! 1 node; a clique of 3 pods of which 2 are needed, a scaling group of 3 replicas of which 2 are needed, and a clique
-//! beside. Each is scaled to 1 and to 0, by `/scale` and by the object itself; what is accepted is taken back. Where ScaleToZero
-//! is declared, 0 is not below the minimum but idle (AUTO-06).
+//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 2), and a second clique.
+//! Each of the first two is scaled to 1 and to 0, by `/scale` and by an update of the object. Accepted
+//! changes are reverted. If ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::{Broken, Finding};
@@ -13,21 +13,17 @@ use conformance_judge::finding;
 use conformance_judge::life::scaled;
 use serde_json::Value;
 
-/// Mark: the answer to an attempt.
 const TRIED: MarkName = MarkName::of_case("tried to scale below the minimum");
-/// Mark: what came of it is there to be seen.
 const SEEN: MarkName = MarkName::of_case("seen what came of it");
 
 const SET: &str = "floored";
 const TARGETS: [(&str, &str); 2] =
     [("PodClique", "floored-0-front"), ("PodCliqueScalingGroup", "floored-0-pool")];
 
-/// The numbers of replicas that are below the minimum.
 fn too_few(target: Target) -> &'static [u32] {
     if target.declares(Feature::ScaleToZero) { &[1] } else { &[1, 0] }
 }
 
-/// AUTO-05.
 pub(crate) const CASE: Case = Case::new(
     "Scaling below the minimum is refused on every path, or accepted and told, and the others run on",
     |test| Box::pin(drive(test)),

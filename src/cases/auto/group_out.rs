@@ -1,5 +1,5 @@
-//! 7 nodes x 8 GPUs; a scaling group of 1 replica of 2 pods x 8 GPUs, scaled 1 -> 5 in one step: room for two replicas more,
-//! and half of a third.
+//! 7 nodes x 8 GPUs; a scaling group of 1 replica of 2 pods x 8 GPUs, scaled 1 -> 5 in one step: room for two
+//! more replicas, and half of a third.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -9,12 +9,11 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{all, binding, finding, gangs};
 use serde_json::Value;
 
-/// Mark: the scheduler has had its passes over all that there is no room for.
+/// Mark: the scheduler has made its passes over all pods that do not fit.
 const AS_FAR_AS_THERE_IS_ROOM: MarkName = MarkName::of_case("as far as there is room");
 
 const SET: &str = "sprawl";
 
-/// AUTO-04.
 pub(crate) const CASE: Case = Case::new(
     "Of a group scaled out by four with room for two, two are bound whole and the others not at all",
     |test| Box::pin(drive(test)),

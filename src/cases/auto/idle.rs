@@ -1,7 +1,7 @@
-//! 4 nodes x 8 GPUs; a gang of a front of 2 pods x 8 GPUs, a back of 2 pods x 8 GPUs, and a scaling group of 2 replicas, of which
-//! 1 is needed, of pods that request none. The back is scaled to 0 for longer than the termination delay of 4 s, and a pod of
-//! the front is lost meanwhile. A guest of 1 pod x 8 GPUs takes the place of one of the back, which is scaled to 2 again: one
-//! pod short. The guest goes. Then the group is scaled to 0, and to 1.
+//! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each, and of a scaling group of 2
+//! replicas (minimum 1) of pods without requests. `back` is scaled to 0 for longer than the termination delay
+//! of 4 s, and a pod of `front` is lost meanwhile. A guest of 1 pod x 8 GPUs takes a node of `back`, which is
+//! scaled to 2 again: one pod short. The guest is deleted. Then the group is scaled to 0, and to 1.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -13,22 +13,16 @@ use conformance_judge::life::idle;
 use conformance_judge::{binding, finding};
 use serde_json::Value;
 
-/// Mark: the back has been idle for a termination delay and a pass of the scheduler.
+/// Mark: `back` has been idle for a termination delay and a pass of the scheduler.
 const IDLE: MarkName = MarkName::of_case("idle for a termination delay");
-/// Mark: the pod of the front is replaced.
 const REPLACED: MarkName = MarkName::of_case("a lost pod of the others is replaced");
-/// Mark: the back, for which there is no room, has waited for a pass of the scheduler and a termination delay.
+/// Mark: `back`, which does not fit, has waited for a pass of the scheduler and a termination delay.
 const SHORT: MarkName = MarkName::of_case("one pod short");
-/// Mark: it is bound.
 const WHOLE: MarkName = MarkName::of_case("back and whole");
-/// Mark: the group is idle.
 const GROUP_IDLE: MarkName = MarkName::of_case("the group is idle");
-/// Mark: it is bound again.
 const GROUP_WHOLE: MarkName = MarkName::of_case("the group is back and whole");
-/// Mark: a termination delay has run out.
 const DELAY_OVER: MarkName = MarkName::of_case("a termination delay is over");
 
-/// Its termination delay.
 const DELAY: &str = "4s";
 
 const SET: &str = "dozing";
@@ -38,7 +32,6 @@ const BACK: &str = "dozing-0-back";
 const GROUP: &str = "dozing-0-pool";
 const MEMBERS: [&str; 2] = ["dozing-0-pool-0-unit", "dozing-0-pool-1-unit"];
 
-/// AUTO-06, AUTO-14.
 pub(crate) const CASE: Case = Case::new(
     "What is scaled to 0 leaves a gang that runs on as one, and comes back whole",
     |test| Box::pin(drive(test)),
@@ -58,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.clock_runs(&clock, 1, DELAY_OVER).await?;
     test.canaries().await?;
     test.mark(IDLE, Value::Null);
-    // On a slow machine what is lost would be recycled else before it is replaced.
+    // On a slow machine, the lost pod's gang would otherwise be terminated before the pod is replaced.
     test.delay_termination(SET, "1h").await?;
     if let Some(lost) = test.pods_of(FRONT).first() {
         test.lose_pod(lost).await?;
@@ -95,14 +88,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until these PodCliques have left the gang.
 async fn until_out(test: &TestContext, cliques: &[&str]) -> Result<(), Stop> {
     let awaited =
         Awaited::demanded_by("AUTO-06", format!("{} without pods and in no PodGang", cliques.join(" and ")));
     test.until(awaited, REACTION, |live| idle::is_out(live, cliques)).await
 }
 
-/// Waits until a PodClique has that many pods, all of them Ready.
 async fn until_ready(
     test: &TestContext,
     clause: &'static str,
@@ -117,12 +108,10 @@ async fn until_ready(
     .await
 }
 
-/// The live pods of a PodClique.
 fn of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
 }
 
-/// Where the n-th time is that something was scaled.
 fn scaled(history: &History, n: usize) -> Result<usize, Broken> {
     let found = history.marks(SharedMark::Scaled).nth(n);
     found
@@ -130,12 +119,10 @@ fn scaled(history: &History, n: usize) -> Result<usize, Broken> {
         .ok_or_else(|| Broken::NotReached(format!("it was scaled fewer than {} times", n + 1)))
 }
 
-/// The PodGangs as they should be after that.
 fn gangs(history: &History, scaled: usize) -> Result<Vec<Gang>, Broken> {
     Ok(scaling::gangs(history, history.submitted(SET)?, scaled + 1))
 }
 
-/// Nothing was lost from there on but what belongs to these PodCliques.
 fn others_run_on(history: &History, from: usize, until: usize, cliques: &[&str]) -> Result<(), Broken> {
     let before = history.before(from);
     let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
@@ -147,7 +134,6 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AUTO-06", || goes_idle(history)), finding("AUTO-14", || comes_back(history))]
 }
 
-/// AUTO-06: the clique, and then the group, leaves the gang, and the others run on as a gang.
 fn goes_idle(history: &History) -> Ruling {
     let target = history.header.target;
     let (from, until) = (scaled(history, 0)?, history.waited_for(IDLE)?);
@@ -172,7 +158,6 @@ fn goes_idle(history: &History) -> Ruling {
     history.reached(GROUP_IDLE).map(drop)
 }
 
-/// AUTO-14: the clique, and then the group, is bound again as a whole, and is part of the gang again.
 fn comes_back(history: &History) -> Ruling {
     let target = history.header.target;
     let (from, until) = (scaled(history, 1)?, history.waited_for(SHORT)?);

@@ -1,4 +1,4 @@
-//! Autoscaling, and `/scale`. The harness is the autoscaler.
+//! Autoscaling and `/scale`. The harness plays the autoscaler.
 
 pub(crate) mod autoscalers;
 pub(crate) mod below_minimum;

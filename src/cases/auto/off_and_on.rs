@@ -1,5 +1,6 @@
-//! A gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and then the group, is scaled to 0
-//! and to 1 again without a pause: an operator may see both, or the last alone.
+//! A gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and then
+//! the group, is scaled to 0 and back to 1 without a pause. An operator may see both changes, or only the
+//! last.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::violation::Code;
@@ -10,7 +11,6 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::{all, binding, ensure, finding, gangs, violation};
 use serde_json::Value;
 
-/// Mark: both are back.
 const BACK: MarkName = MarkName::of_case("both are back");
 
 const SET: &str = "brief";
@@ -18,7 +18,6 @@ const PODCLIQUES: [&str; 3] = ["brief-0-steady", "brief-0-blinking", "brief-0-gr
 
 const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
 
-/// AUTO-14.
 pub(crate) const CASE: Case = Case::new(
     "A clique and a scaling group that go from 1 to 0 and back at once are bound again, as parts of their gang",
     |test| Box::pin(drive(test)),

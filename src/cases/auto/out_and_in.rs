@@ -1,6 +1,7 @@
-//! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both needed, and a scaling group of pods that request none. The clique is
-//! scaled 2 -> 5: two more are bound, and one waits. Then in by one at a time: the one that waits, one that is not Ready,
-//! and, after one was added, the newest. The group goes 1 -> 3 -> 2.
+//! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both required, and a scaling group of pods without
+//! requests. The clique is scaled 2 -> 5: two more are bound, and one waits. Then it is scaled in by one at a
+//! time. The operator must delete the waiting pod, then one that is not Ready, and, after one was added, the
+//! newest. The group is scaled 1 -> 3 -> 2.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -14,18 +15,15 @@ use conformance_judge::life::scaled;
 use conformance_judge::{binding, finding, gang_resources, gangs};
 use serde_json::Value;
 
-/// Mark: what there is no room for has waited for a pass of the scheduler.
+/// Mark: the pod that does not fit has waited for a pass of the scheduler.
 const SURPLUS_WAITS: MarkName = MarkName::of_case("surplus waits");
-/// Mark: the group is about to lose a replica.
 const GROUP_IN: MarkName = MarkName::of_case("group about to be scaled in");
-/// Mark: it has.
 const GROUP_IS_IN: MarkName = MarkName::of_case("group scaled in");
 
 const SET: &str = "ebb";
 const CLIQUE: &str = "ebb-0-worker";
 const GROUP: &str = "ebb-0-pool";
 
-/// AUTO-03, AUTO-07, AUTO-15.
 pub(crate) const CASE: Case = Case::new(
     "A clique scaled out adds surplus beside a gang that runs on, and scaled in gives up what is missed least",
     |test| Box::pin(drive(test)),
@@ -39,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, 5).await?;
-    // Four of the clique and one of the group.
+    // Four pods of the clique and one of the group.
     test.until_bound(5).await?;
     let released = Awaited::demanded_by("GANG-07", "the surplus released to the scheduler");
     test.until(released, REACTION, |live| {
@@ -71,7 +69,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The live pods of the clique.
 fn own(live: &Live) -> impl Iterator<Item = Pod<'_>> {
     live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating())
 }
@@ -80,7 +77,6 @@ fn index(pod: Pod<'_>) -> usize {
     pod.label(names::POD_INDEX).and_then(|index| index.parse().ok()).unwrap_or(0)
 }
 
-/// Scales the clique in, and waits until it has no more pods than that.
 async fn in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
     test.caught_up().await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, replicas).await?;

@@ -1,5 +1,5 @@
-//! 1 node; a clique of 2 pods of which 1 is needed and a scaling group of 2 replicas of which 1 is needed. Each is scaled
-//! five times without a wait in between.
+//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). Each is scaled five
+//! times without a pause.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -9,14 +9,12 @@ use conformance_judge::life::scaled;
 use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
-/// Mark: all changes are over.
 const OVER: MarkName = MarkName::of_case("all changes over");
 
 const SET: &str = "fickle";
 const CLIQUE: &str = "fickle-0-front";
 const GROUP: &str = "fickle-0-pool";
 
-/// AUTO-08.
 pub(crate) const CASE: Case = Case::new(
     "Five changes within a second, out and in, end as the last one alone would",
     |test| Box::pin(drive(test)),
@@ -35,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             test.scale_as_an_autoscaler(kind, name, replicas).await?;
         }
     }
-    // What there was in between may look as if nothing were left to do.
+    // An intermediate state may look like the final one.
     test.until_settled(|_| false).await;
     test.until_converged(SET).await?;
     test.until_followed(SET).await?;

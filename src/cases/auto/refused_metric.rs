@@ -1,5 +1,5 @@
-//! No nodes: nothing has to be bound. A clique whose autoscaler goes by a metric, beside a scaling group with an autoscaler. The
-//! metric changes to one that no autoscaler may have, and the set is scaled to two replicas.
+//! No nodes: nothing has to be bound. A clique whose autoscaler uses a metric, and a scaling group with an
+//! autoscaler. The metric is changed to an invalid one, and the PodCliqueSet is scaled to two replicas.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -17,16 +17,13 @@ use serde_json::{Value, json};
 const HELD_UP: Code = Code::new("held-up-by-a-refused-autoscaler");
 const UNTOLD: Code = Code::new("refused-autoscaler-untold");
 
-/// Mark: what has nothing to do with the metric is there.
 const THERE: MarkName = MarkName::of_case("the second replica there");
-/// Mark: and the metric is told.
 const TOLD: MarkName = MarkName::of_case("the refused metric told");
 
 const SET: &str = "mistuned";
 /// The pods of two replicas: a clique of 2, and a scaling group of one.
 const PODS: usize = 6;
 
-/// AUTO-12, AUTO-13.
 pub(crate) const CASE: Case = Case::new(
     "A metric that no autoscaler may have is refused or told, and holds up nothing else",
     |test| Box::pin(drive(test)),
@@ -34,7 +31,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["AUTO-12", "AUTO-13"]);
 
-/// It may be refused, and then it is named.
+/// Admission may refuse the metric; then it must name it.
 const METRIC: Attempt = refused("a resource metric without a resource", &["metric"], |pcs| {
     clique(pcs, 0)["spec"]["autoScalingConfig"]["metrics"] = json!([{"type": "Resource"}]);
 });
@@ -56,7 +53,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What of the second replica is not there, though it has nothing to do with the metric.
 fn lacks(live: &Live) -> Option<String> {
     let pods =
         live.pods().filter(|pod| pod.label(names::PART_OF) == Some(SET) && !pod.is_terminating()).count();
@@ -67,10 +63,9 @@ fn lacks(live: &Live) -> Option<String> {
     }
 }
 
-/// Whether a warning or the status of the set speaks of the metric.
 fn is_told(live: &Live) -> bool {
     let names_it = |text: &str| text.contains("metric");
-    // Kubernetes' own autoscaler controller warns, too, about the autoscaler.
+    // Kubernetes' own autoscaler controller also emits warnings, about the autoscaler.
     let is_groves = |event: &Value| {
         ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"].contains(&text(&event_about(event)["kind"]))
     };

@@ -1,5 +1,5 @@
-//! 1 node; cliques of 2 pods whose names begin alike and a scaling group of 1 pod. `/scale` of each is read, then each is
-//! scaled out by it, and read again.
+//! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod. `/scale` of each is
+//! read; then each is scaled out by it, and `/scale` is read again.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -8,14 +8,12 @@ use conformance_history::{History, MarkName};
 use conformance_judge::life::scaled;
 use conformance_judge::{all, finding};
 
-/// Mark: what `/scale` says.
 const READ: MarkName = MarkName::of_case("scale read");
 
 const SET: &str = "scalable";
 const TARGETS: [(&str, &str); 3] =
     [("PodClique", "scalable-0-front"), ("PodCliqueScalingGroup", "scalable-0-pool"), ("PodCliqueSet", SET)];
 
-/// AUTO-02.
 pub(crate) const CASE: Case = Case::new(
     "/scale of cliques, groups and sets says how many there are and selects exactly their pods, and scales them",
     |test| Box::pin(drive(test)),

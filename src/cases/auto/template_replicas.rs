@@ -1,4 +1,5 @@
-//! 1 node; a clique and a scaling group of 1 each, whose template goes to 2 while they run. Then the set goes 1 -> 2.
+//! 1 node; a clique and a scaling group of 1 replica each, whose template changes to 2 while they run. Then
+//! the PodCliqueSet is scaled 1 -> 2.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group};
@@ -11,12 +12,10 @@ use conformance_judge::life::scaled;
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: the second replica is there.
 const SECOND: MarkName = MarkName::of_case("second replica there");
 
 const SET: &str = "resized";
 
-/// AUTO-10, AUTO-17.
 pub(crate) const CASE: Case = Case::new(
     "Replicas of a template are those of new replicas of the set, and admission says so",
     |test| Box::pin(drive(test)),
@@ -39,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.updates(SET, CHANGES).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
-    // Four of the second replica: the operator has been past.
+    // Four pods of the second replica: the operator has reconciled the change.
     let awaited = Awaited::demanded_by("GANG-10", "the second replica's cliques");
     test.until(awaited, REACTION, |live| {
         ["resized-1-front", "resized-1-pool-0-worker"]
@@ -55,7 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AUTO-10", || {
-            // Whether a warning comes with them is AUTO-17's.
+            // AUTO-17 decides whether a warning is returned.
             answers(history, &CHANGES.iter().map(|change| change.in_any_words()).collect::<Vec<_>>())?;
             let live = history.before(history.waited_for(SECOND)?);
             let each = OF_EACH.into_iter().flat_map(|(kind, name)| {

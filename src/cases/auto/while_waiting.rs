@@ -1,6 +1,6 @@
-//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and a scaling group of 1 replica of 2 pods
-//! without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs the base fits, and all is bound. A clique beside is scaled
-//! 1 -> 2; then the leader crashes for the termination delay of 5 s.
+//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and a scaling group of 1
+//! replica of 2 pods without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs, everything is bound. A
+//! standalone clique is scaled 1 -> 2. Then the leader crashes for the termination delay of 5 s.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Need, nodes};
@@ -14,9 +14,7 @@ use conformance_judge::life::scaled;
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: what was scaled while it waited is bound.
 const BOUND: MarkName = MarkName::of_case("all bound");
-/// Mark: the replica was recycled, and is whole again.
 const RECYCLED: MarkName = MarkName::of_case("recycled and whole");
 
 const SET: &str = "eager";
@@ -25,7 +23,6 @@ const SIDE: &str = "eager-0-side";
 const CLIQUES: [&str; 5] =
     ["eager-0-lead", SIDE, "eager-0-wing-0-unit", "eager-0-wing-1-unit", "eager-0-wing-2-unit"];
 
-/// AUTO-09, AUTO-16.
 pub(crate) const CASE: Case = Case::new(
     "A group scaled out while its base waits follows it, and a recycle keeps what an autoscaler asked for",
     |test| Box::pin(drive(test)),
@@ -62,7 +59,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The PodGangs of all replicas that were asked for in the end.
 fn gangs(history: &History) -> Result<Vec<Gang>, Broken> {
     Ok(scaling::gangs(history, history.submitted(SET)?, history.entries.len()))
 }
@@ -83,7 +79,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let units: Vec<_> = scaled.iter().flat_map(|gang| gang.units(history.header.target)).collect();
             let bound = history.marks(BOUND).next().map_or(history.entries.len(), |(at, _)| at);
             let first = history.upto(bound);
-            // Until the node joins the base does not fit, however far the case came.
+            // The base does not fit before the node joins, even if the case stopped early.
             let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
             let never = binding::never(&first, &units, barrier);
             all([never, binding::base_first(&first, &gangs), scheduler_passed(history)])?;

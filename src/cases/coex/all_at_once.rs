@@ -1,7 +1,7 @@
-//! 2 nodes x 32 GPUs that all schedulers of the cluster share: a gang of 2 pods x 4 GPUs for each of up to 4
-//! schedulers, 32 GPUs in all, so that any node has room for everything and no two schedulers can promise the same
-//! GPU. Then `too-big-alongside`, of the target's: 8 pods x 8 GPUs, of which at most 6 find room beside the others.
-//! The audit log shows who bound a pod: each scheduler has a user of its own.
+//! 2 nodes x 32 GPUs, shared by all schedulers of the cluster; a gang of 2 pods x 4 GPUs for each of up to 4
+//! schedulers. They need 32 GPUs in all: every node has room for all of them, so no two schedulers can
+//! promise the same GPU. Then `too-big-alongside` of the target: 8 pods x 8 GPUs, of which at most 6 fit next
+//! to the others. The audit log shows who bound a pod, because each scheduler has its own user.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -19,13 +19,12 @@ use conformance_judge::{all, audit, coexistence, finding, premise};
 use jiff::Timestamp;
 use serde_json::json;
 
-/// COEX-01 to COEX-03.
 pub(crate) const CASE: Case = Case::new("Gangs of all schedulers at once: each is bound whole by its own, and its resources are its own backend's", |test| Box::pin(drive(test)), judge)
     .clauses(&["COEX-01", "COEX-02", "COEX-03"])
     .nodes(&[nodes(2).gpus(32)])
     .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
 
-/// Between two looks at the audit log, which no watch tells of.
+/// Poll interval for the audit log, which has no watch.
 const PACE: Duration = Duration::from_millis(50);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -44,13 +43,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     note_binders(test).await
 }
 
-/// The name of the PodCliqueSet for a scheduler in a target's test; KAI tells PodGroups apart by their names alone.
+/// The name of a scheduler's PodCliqueSet in a target's test. KAI identifies PodGroups by name alone.
 fn name(target: Target, scheduler: &str) -> String {
     let number = TARGETS.into_iter().take_while(|other| *other != target).count();
     format!("alongside-{number}-{scheduler}")
 }
 
-/// The case's target, and one of every other scheduler that the cluster has.
 pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     let there = &test.test_cluster;
     let present = there.schedulers.iter().filter(|of| there.cluster.scheduler_failed(**of).is_none());
@@ -61,7 +59,6 @@ pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     present.copied().filter_map(of_scheduler).collect()
 }
 
-/// Marks who has bound which pod, once the API server has written all of it down.
 async fn note_binders(test: &TestContext) -> Result<(), Stop> {
     let cluster = test.local()?;
     let begin = Instant::now();
@@ -89,7 +86,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("COEX-01", || {
             coexistence::bound_by_its_own(history)?;
-            // Of a pod that nobody has bound it is not known who would have.
+            // For a pod that is not bound, the binder is unknown.
             premise("COEX-03", each_is_whole(history))
         }),
         finding("COEX-02", || {
@@ -106,7 +103,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The gang of each scheduler is bound whole at the end.
 fn each_is_whole(history: &History) -> Ruling {
     let end = history.end();
     for scheduler in coexistence::schedulers(history)? {

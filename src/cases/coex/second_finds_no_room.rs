@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs of another scheduler's is bound, then one of the target's is submitted: the
-//! nodes are full of pods that its scheduler has not bound itself.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs of another scheduler is bound, then one of the target is
+//! submitted. The nodes are full of pods that the target's scheduler did not bind.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -11,7 +11,6 @@ use conformance_judge::{all, finding};
 
 use super::all_at_once::targets;
 
-/// COEX-03, of two gangs one after the other.
 pub(crate) const CASE: Case = Case::new(
     "A gang finds the nodes full of another scheduler's: nothing of it is bound",
     |test| Box::pin(drive(test)),

@@ -1,4 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free. The first is deleted.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free. The first is
+//! deleted.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, premise};
 
-/// DEL-05.
 pub(crate) const CASE: Case =
     Case::new("What a deleted gang held goes to a waiting one, whole", |test| Box::pin(drive(test)), judge)
         .clauses(&["DEL-05"])
@@ -28,7 +28,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-05", || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let waiter = history.units("waiter")?;
-        // Two units, room for one: until the first is gone, nothing of the other is bound.
+        // Two units, room for one: nothing of the second may be bound before the first is deleted.
         premise("AON-04", binding::never(history, &waiter, Some(deleted)))?;
         binding::whole(&history.end(), &waiter)
     })]
@@ -42,7 +42,6 @@ mod tests {
 
     use super::*;
 
-    /// So many pods of the waiting gang are bound before the other is deleted, and so many after it.
     fn ruling(before: usize, after: usize) -> Ruling {
         let waits = Story::flat().submitted(one_clique("waiter", 3)).workers("waiter", 3, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("waiter", 0, after);

@@ -1,4 +1,4 @@
-//! A running PodCliqueSet is deleted while the controller is down; the controller comes back.
+//! A running PodCliqueSet is deleted while the controller is down; then the controller is restarted.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::Finding;
@@ -9,7 +9,6 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 use futures::future::BoxFuture;
 
-/// DEL-06.
 pub(crate) const CASE: Case = Case::new(
     "A PodCliqueSet deleted while the controller is down is gone after it returns",
     |test| Box::pin(drive(test)),

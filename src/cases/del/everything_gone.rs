@@ -1,5 +1,5 @@
-//! 2 replicas with surplus, a scaling group and scaled PodGangs, running; then the PodCliqueSet is deleted. Every kind
-//! that the API server lists in the namespace is looked through, not only those that a history holds.
+//! 2 replicas with surplus, a scaling group and scaled PodGangs run; then the PodCliqueSet is deleted. The
+//! case lists every kind that the API server serves in the namespace, not only the kinds in the history.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +7,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
-/// DEL-01.
 pub(crate) const CASE: Case = Case::new(
     "A running PodCliqueSet is deleted, and every object that it caused is gone",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,6 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. Somebody else puts a scheduling gate on its pods when they are
-//! created, and later a finalizer on one of them: the gang waits, is deleted, and ends when the finalizer goes.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. A third party adds a scheduling gate to its pods
+//! on creation, and later a finalizer to one of them. The gang waits, is deleted, and is gone once the
+//! finalizer is removed.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 
 const RELEASED: MarkName = MarkName::of_case("released by Grove");
 
-/// GANG-17, of a gate that is somebody else's; DEL-04 and DEL-11, of pods that others hold.
 pub(crate) const CASE: Case = Case::new(
     "Pods that others hold by a gate and a finalizer: the gate stays when Grove's goes, and deletion ends when they let go",
     |test| Box::pin(drive(test)),

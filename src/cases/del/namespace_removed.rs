@@ -1,5 +1,6 @@
-//! A running PodCliqueSet with a scaled PodGang and surplus; its namespace is deleted. Its pods have a second to go, for
-//! the namespace controller comes back only after half the longest grace it has seen.
+//! A running PodCliqueSet with a scaled PodGang and surplus; its namespace is deleted. Its pods have a grace
+//! period of one second, because the namespace controller retries only after half the longest grace period it
+//! has seen.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +8,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
-/// DEL-07.
 pub(crate) const CASE: Case = Case::new(
     "A namespace with a running PodCliqueSet is deleted, and nothing is stuck",
     |test| Box::pin(drive(test)),

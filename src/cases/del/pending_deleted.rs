@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted, pod by pod,
-//! while that room is there; 2 more nodes come when it is gone.
+//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted pod
+//! by pod while that room is free. 2 more nodes join once it is gone.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +8,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, cleanup, finding, premise};
 
-/// DEL-04, DEL-11.
 pub(crate) const CASE: Case = Case::new(
     "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
     |test| Box::pin(drive(test)),
@@ -37,7 +36,7 @@ pub(super) fn judge(history: &History) -> Vec<Finding> {
         finding("DEL-11", || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
             let units = history.units("doomed")?;
-            // Its unit, 5 pods, is one short of room: a part that is bound is no gang that waits.
+            // Its unit, 5 pods, is one pod short; a partially bound gang does not wait.
             premise("AON-02", binding::never(history, &units, Some(deleted)))?;
             binding::never(history, &units, None)
         }),
@@ -52,8 +51,8 @@ mod tests {
 
     use super::*;
 
-    /// About what is left and about what is bound. So many pods are bound before the deletion, so many after it, and these
-    /// objects are left.
+    /// Rulings on what is left and on what is bound: this many pods are bound before and after the deletion,
+    /// and these objects are left.
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("doomed", 5)).workers("doomed", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("doomed", 5, after);

@@ -1,6 +1,7 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs; its template changes, where that is admitted, and every pod is replaced
-//! in place; the PodCliqueSet is scaled to a second replica, which waits; it is deleted, and created again under the same name
-//! as soon as the API server lets it, while the first one's objects are still on their way out.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs. If updates are admitted, its template changes and every
+//! pod is replaced in place. The PodCliqueSet is scaled to a second replica, which waits. It is deleted, and
+//! created again under the same name as soon as the API server allows it, while objects of the first are
+//! still terminating.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,6 @@ use conformance_judge::{Shown, binding, end_state, finding, none, violation};
 
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
-/// DEL-08, DEL-12.
 pub(crate) const CASE: Case = Case::new(
     "A PodCliqueSet of a deleted one's name is scheduled as if it were the first",
     |test| Box::pin(drive(test)),
@@ -61,16 +61,13 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The uids of all that a PodCliqueSet of that name is and has.
+/// The uids of a PodCliqueSet of that name and of everything that belongs to it.
 pub(super) fn all_of(live: &Live, set: &str) -> BTreeSet<String> {
     end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
 
-/// Nothing of the first PodCliqueSet of a name is taken over by the second: no object that was there at `since` is there
-/// at the end.
-///
-/// # Errors
-/// A violation per object that is; [`Broken::NotReached`] if there was no second one.
+/// The second PodCliqueSet of a name adopts nothing from the first: no object that existed at `since` exists
+/// at the end. Undecided (`NotReached`) if there was no second PodCliqueSet.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (first, end) = (all_of(&history.before(since), set), history.end());
     if end.get("PodCliqueSet", set).is_none() {
@@ -94,8 +91,8 @@ mod tests {
 
     use super::*;
 
-    /// About the schedule of the second PodCliqueSet and about what it takes over. Its PodGang is the first one's, or a new
-    /// one, and so many of its pods are bound.
+    /// Rulings on how the second PodCliqueSet is scheduled and on what it adopts. Its PodGang is the first
+    /// one's or a new one, and this many of its pods are bound.
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
         let numbered = |mut object: Value, uid: &str| {
             object["metadata"]["uid"] = uid.into();

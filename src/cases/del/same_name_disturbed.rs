@@ -1,7 +1,7 @@
-//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs, which fit all. Each runs, is deleted, and is created again under the
-//! same name at once, while another kind of failure comes between the operator and the API server; in the end, while the
-//! scheduler hears of each change of the gang's resources half a second late, and so sees the second one's pods beside the
-//! first one's resources.
+//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs: all of them fit. Each runs, is deleted, and is created
+//! again at once under the same name, each time with a different fault between the operator and the API
+//! server. For the last one, the scheduler receives each event of the gang's resources half a second late. It
+//! sees the second gang's pods together with the first gang's resources.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
@@ -18,10 +18,9 @@ use super::same_name_again::{all_of, nothing_survived};
 use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed, gang_resources_watched};
 
-/// Mark: the scheduler heard late of gang resources: `{"set", "rules", "times"}`.
+/// Mark: the scheduler received gang resources late: `{"set", "rules", "times"}`.
 const LATE: MarkName = MarkName::of_case("the scheduler heard late of gang resources");
 
-/// DEL-08 and DEL-12, with late watches, refusals and lost answers.
 pub(crate) const CASE: Case = Case::new(
     "A PodCliqueSet of a deleted one's name is scheduled as if it were the first, whatever fails on the operator's way",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -46,12 +45,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The one that comes when so many pods are bound.
 fn set_name(before: usize) -> String {
     format!("disturbed-{before}")
 }
 
-/// One more that runs, is deleted, and is created again, beside so many pods that are bound.
 async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     let mut pcs = test.manifest("disturbed")?;
     let name = set_name(before);

@@ -7,7 +7,6 @@ use conformance_expect::scaling;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
-/// DEL-03.
 pub(crate) const CASE: Case = Case::new(
     "Scaling a scaling group in removes its scaled PodGangs with their pods and gang resources",
     |test| Box::pin(drive(test)),

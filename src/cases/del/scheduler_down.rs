@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. The scheduler is killed and the gang
-//! deleted; then the scheduler comes back, and 2 more nodes.
+//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. The scheduler is
+//! killed and the gang deleted. Then the scheduler is restarted, and 2 more nodes join.
 
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -7,7 +7,6 @@ use conformance_driver::control_plane::restored;
 
 use super::pending_deleted;
 
-/// DEL-04 and DEL-11, without a scheduler.
 pub(crate) const CASE: Case = Case::new(
     "A gang is deleted while it waits and its scheduler is down: the one that comes back binds nothing of it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),

@@ -1,6 +1,6 @@
-//! A node with 8 devices. A clique and a scaling group with a scaled PodGang share claims at every level: 2 of the PodCliqueSet, 2
-//! of the clique, 3 of the group, each of one device. They run, then the PodCliqueSet is deleted: an allocated claim goes when the
-//! last pod that has it is gone.
+//! A node with 8 devices. A clique and a scaling group with a scaled PodGang share claims at every level: 2
+//! of the PodCliqueSet, 2 of the clique and 3 of the group, each of one device. They run, then the
+//! PodCliqueSet is deleted. An allocated claim is deleted once the last pod that uses it is gone.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
@@ -11,7 +11,6 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::life::claims;
 use conformance_judge::{cleanup, finding, premise};
 
-/// DEL-01.
 pub(crate) const CASE: Case = Case::new(
     "A running PodCliqueSet whose pods share claims is deleted, and the claims are gone with it",
     |test| Box::pin(drive(test)),

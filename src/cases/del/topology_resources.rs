@@ -1,6 +1,7 @@
-//! Racks a and b of one node each; `passing`, 2 pods in one rack, comes and goes, and the topology resources stay.
-//! Then the binding that all cases share goes, and takes them with it. Before it is made again, somebody else makes
-//! a topology resource of a name that one of them had: it stays what it is until he removes it himself.
+//! Racks a and b of one node each; `passing`, 2 pods in one rack, is created and deleted, and the topology
+//! resources stay. Then the binding that all cases share is deleted, and its resources with it. Before it is
+//! created again, a third party creates a topology resource with the name of one of them. It must stay
+//! unchanged until its owner deletes it.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
@@ -18,7 +19,6 @@ use conformance_judge::topology_resources::{
 use conformance_judge::{finding, premise};
 use serde_json::{Value, json};
 
-/// TOPO-09, TOPO-17, DEL-09, DEL-13.
 pub(crate) const CASE: Case = Case::new(
     "Topology resources outlive workloads, go with their binding, and are never taken from somebody else",
     |test| Box::pin(drive(test)),
@@ -26,7 +26,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["TOPO-09", "TOPO-17", "DEL-09", "DEL-13"])
 .nodes(&[nodes(1).rack("a"), nodes(1).rack("b")])
-// There is one binding, and all others need it.
+// There is only one binding, and all other cases need it.
 .isolation(Isolation::Dedicated);
 
 const BOUND: MarkName = MarkName::of_case("the workload is bound");
@@ -45,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until(Awaited::demanded_by("DEL-01", WORKLOAD_GONE.as_str()), CLEANUP, gone).await?;
     test.mark(WORKLOAD_GONE, Value::Null);
     let outcome = without_the_binding(test).await;
-    // The next case needs the binding, whatever became of this one.
+    // The next case needs the binding, regardless of the outcome.
     let back = test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await;
     outcome?;
     back?;
@@ -80,7 +80,6 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     test.delete(kind.name, &name).await
 }
 
-/// The kind of the target's topology resources.
 fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
     let kind = schedulers::of(test.target).topology_kind().and_then(Kind::named);
     kind.ok_or_else(|| Stop::Refused {
@@ -89,7 +88,7 @@ fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
     })
 }
 
-/// A topology resource that nobody controls, and that no binding would become.
+/// A topology resource without a controller, with content that no binding would produce.
 fn of_somebody_else(kind: &Kind, name: &str, pool: &str) -> Value {
     let spec = match kind.name {
         hyper_nodes::KIND => {
@@ -101,7 +100,6 @@ fn of_somebody_else(kind: &Kind, name: &str, pool: &str) -> Value {
     json!({"apiVersion": kind.api_version, "kind": kind.kind(), "metadata": {"name": name}, "spec": spec})
 }
 
-/// Whether the binding has become topology resources again, and says so.
 fn is_whole(test: &TestContext, live: &Live) -> bool {
     let faults = |binding| schedulers::of(test.target).topology_faults(binding, live, &test.namespace);
     live.get(BINDING, TOPOLOGY).is_some_and(|binding| faults(binding).is_empty())
@@ -111,7 +109,7 @@ fn is_whole(test: &TestContext, live: &Live) -> bool {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TOPO-09", || {
-            // A resource that is taken over is in sync.
+            // A resource that was adopted would be reported in sync.
             premise("TOPO-17", stays_untouched(history))?;
             let told = history.waited_for(OUT_OF_SYNC)?;
             says_out_of_sync(history, &history.before(told), TOPOLOGY)?;
@@ -136,7 +134,7 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The resource that takes a name is left alone for as long as the binding cannot become it.
+/// The resource that has the name is not changed while the binding cannot create its own.
 fn stays_untouched(history: &History) -> Ruling {
     let (_, taken) = history.reached(TAKEN)?;
     untouched(history, taken.detail.as_str().unwrap_or_default(), history.waited_for(OUT_OF_SYNC)?)

@@ -1,4 +1,4 @@
-//! Profiles of type External, as admission knows them.
+//! Admission attempts for profiles of type External.
 
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;

@@ -1,4 +1,5 @@
-//! `read`, 2 + 3 pods, for a scheduler that is to read the PodGang itself; there is no process of it.
+//! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself. No such scheduler process
+//! runs.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -10,7 +11,6 @@ use conformance_judge::{backends, finding, pods};
 
 use crate::kube::hands_off;
 
-/// EXT-01, EXT-04.
 pub(crate) const CASE: Case = Case::new(
     "Pods get the profile's name, gate and labels and are released; nothing is made for their scheduler",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,5 @@
-//! `packed`, one clique, asks for topology: while the profile declares nothing, and again when it declares
-//! `topologyConstraints: true`. Then the controller is started with profiles that are wrong.
+//! `packed`, one clique, asks for topology: first while the profile declares nothing, then while it declares
+//! `topologyConstraints: true`. Then the controller is started with invalid profiles.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
@@ -15,7 +15,6 @@ use conformance_judge::configuration::{Flaw, stops_the_start};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// EXT-02, EXT-05.
 pub(crate) const CASE: Case = Case::new(
     "Topology is refused unless the profile declares it, and a profile that is wrong stops the start",
     |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
@@ -77,7 +76,6 @@ fn profiles(configuration: &mut Value) -> &mut Value {
     &mut configuration["scheduler"]["profiles"]
 }
 
-/// The External profile, which is the last one.
 fn external(configuration: &mut Value) -> &mut Value {
     let profiles = profiles(configuration);
     let last = profiles.as_array().map_or(0, Vec::len).saturating_sub(1);

@@ -1,4 +1,5 @@
-//! 2 replicas with base and scaled PodGangs, surplus and a scaling group, all bound and ready: then 10 s of nothing.
+//! 2 replicas with base and scaled PodGangs, surplus and a scaling group, all bound and ready. Then nothing
+//! happens for 10 s.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +8,6 @@ use conformance_driver::limits::QUIET;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{audit, finding, idle_writes};
 
-/// GANG-11.
 pub(crate) const CASE: Case = Case::new(
     "A converged, bound workload changes in no object for 10 s, and nobody tries to",
     |test| Box::pin(drive(test)),

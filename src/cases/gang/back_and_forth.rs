@@ -1,5 +1,6 @@
-//! A set of 2 replicas, with 2 replicas of a scaling group each, whose names begin and end like one another. A scaling group
-//! goes 2 -> 1 -> 2 and the set 2 -> 1 -> 2, without a wait in between: objects of one name come while the earlier ones go.
+//! A PodCliqueSet of 2 replicas, each with 2 replicas of a scaling group; the names share prefixes and
+//! suffixes. A scaling group is scaled 2 -> 1 -> 2 and the PodCliqueSet 2 -> 1 -> 2 without a pause. Objects
+//! are created while earlier ones of the same name terminate.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -9,7 +10,6 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
-/// GANG-10.
 pub(crate) const CASE: Case = Case::new(
     "What is scaled in and out again at once ends as if it had never been scaled",
     |test| Box::pin(drive(test)),
@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         for replicas in sizes {
             test.scale(kind, name, replicas).await?;
         }
-        // What was there before looks as if nothing were left to do.
+        // The old state looks as if nothing were left to do.
         test.until_settled(|_| false).await;
         test.until_converged(SET).await?;
         let history = test.history();

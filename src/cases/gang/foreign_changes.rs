@@ -1,5 +1,6 @@
-//! A PodGang of 2 pods gets a foreign annotation and a foreign status; another PodCliqueSet that comes after is whole
-//! when the backend is past them. Then the clique grows to 3, a change of generation that it has to react to.
+//! A third party writes an annotation and a status to a PodGang of 2 pods. Once another PodCliqueSet
+//! submitted later is bound whole, the backend has processed both. Then the clique grows to 3, a change of
+//! generation that the backend must act on.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 const POKED: MarkName = MarkName::of_case("poked");
 
-/// GANG-09.
 pub(crate) const CASE: Case = Case::new(
     "A foreign annotation and a foreign status on a PodGang cause no write to its gang resources",
     |test| Box::pin(drive(test)),
@@ -45,7 +45,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await
 }
 
-/// The conditions of its PodGang, and one of a type that is nobody's here.
 fn gang_conditions_with_a_foreign_one(test: &TestContext, gang: &Gang) -> Value {
     let found = test.look(|live| gang.find(live).map(|found| found["status"]["conditions"].clone()));
     let foreign = json!({

@@ -1,5 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs. By hand: its gang resources are deleted,
-//! their sizes are changed, their owner references are taken away.
+//! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs. In three steps, its gang
+//! resources are deleted, their sizes changed, and their owner references removed.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::by_hand;
 
-/// GANG-12, GANG-26, where gang resources can be changed.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources deleted or edited under a running gang are restored, and the gang is unharmed",
     |test| Box::pin(drive(test)),
@@ -26,9 +25,7 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "healed";
 const RESIZED: MarkName = MarkName::of_case("resized");
 const DISOWNED: MarkName = MarkName::of_case("disowned");
-/// Mark: after each step by hand, that everything was as it should be again.
 const RESTORED: MarkName = MarkName::of_case("restored");
-/// How many such marks there are in the end.
 const STEPS: usize = 3;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -54,7 +51,6 @@ async fn edited(test: &TestContext, gangs: &[Gang], how: MarkName, patch: Value)
     until_restored(test, gangs).await
 }
 
-/// Waits until every gang resource is what it should be.
 async fn until_restored(test: &TestContext, gangs: &[Gang]) -> Result<(), Stop> {
     let history = test.history();
     test.until("the gang resources as they should be", REACTION, |live| is_whole(&history, live, gangs))
@@ -68,7 +64,6 @@ fn is_whole(history: &History, live: &Live, gangs: &[Gang]) -> bool {
         && gang_resources::as_the_pod_gangs_say(history, live, gangs).is_ok()
 }
 
-/// Whatever was deleted or changed is as it was, and no pod was touched.
 fn healed(history: &History) -> Ruling {
     let gangs = history.gangs(SET)?;
     history.waited_for(SharedMark::Converged)?;
@@ -104,7 +99,8 @@ mod tests {
     use super::*;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
 
-    /// A gang of one clique that runs with these gang resources, one of which is deleted for good.
+    /// The ruling on a running gang of one clique with these gang resources, one of which is deleted and not
+    /// restored.
     fn ruling(resources: &[Value]) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().cloned());

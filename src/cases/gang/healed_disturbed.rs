@@ -1,7 +1,7 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one short. Its first gang resource is deleted eight times, while each time
-//! another kind of failure comes between the operator and the API server; then each pod is changed once, and a third node
-//! comes. koord-scheduler counts to a restored PodGroup only the pods that changed since, which is judged where nothing is
-//! disturbed (`gang/restored-while-pending`): here it is the operator that is tried.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Its first gang resource is deleted eight
+//! times, each time with a different fault between the operator and the API server. Then each pod is changed
+//! once, and a third node joins. koord-scheduler counts for a restored PodGroup only the pods that changed
+//! since. `gang/restored-while-pending` checks that without faults; this case is about the operator.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
@@ -17,7 +17,6 @@ use super::by_hand;
 use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed};
 
-/// GANG-12, GANG-26, with late watches, refusals and lost answers.
 pub(crate) const CASE: Case = Case::new(
     "A gang resource deleted under a pending gang is restored, whatever fails on the operator's way",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -25,7 +24,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["GANG-12", "GANG-26"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
-// Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
+// Without the programs of KAI, pods are bound one by one and no gang is pending.
 .only(&[
     Target::KUBE_POD_GROUP,
     Target::KUBE_POD_GANG,
@@ -56,7 +55,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
-/// Whatever was deleted exists again, in spite of every disturbance.
 fn restored_each_time(history: &History) -> Ruling {
     history.waited_for(SharedMark::SchedulerPassed)?;
     gang_resources::were_made(history, &history.gangs(SET)?)?;

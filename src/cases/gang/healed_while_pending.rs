@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; gang of 3 pods x 8 GPUs: one short. Its Workload and its PodGroup are deleted while it is pending;
-//! then a third node comes.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Its Workload and PodGroup are deleted while it
+//! is pending; then a third node joins.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::KUBE;
@@ -11,7 +11,6 @@ use conformance_judge::{binding, finding, gang_resources, premise};
 
 use super::by_hand;
 
-/// GANG-12, GANG-26.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
     |test| Box::pin(drive(test)),
@@ -39,7 +38,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
-/// Its gang resources were deleted while it was pending, and exist again.
 fn restored(history: &History) -> Ruling {
     let units = history.units(SET)?;
     history.waited_for(SharedMark::SchedulerPassed)?;
@@ -76,7 +74,6 @@ mod tests {
 
     const POD_GANG: &str = "healed-0";
 
-    /// A gang of which so many pods are bound when its Workload is deleted for good.
     fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {
         let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));

@@ -1,6 +1,7 @@
-//! A running gang of 3 pods. By hand: its Workload is deleted; its PodGroup is deleted, which the finalizer
-//! `scheduling.k8s.io/podgroup-protection` holds while there are pods; the finalizer is taken off, so that it is gone;
-//! the Workload loses its owner reference, which a backend that may only create (proposal 531) cannot give back.
+//! A running gang of 3 pods, edited in steps. Its Workload is deleted. Its PodGroup is deleted, and the
+//! finalizer `scheduling.k8s.io/podgroup-protection` keeps it while there are pods. The finalizer is removed,
+//! so it is gone. The Workload loses its owner reference, which a create-only backend (proposal 531) cannot
+//! restore.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::KUBE;
@@ -14,7 +15,6 @@ use serde_json::json;
 
 use super::by_hand;
 
-/// GANG-12.
 pub(crate) const CASE: Case = Case::new("Gang resources deleted or edited under a running gang are restored, or it is told, and the gang is unharmed", |test| Box::pin(drive(test)), judge)
     .clauses(&["GANG-12"])
     .nodes(&[nodes(1)])
@@ -50,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The resourceVersion of the newest event: a warning after it is about what is done next.
+/// The resourceVersion of the newest event. A later warning is about a later step.
 fn newest_event(test: &TestContext) -> u64 {
     test.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
 }
@@ -75,7 +75,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let (workload, _) = deleted.next().ok_or_else(not_yet)?;
         let group = deleted.next();
         let gang = history.base(SET)?.name;
-        // Its owner was taken away later, so the Workload is judged before that.
+        // The owner reference is removed later, so the Workload is checked before that.
         let then = group.map_or(history.entries.len(), |(index, _)| index);
         gang_resources::restored(&history.upto(then), workload, "Workload", &gang)?;
         let (group, mark) = group.ok_or_else(not_yet)?;
@@ -99,7 +99,6 @@ mod tests {
 
     const POD_GANG: &str = "healed-0";
 
-    /// A gang that runs with these gang resources, one of which is deleted for good.
     fn ruling(resources: &[(&str, &str)], mark: SharedMark) -> Ruling {
         let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));

@@ -1,7 +1,7 @@
-//! A base and a scaled PodGang with a priority class of the case's own. A gang resource may have no room for one:
-//! kube-scheduler's depends on a gate of the API server (WorkloadAwarePreemption), Koordinator's has no such field. The
-//! API server drops what it does not know: a gang resource of the harness asks. Then the class is changed: what can follow does,
-//! and where gang resources are immutable that is refused.
+//! A base and a scaled PodGang with a priority class of the case's own. A gang resource may not have the
+//! field: for kube-scheduler it depends on an API server gate (WorkloadAwarePreemption), and Koordinator has
+//! none. The API server drops unknown fields, so the harness creates a gang resource to find out. Then the
+//! class is changed. Gang resources that can be updated follow; if they are immutable, the change is refused.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,6 @@ use kube::Api;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
-/// GANG-13, UPD-20.
 pub(crate) const CASE: Case = Case::new(
     "The priority class of a PodCliqueSet reaches its gangs; where these cannot follow, it cannot be changed",
     |test| Box::pin(drive(test)),
@@ -31,13 +30,11 @@ pub(crate) const CASE: Case = Case::new(
 
 const SET: &str = "urgent";
 const ASKED: MarkName = MarkName::of_case("asked for the field of a PodGroup");
-/// Mark: another priority class was asked for.
 const CHANGED: MarkName = MarkName::of_case("another priority class");
-/// Mark: it is where it should be.
 const FOLLOWED: MarkName = MarkName::of_case("gangs have followed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    // Priority classes are the cluster's, so these have the case's name and go with it.
+    // Priority classes are cluster-scoped, so these carry the case's name and are deleted with it.
     let classes = ["high", "higher"].map(|class| format!("{}-{class}", test.namespace));
     let client = test.test_cluster.client.clone();
     for class in &classes {
@@ -95,11 +92,11 @@ async fn keeps_the_field(test: &TestContext, class: &str) -> Result<bool, Stop> 
             return Ok(create_once_known(test, kind, &probe).await?["spec"]["priorityClassName"] == class);
         }
     }
-    // A backend that makes none leaves it to the PodGang.
+    // Without gang resources, the class stays on the PodGang.
     Ok(true)
 }
 
-/// The API server looks a class up in a cache that may be a little late.
+/// Creates the object, and retries because the API server's cache of priority classes may lag.
 async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Result<Value, Stop> {
     let begin = Instant::now();
     loop {
@@ -139,7 +136,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The class at first, and whether the API server keeps it on gang resources.
 fn asked(history: &History) -> Result<(&str, bool), Broken> {
     let (_, asked) = history.reached(ASKED)?;
     Ok((text(&asked.detail["class"]), asked.detail["kept"] == true))

@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs: one pod short. Its gang resources are deleted while
-//! it is pending; then a third node comes.
+//! 2 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs: one pod short. Its gang resources are
+//! deleted while it is pending; then a third node joins.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
@@ -11,7 +11,6 @@ use conformance_judge::{binding, finding, gang_resources, premise};
 
 use super::by_hand;
 
-/// GANG-12, GANG-26, where gang resources can be changed.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
     |test| Box::pin(drive(test)),
@@ -19,7 +18,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["GANG-12", "GANG-26"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
-// Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
+// Without the programs of KAI, pods are bound one by one and no gang is pending.
 .only(&[Target::VOLCANO, Target::KOORDINATOR]);
 
 const SET: &str = "restored";
@@ -32,7 +31,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
-/// Its gang resources were deleted while it was pending, and exist again.
 fn restored(history: &History) -> Ruling {
     let units = history.units(SET)?;
     history.waited_for(SharedMark::SchedulerPassed)?;
@@ -68,7 +66,8 @@ mod tests {
 
     const KIND: &str = "PodGroup.scheduling.volcano.sh";
 
-    /// A gang of one clique of which so many pods are bound when its gang resources are deleted for good.
+    /// The ruling on a gang of one clique with this many bound pods when its gang resources are deleted and
+    /// not restored.
     fn ruling(resources: &[Value], bound: usize) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().cloned());

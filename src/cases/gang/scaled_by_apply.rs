@@ -1,4 +1,5 @@
-//! A PodCliqueSet of 2 replicas of one pod, applied by kubectl, which notes the manifest on it; then 2 -> 3 replicas, applied again.
+//! A PodCliqueSet of 2 replicas of one pod, applied by kubectl, which stores the manifest in an annotation.
+//! Then it is applied again with 3 replicas.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, scaling};
 use serde_json::Value;
 
-/// GANG-10, GANG-24.
 pub(crate) const CASE: Case = Case::new(
     "A set that is scaled by kubectl apply leaves the PodGangs and gang resources alone that it had before",
     |test| Box::pin(drive(test)),
@@ -18,7 +18,6 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1)]);
 
 const SET: &str = "applied";
-/// Mark: the set has converged, and its gang resources have followed.
 const FOLLOWED: MarkName = MarkName::of_case("followed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

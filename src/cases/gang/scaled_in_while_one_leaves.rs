@@ -1,5 +1,5 @@
-//! A clique of 3 pods, minimum 1. One of them is deleted and stays, held by a finalizer of somebody else, while the clique is
-//! scaled from 3 to 2; then it may go.
+//! A clique of 3 pods, minimum 1. One pod is deleted, and a third party's finalizer holds it while the clique
+//! is scaled from 3 to 2. Then the finalizer is removed.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 
 const TOO_FEW_LEFT: Code = Code::new("too-few-left");
 
-/// GANG-25.
 pub(crate) const CASE: Case = Case::new(
     "A pod that is leaving is none of those that a smaller clique keeps, and none that has to go for it",
     |test| Box::pin(drive(test)),
@@ -25,10 +24,9 @@ pub(crate) const CASE: Case = Case::new(
 
 const SET: &str = "leaving";
 const CLIQUE: &str = "leaving-0-worker";
-/// How many pods it is to have in the end.
 const LEFT: usize = 2;
 const FINALIZER: &str = "example.com/hold";
-/// Mark: the smaller clique is at rest, the pod that is leaving still there.
+/// Mark: the smaller clique is settled, and the terminating pod still exists.
 const SMALLER: MarkName = MarkName::of_case("smaller");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -38,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Some(held) = first else { return Ok(()) };
     test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
     let driven = while_it_leaves(test, &held).await;
-    // Nobody else takes it off.
+    // No other actor removes the finalizer.
     test.attempt(http::Method::PATCH, "Pod", &held, &json!({"metadata": {"finalizers": null}})).await?;
     driven?;
     test.until_converged(SET).await
@@ -54,14 +52,13 @@ async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
     let is_smaller = |live: &conformance_history::Live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating()).count() == LEFT
     };
-    // It may have that many from the start.
+    // The clique may have this many pods from the start.
     test.until_settled(|_| false).await;
     test.until("as many pods as it is to have, beside the one that leaves", REACTION, is_smaller).await?;
     test.mark(SMALLER, Value::Null);
     Ok(())
 }
 
-/// From the scaling to the mark there never were fewer pods that stay than the clique is to have.
 fn enough_stay(history: &History) -> Ruling {
     let (scaled, _) = history.reached(SharedMark::Scaled)?;
     let until = history.reached(SMALLER).map_or(history.entries.len(), |(place, _)| place);
@@ -113,7 +110,7 @@ mod tests {
         pod
     }
 
-    /// Three pods, of which the first leaves; the clique is scaled.
+    /// Three pods, of which the first terminates; the clique is scaled.
     fn scaled() -> Story {
         let all = ["a", "b", "c"].map(|name| pod(name, false));
         Story::flat().all_added(all).modified(pod("a", true)).mark(SharedMark::Scaled, Value::Null)

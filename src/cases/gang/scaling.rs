@@ -1,4 +1,5 @@
-//! A clique 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the set 1 -> 2; then all of it back.
+//! A clique is scaled 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the PodCliqueSet 1 ->
+//! 2; then each is scaled back.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +8,6 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, scaling};
 use serde_json::Value;
 
-/// GANG-10, GANG-24.
 pub(crate) const CASE: Case = Case::new(
     "Scaling a clique, a scaling group and a set, out and in, changes what it concerns and nothing else",
     |test| Box::pin(drive(test)),
@@ -23,7 +23,7 @@ const WHOLE: (&str, &str) = ("PodCliqueSet", SET);
 const STEPS: [((&str, &str), u32); 6] =
     [(CLIQUE, 3), (GROUP, 3), (WHOLE, 2), (WHOLE, 1), (GROUP, 1), (CLIQUE, 2)];
 
-/// Mark: after each step, that the set has converged and its gang resources have followed.
+/// Mark: after a step, the PodCliqueSet has converged and its gang resources match.
 const FOLLOWED: MarkName = MarkName::of_case("followed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What is judged of one scaling, from its mark to the state afterwards.
+/// A check of one scaling, from its mark to the state afterwards.
 type Judged = fn(&History, &str, usize, usize) -> Ruling;
 
 fn after_each_step(history: &History, judged: Judged) -> Ruling {

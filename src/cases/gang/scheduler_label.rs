@@ -1,7 +1,7 @@
-//! Three PodGangs made by hand: with the label of the default backend, with none, and with one that names no backend.
-//! There is no PodCliqueSet that would put the labels right. A fourth, made before them, is labelled for a scheduler that
-//! reads PodGangs itself: once the other three stand, the controller has been past it. Where another operator has no
-//! profile for such a scheduler, nothing is asked of the fourth.
+//! Three PodGangs created by hand: with the label of the default backend, without it, and with an unknown
+//! backend. No PodCliqueSet corrects the labels. A fourth, created first, is labelled for a scheduler that
+//! reads PodGangs itself: once the other three have gang resources, the controller has processed it. A
+//! foreign operator without a profile for such a scheduler is not asked about the fourth.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
@@ -14,7 +14,6 @@ use conformance_judge::fail_closed::never_served;
 use conformance_judge::{all, another_backend, finding, gang_resources};
 use serde_json::Value;
 
-/// GANG-04.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang is served by the backend its scheduler label names, and by the default one if that is none",
     |test| Box::pin(drive(test)),
@@ -45,7 +44,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Those of the default backend have their gang resources.
 fn served(history: &History) -> Ruling {
     let gangs = POD_GANGS.map(Gang::made_by_hand);
     gang_resources::owned(history, &history.end(), &gangs)?;
@@ -53,7 +51,6 @@ fn served(history: &History) -> Ruling {
     history.reached(STOOD).map(drop)
 }
 
-/// That of another scheduler has none, though the controller has been past it.
 fn left_to_its_scheduler(history: &History) -> Ruling {
     another_backend::name(history)?;
     history.reached(STOOD)?;
@@ -96,7 +93,6 @@ mod tests {
         assert_eq!(never_served(&story.end(), &Gang::made_by_hand(EXTERNAL)).is_ok(), holds);
     }
 
-    /// Three PodGangs as they should be, and the fourth.
     fn ruling(made: &[Value], another: Value) -> Ruling {
         let mut story = Story::flat().mark(SharedMark::AnotherBackend, another);
         for gang in grove_yaml::documents(crate::manifest("gang/scheduler-label")).unwrap() {

@@ -1,5 +1,6 @@
-//! 2 replicas, each a base PodGang of 7 podgroups (router, frontend, 2 x [decode, prefill], draft) and a scaled one (a
-//! second draft): 12 pods each. Template order, order in the scaling group and alphabet differ from one another.
+//! 2 replicas, each a base PodGang of 7 podgroups (router, frontend, 2 x [decode, prefill], draft) and a
+//! scaled one (a second draft): 12 pods each. Template order, scaling group order and alphabetical order all
+//! differ.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_expect::{Expected, Gang};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources, gangs, invariants, order, pods};
 
-/// GANG-01 to GANG-08 and what was split from them: names, the order of podgroups, templates, indexes, references and owners.
 pub(crate) const CASE: Case = Case::new(
     "A PodCliqueSet becomes PodGangs, pods and gang resources, in order, and each as it should be",
     |test| Box::pin(drive(test)),

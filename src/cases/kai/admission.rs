@@ -1,4 +1,4 @@
-//! What KAI's backend admits: one queue for all cliques, and every topology level there is.
+//! Admission attempts for KAI's backend: one queue for all cliques, and every topology level.
 
 use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;

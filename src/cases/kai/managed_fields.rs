@@ -1,5 +1,5 @@
-//! A running gang of 2 + 1 pods. What KAI may set once a PodGroup is there is set; then the backend is made to write the
-//! PodGroup anew, by an edit of its own field and by a clique that grows to 3 pods.
+//! A running gang of 2 + 1 pods. The fields that KAI may set on an existing PodGroup are set. Then the
+//! backend must write the PodGroup again, because its own field is edited and a clique grows to 3 pods.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -11,7 +11,6 @@ use conformance_history::{History, MarkName};
 use conformance_judge::{finding, foreign_fields};
 use serde_json::json;
 
-/// KAI-05.
 pub(crate) const CASE: Case = Case::new(
     "What KAI manages in a PodGroup after its creation survives an update",
     |test| Box::pin(drive(test)),
@@ -22,7 +21,6 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "managed";
-/// Mark: the backend has dealt with the PodGang's new generation.
 const DEALT_WITH: MarkName = MarkName::of_case("generation dealt with");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -1,5 +1,5 @@
-//! Three PodGangs made by hand: the constraints of `root` and of `leaf` are by no topology that anything names, those
-//! of `well-named` are. Once that has its PodGroup, the backend has been past all three.
+//! Three PodGangs created by hand. The constraints of `root` and `leaf` name no topology; those of
+//! `well-named` do. Once `well-named` has its PodGroup, the backend has processed all three.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -15,7 +15,6 @@ use conformance_judge::{ensure, finding, violation};
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
-/// KAI-08.
 pub(crate) const CASE: Case = Case::new(
     "A constraint without the name of a topology fails clearly, at whatever level it is",
     |test| Box::pin(drive(test)),
@@ -27,7 +26,6 @@ pub(crate) const CASE: Case = Case::new(
 
 const UNNAMED: [&str; 2] = ["root", "leaf"];
 const NAMED: &str = "well-named";
-/// What the event has to speak of.
 const ABOUT: &str = "topology";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

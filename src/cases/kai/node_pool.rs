@@ -1,4 +1,5 @@
-//! Two cliques; the PodCliqueSet, or its second clique alone, names a node pool, of which this cluster has no scheduler.
+//! Two cliques. The PodCliqueSet, or its second clique alone, names a node pool for which this cluster has no
+//! scheduler.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
@@ -17,7 +18,6 @@ use serde_json::{Value, json};
 
 const OTHER_POOL: Code = Code::new("other-node-pool");
 
-/// KAI-09.
 pub(crate) const CASE: Case = Case::new(
     "One node pool, however it is named, reaches the PodGroup and all pods, and stays; two are refused",
     |test| Box::pin(drive(test)),
@@ -44,10 +44,9 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// A PodCliqueSet, and how it names its pool.
+/// A PodCliqueSet, and the edit that names its pool.
 type Named = (&'static str, fn(&mut Value));
 
-/// Those that get a gang.
 const LIVE: [Named; 2] = [
     ("pool-of-the-set", |pcs| put(&mut pcs["metadata"], POOL)),
     ("pool-of-a-clique", |pcs| put(clique(pcs, 1), POOL)),
@@ -57,7 +56,6 @@ const MOVED: &[Attempt] = &[refused("another node pool under a live gang", &["no
     put(&mut pcs["metadata"], "pool-b")
 })];
 
-/// Names a node pool in the labels of a PodCliqueSet's metadata, or of a clique.
 fn put(holder: &mut Value, pool: &str) {
     match holder["labels"].as_object_mut() {
         Some(labels) => drop(labels.insert(KEY.into(), pool.into())),
@@ -92,7 +90,6 @@ fn pods<'a>(live: &'a Live, gang: &'a Gang) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(is_its)
 }
 
-/// The PodGroup of a PodGang and its two pods are in the pool.
 fn pooled(live: &Live, gang: &Gang) -> Ruling {
     let group = gang_resource(Target::KAI, live, gang, POD_GROUP);
     let pods: Vec<_> = pods(live, gang).collect();

@@ -1,6 +1,6 @@
-//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), two of them in a topology group config,
-//! and a scaled one. Then others write into the base's PodGroup, the backend is made to write it anew, and a clique goes from
-//! 3 pods to 2, which changes the PodGang.
+//! A base PodGang of 3 podgroups and a scaled PodGang. One podgroup has surplus (hard gang of 2 + 1 + 2
+//! pods), and two are in a topology group config. Then a third party writes to the base's PodGroup, and the
+//! backend must write it again. Finally a clique is scaled from 3 pods to 2, which changes the PodGang.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::{Finding, Ruling};
@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 const NOT_PASSED_ON: Code = Code::new("not-passed-on");
 const PODGROUPER_NOT_SKIPPED: Code = Code::new("podgrouper-not-skipped");
 
-/// KAI-01, KAI-02, KAI-03, KAI-10, KAI-11.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a PodGroup with a tree of subgroups that pods name, and the podgrouper is kept away",
     |test| Box::pin(drive(test)),
@@ -31,7 +30,7 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "mapped";
-/// Mark: the PodGang has changed, and the backend has dealt with it.
+/// Mark: the PodGang has changed, and the backend has processed the change.
 const LATER: MarkName = MarkName::of_case("a later sync");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -53,8 +52,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with; one that is the
-/// PodCliqueSet's, and so several PodGangs', those of them that come from there.
+/// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with. A PodGroup
+/// shared by several PodGangs has those that come from the PodCliqueSet.
 fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     none(all.iter().filter_map(|gang| {
         let (created, _) = gangs::as_created(history, &gang.name)?;
@@ -78,8 +77,8 @@ fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     }))
 }
 
-/// Every pod from its creation, and every PodGang from when its pods may be seen, carries the annotation that keeps the
-/// podgrouper away.
+/// The annotation that makes the podgrouper skip an object is on every pod from its creation, and on every
+/// PodGang before its pods are released.
 fn kept_away(history: &History) -> Ruling {
     let is_initialized =
         |object| condition(object, "Initialized").is_some_and(|found| found["status"] == "True");

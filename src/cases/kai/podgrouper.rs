@@ -1,5 +1,6 @@
-//! A base PodGang of 2 podgroups and a scaled one of one. Then a pod that is nobody's, for which KAI's podgrouper makes a
-//! PodGroup: it has been past all pods that were there before. Whose a PodGroup is, is said by the field manager that made it.
+//! A base PodGang of 2 podgroups and a scaled one of one. Then a pod without a gang, for which KAI's
+//! podgrouper creates a PodGroup: by then it has processed all earlier pods. The field manager shows who
+//! created a PodGroup.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
@@ -17,7 +18,6 @@ use serde_json::{Value, json};
 
 const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-of-no-gang");
 
-/// KAI-07.
 pub(crate) const CASE: Case = Case::new(
     "With KAI's podgrouper beside, no PodGroup that a pod names is the podgrouper's, and none of its making is left",
     |test| Box::pin(drive(test)),
@@ -29,9 +29,7 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::Process("kai-podgrouper")]);
 
 const SET: &str = "ungrouped";
-/// A pod that is no gang's.
 const LOOSE: &str = "loose";
-/// Mark: the podgrouper has made a PodGroup for it.
 const GROUPED: MarkName = MarkName::of_case("podgrouper passed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -61,7 +59,7 @@ fn is_owned_by(object: &Value, owner: &str) -> bool {
     object["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|found| found["name"] == owner)
 }
 
-/// There never was a PodGroup but those of the PodGangs, made by somebody else than the podgrouper, and that of the loose
+/// The only PodGroups ever were those of the PodGangs, not created by the podgrouper, and that of the loose
 /// pod.
 fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
     let names: Vec<_> = gangs.iter().flat_map(|gang| schedulers::resources_of(Target::KAI, gang)).collect();
@@ -76,7 +74,7 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
         violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} {what}", version.name()))
             .shown_by("one too many", *version)
     }))?;
-    // The podgrouper's are controlled by the owners of pods, which are no PodGangs.
+    // The podgrouper's PodGroups are controlled by the owners of pods, never by a PodGang.
     let is_of_gang =
         |version: &Version<'_>| controller(version.object).is_some_and(|owner| owner["kind"] == "PodGang");
     let unknown =
@@ -89,7 +87,7 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Whether the podgrouper made an object, by its field manager then; `None` where that was not recorded.
+/// Whether the podgrouper created an object, by its first field manager; `None` if that was not recorded.
 fn is_made_by_podgrouper(object: &Value) -> Option<bool> {
     let managers = object["metadata"]["managedFields"].as_array()?;
     Some(managers.iter().any(|entry| PODGROUPER.contains(&text(&entry["manager"]))))

@@ -1,6 +1,6 @@
-//! Two cliques and four places that may name a queue. That nothing else is wrong with what is refused is shown by the
-//! neighbours that are admitted. The places are label and annotation, of the PodCliqueSet and of its cliques. Where
-//! there is a gang, one of them does, or two of which the first counts.
+//! Two cliques, and four places that may name a queue: label and annotation, of the PodCliqueSet and of its
+//! cliques. The similar attempts that are admitted show that nothing else is wrong with the refused ones. For
+//! live gangs, one place names the queue, or two of which the first counts.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-/// KAI-04, KAI-12.
 pub(crate) const CASE: Case = Case::new(
     "One queue, however it is named, reaches the PodGroup and stays; none, or two, are refused",
     |test| Box::pin(drive(test)),
@@ -49,10 +48,9 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// A PodCliqueSet, and how it names its queue.
+/// A PodCliqueSet, and the edit that names its queue.
 type Named = (&'static str, fn(&mut Value));
 
-/// Those that get a gang; each comes to queue `one`.
 const LIVE: [Named; 5] = [
     ("set-label", |pcs| put(&mut pcs["metadata"], "labels", "one")),
     ("set-annotation", |pcs| put(&mut pcs["metadata"], "annotations", "one")),
@@ -78,7 +76,6 @@ const MOVED_CLIQUE: &[Attempt] = &[refused("another queue on a clique of a live 
     put(clique(pcs, 1), "labels", "two")
 })];
 
-/// Names a queue in the labels or annotations of a PodCliqueSet's metadata, or of a clique.
 fn put(holder: &mut Value, place: &str, queue: &str) {
     match holder[place].as_object_mut() {
         Some(pairs) => drop(pairs.insert(KEY.into(), queue.into())),
@@ -86,7 +83,6 @@ fn put(holder: &mut Value, place: &str, queue: &str) {
     }
 }
 
-/// Takes the queue of the PodCliqueSet away.
 fn unnamed(pcs: &mut Value) {
     if let Some(labels) = pcs["metadata"]["labels"].as_object_mut() {
         labels.remove(KEY);
@@ -115,14 +111,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates("clique-label", MOVED_CLIQUE).await
 }
 
-/// The queue of each PodCliqueSet reached its PodGroup; none, or two, were refused.
 fn resolved(history: &History) -> Ruling {
     answers(history, NEW)?;
     let end = history.end();
     LIVE.iter().try_for_each(|(name, _)| queued(&end, &history.base(name)?))
 }
 
-/// The PodGroup of a PodGang is in queue `one`.
 fn queued(live: &Live, gang: &Gang) -> Ruling {
     let found = gang_resource(Target::KAI, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == "one", || {
@@ -136,7 +130,8 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KAI-04", || resolved(history)),
         finding("KAI-12", || {
-            // A queue that was refused, or never reached the PodGroup, was not changed under a gang.
+            // A queue that was refused, or that never reached the PodGroup, was not changed under a live
+            // gang.
             premise("KAI-04", resolved(history))?;
             answers(history, MOVED)?;
             answers(history, MOVED_ANNOTATION)?;

@@ -1,6 +1,6 @@
-//! `tree` is packed at all three levels: the PodCliqueSet into a block and if possible a rack, its scaling group into a
-//! rack and if possible a host, and its cliques into a host, one of them only if possible. Beside it a topology of the
-//! case's own, of a block and a rack, gets a host as well.
+//! `tree` is packed at all three levels. The PodCliqueSet requires a block and prefers a rack, its scaling
+//! group requires a rack and prefers a host, and its cliques require a host, except one that only prefers it.
+//! Separately, a host level is added to a topology of the case's own with a block and a rack.
 
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
@@ -24,7 +24,6 @@ const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const CHANGED_IN_PLACE: Code = Code::new("changed-in-place");
 const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
 
-/// KAI-06, KAI-13.
 pub(crate) const CASE: Case = Case::new(
     "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
     |test| Box::pin(drive(test)),
@@ -34,21 +33,17 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "tree";
-/// Mark: the Topology has the first levels; with its uid.
 const MADE: MarkName = MarkName::of_case("Topology made");
-/// Mark: the levels have been changed, and the Topology follows.
 const FOLLOWED: MarkName = MarkName::of_case("Topology followed");
 
-/// A place in the PodGroup.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Root,
-    /// The parent of this leaf.
     Above(&'static str),
     Leaf(&'static str),
 }
 
-/// Place, required and preferred key.
+/// Place, required key and preferred key.
 const WANTED: [(Place, Option<&str>, Option<&str>); 5] = [
     (Place::Root, Some(BLOCK), Some(RACK)),
     (Place::Above("tree-0-model-0-leader"), Some(RACK), Some(HOST)),
@@ -80,7 +75,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until the case's own binding has so many levels, and its Topology follows it.
 async fn follows(test: &TestContext, levels: usize) -> Result<(), Stop> {
     let own = &test.namespace;
     let has_levels =
@@ -96,12 +90,10 @@ fn faults(target: Target, binding: &Value, live: &Live, pool: &str) -> Vec<Strin
     schedulers::of(target).topology_faults(binding, live, pool)
 }
 
-/// The PodGroup of the only PodGang.
 fn pod_group(live: &Live) -> Option<&Value> {
     live.of(POD_GROUP).find(|found| is_gang_resource(found))
 }
 
-/// The PodGroup and each of its subgroups have exactly the constraint that they have to have.
 fn constrained(live: &Live) -> Ruling {
     let Some(found) = pod_group(live) else {
         return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
@@ -134,7 +126,7 @@ fn constrained(live: &Live) -> Ruling {
     }))
 }
 
-/// The Topology follows its binding; with other levels it is another object than before.
+/// The Topology follows its binding; with other levels, it is a new object.
 fn recreated(history: &History) -> Ruling {
     let name = &history.header.namespace;
     followed(history, name, &history.before(history.waited_for(MADE)?))?;

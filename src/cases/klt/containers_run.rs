@@ -1,6 +1,6 @@
-//! 1 node without GPUs; a base gang of 1 router and a scaling group's replica of 2 workers, and a scaled gang of 2 more:
-//! all 5 pods fit. A kubelet takes its time between a pod's being bound and its being Ready, and the statuses must tell
-//! the one from the other: nothing counts as ready that has never been.
+//! 1 node without GPUs; a base gang of 1 router and a scaling group's replica of 2 workers, and a scaled gang
+//! of 2 more: all 5 pods fit. A kubelet takes time between binding and readiness, and the statuses must
+//! distinguish the two: a pod that was never Ready must not count as ready.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -11,7 +11,6 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, kubelets, premise};
 use serde_json::Value;
 
-/// KLT-01.
 pub(crate) const CASE: Case = Case::new(
     "The containers of a bound gang run, and every status follows",
     |test| Box::pin(drive(test)),

@@ -1,9 +1,11 @@
-//! 1 node x 1 GPU, another that joins; one PodCliqueSet of 1 pod that is scaled to 2 replicas, and in the first of them to
-//! a scaled gang (3 pods, no GPUs), and a gang of 2 pods x 1 GPU: one short until the second node joins.
+//! 1 node x 1 GPU, and another that joins; a PodCliqueSet of 1 pod that is scaled to 2 replicas, its first
+//! replica also to a scaled gang (3 pods, no GPUs); and a gang of 2 pods x 1 GPU: one pod short until the
+//! second node joins.
 //!
-//! The controller's Deployment is rolled meanwhile. The set is scaled as soon as that has begun, and its scaling group
-//! when the first leader has gone, so that the second step is for the next one, whoever saw the first. Who led shows in
-//! the lease; that no two did, also in the pods: two would make two of one index.
+//! The controller's Deployment is rolled meanwhile. The PodCliqueSet is scaled as soon as the rollout starts.
+//! Its scaling group is scaled once the first leader has stopped, so that the next leader handles that step.
+//! The lease shows who led. The pods also show whether two led at once: they would create two pods with one
+//! index.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::violation::Code;
@@ -20,7 +22,6 @@ use serde_json::Value;
 
 const NOT_CONVERGED: Code = Code::new("not-converged");
 
-/// KLT-07, KLT-08.
 pub(crate) const CASE: Case = Case::new("The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be", |test| Box::pin(drive(test)), judge)
     .clauses(&["KLT-07", "KLT-08"])
     .nodes(&[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)])
@@ -51,7 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     scaled?;
     test.until_converged(GROWING).await?;
     test.mark(GROWN, Value::Null);
-    // Whatever the new leader did to the waiting gang, the scheduler has seen it.
+    // The scheduler has seen every change of the waiting gang by the new leader.
     test.canaries().await?;
     test.mark(JOIN, Value::Null);
     test.nodes_join(1).await?;
@@ -78,7 +79,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KLT-07", || {
             let (rolled, _) = history.reached(ROLL)?;
-            // Without a second leader nothing is shown.
+            // Without a second leader, the case proves nothing.
             if let Err(why @ Broken::NotReached(_)) = leadership::one_leader_at_a_time(history) {
                 return Err(why);
             }
@@ -94,12 +95,12 @@ fn judge(history: &History) -> Vec<Finding> {
             as_it_should_be(history, bound, PENDING)?;
             history.reached(BOUND).map(drop)
         }),
-        // Two that lead may keep the case from ever getting to the roll: that is broken then, and not unknown.
+        // Two leaders may keep the case from reaching the rollout. Then KLT-08 is violated, not undecided.
         finding("KLT-08", || leadership::one_leader_at_a_time(history)),
     ]
 }
 
-/// A PodCliqueSet has become all that it would have become under one leader.
+/// The PodCliqueSet has converged as under one leader.
 fn as_it_should_be(history: &History, until: usize, set: &str) -> Ruling {
     let live = history.before(until);
     let all = scaling::gangs(history, history.submitted(set)?, until);
@@ -129,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// A target without gang resources: they are not what this is about.
+    /// A target without gang resources, which do not matter here.
     fn begin() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
@@ -147,7 +148,6 @@ mod tests {
         story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": 2}))
     }
 
-    /// The PodGangs of a set at the end.
     fn at_the_end(set: &str) -> Vec<Gang> {
         let story = scaled(begin(), "PodCliqueSet", GROWING);
         let history = scaled(story, "PodCliqueScalingGroup", GROUP).end();
@@ -173,7 +173,6 @@ mod tests {
         at_the_end(set).iter().flat_map(of_gang).collect()
     }
 
-    /// A set that has become all that it should be.
     fn whole(set: &str) -> Vec<Value> {
         let all = at_the_end(set);
         let replicas = all.iter().filter(|gang| gang.is_base).count();
@@ -212,7 +211,7 @@ mod tests {
         objects
     }
 
-    /// Until the second step of the scaling: the next leader has waited.
+    /// Up to the second scaling step: the next leader has waited.
     fn rolled() -> Story {
         let unbound = pods(PENDING).into_iter().map(|mut pod| {
             pod["spec"]["nodeName"] = Value::Null;
@@ -229,7 +228,6 @@ mod tests {
         judge(&story.end()).remove(0).ruling
     }
 
-    /// About the lease alone.
     fn of_leaders(story: Story) -> Ruling {
         judge(&story.end()).remove(1).ruling
     }

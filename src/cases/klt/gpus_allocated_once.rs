@@ -1,5 +1,5 @@
-//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: both nodes are full, with two pods each that must share nothing. Who has
-//! which GPU is the kubelets' to say, and what they said to a container is in its environment.
+//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: each node is full, with two pods that must not share a GPU.
+//! The kubelets assign the GPUs, and a container's environment shows its assignment.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -8,7 +8,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{devices, finding, kubelets};
 
-/// KLT-02.
 pub(crate) const CASE: Case = Case::new(
     "Each GPU goes to one container at most, and each container gets as many as it asked for",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,7 @@
-//! 1 node x 8 GPUs; a gang of 2 pods x 2 GPUs runs, and 2 GPUs turn unhealthy: 8 - 2 - 4 = 2 are left. A second gang of
-//! 2 pods x 2 GPUs is one pod short then, and fits when all 8 are healthy again. Which GPUs the first gang holds is not
-//! asked: a pod whose GPU breaks is its owner's to judge, not the kubelet's to end.
+//! 1 node x 8 GPUs; a gang of 2 pods x 2 GPUs runs, and 2 GPUs turn unhealthy: 8 - 2 - 4 = 2 are left. A
+//! second gang of 2 pods x 2 GPUs is then one pod short, and fits when all 8 are healthy again. The case does
+//! not ask which GPUs the first gang holds: the owner of a pod with a broken GPU decides about it, not the
+//! kubelet.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -11,7 +12,6 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
-/// KLT-03.
 pub(crate) const CASE: Case = Case::new(
     "Unhealthy GPUs are no longer allocatable: who runs runs on, and a gang that needs them waits, whole",
     |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::Kubelets]);
 
 const GPUS: u32 = 8;
-/// By their indices: they may be in use.
+/// GPU indices; they may be in use.
 const UNHEALTHY: &str = "0,3";
 const LEFT: u64 = 6;
 
@@ -86,7 +86,7 @@ mod tests {
     use conformance_history::testing::{Story, node, running};
     use conformance_judge::message;
 
-    /// The case as it should go, in steps, each of which a test may tell otherwise.
+    /// The expected course in steps, each of which a test may replace.
     fn steps() -> Vec<Step> {
         let gang = |set: &str| {
             let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));

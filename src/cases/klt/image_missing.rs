@@ -1,7 +1,7 @@
-//! 1 node without GPUs; a gang of 2 sound pods and 1 whose image nobody has (names below `.invalid` never resolve): all
-//! 3 fit. To a scheduler they are alike; what differs shows in the statuses alone. Which clique is not ready its
-//! PodClique says; why, at least its pod does, for no condition of upstream's tells a pod that waits for its image from
-//! one that is starting.
+//! 1 node without GPUs; a gang of 2 sound pods and 1 whose image does not exist (names below `.invalid` never
+//! resolve): all 3 fit. The scheduler sees no difference; only the statuses differ. The PodClique reports
+//! which clique is not ready. At least the pod reports the reason, because no upstream condition
+//! distinguishes an image pull from a normal start.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -12,7 +12,6 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, kubelets, premise};
 use serde_json::Value;
 
-/// KLT-06.
 pub(crate) const CASE: Case = Case::new(
     "A gang with an image that cannot be pulled is bound whole, and status tells which clique waits, and why",
     |test| Box::pin(drive(test)),
@@ -23,7 +22,6 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::Kubelets]);
 
 const SET: &str = "imageless";
-/// The clique whose image is missing.
 const BROKEN: &str = "broken";
 const TOLD: MarkName = MarkName::of_case("the statuses tell");
 
@@ -35,7 +33,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Every PodClique but the broken one is ready, and the broken one's pod says why it is not.
 fn tell(live: &Live, gangs: &[Gang]) -> Ruling {
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
         match group.template.as_str() {
@@ -74,7 +71,7 @@ mod tests {
         json!({"kind": "PodClique", "metadata": {"name": format!("imageless-0-{name}")}, "status": status})
     }
 
-    /// All pods bound, those of the sound clique running, the other's in this state.
+    /// All pods are bound; those of the sound clique run, and the other is in this state.
     fn bound(state: Value) -> Story {
         let pod =
             |name: &str, clique: &str| running(name, "imageless-0", &format!("imageless-0-{clique}"), "n");

@@ -1,7 +1,7 @@
-//! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is put into the node: what
-//! a starting kubelet remembers, and what the API server still shows, is 4 at most, so that it says 5 shows that the
-//! plugin has registered with it again. A second gang of 3 pods x 1 GPU needs the 2 that were free and the fifth: it
-//! cannot be bound, nor admitted by the kubelet, before.
+//! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is added to the
+//! node. A starting kubelet remembers 4 at most, and so does the API server; 5 shows that the plugin has
+//! registered again. A second gang of 3 pods x 1 GPU needs the 2 free GPUs and the fifth, so it cannot be
+//! bound, nor admitted by the kubelet, before.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -12,7 +12,6 @@ use conformance_history::{History, MarkName};
 use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
-/// KLT-04.
 pub(crate) const CASE: Case = Case::new(
     "After a kubelet's restart the plugin is back, the rest of the GPUs can be used, and the gang ran on",
     |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
@@ -22,7 +21,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1).gpus(4)])
 .needs(&[Need::Kubelets]);
 
-/// With the one that is put in after the restart.
+/// Including the one added after the restart.
 const GPUS: u64 = 5;
 
 const RUNNING: &str = "lasting";
@@ -77,7 +76,7 @@ mod tests {
         running(&format!("{clique}-{index}"), &gang, &clique, "n")
     }
 
-    /// Until the kubelet has restarted.
+    /// Up to the kubelet's restart.
     fn begin() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/kubelet-restarted")).expect("the manifest");

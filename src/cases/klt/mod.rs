@@ -1,4 +1,4 @@
-//! What only real kubelets show.
+//! Behaviour that only real kubelets show.
 
 pub(crate) mod containers_run;
 pub(crate) mod controller_rolled;

@@ -1,10 +1,11 @@
-//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU, on a node each. One's kubelet is stopped: after 12 s the node counts as
-//! NotReady, and 5 s later, which is how long the pods tolerate that, its pod is deleted. Nobody is left who would
-//! confirm that: the pod stays Terminating, and still holds its node's GPU. Its place is the third node's.
+//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU, on a node each. One node's kubelet is stopped. After 12 s the
+//! node is NotReady, and 5 s later (the pods' toleration) its pod is deleted. No kubelet confirms the
+//! deletion, so the pod stays Terminating and still holds the node's GPU. Its replacement must run on the
+//! third node.
 //!
-//! A pod that is being deleted is no replica any more: upstream's `status.replicas` leaves it out, and the reference
-//! controller replaces it at once. So nothing is deleted by force here: an operator that waits until a dead node answers
-//! waits for ever.
+//! A terminating pod is not a replica: upstream's `status.replicas` leaves it out, and the reference
+//! controller replaces it at once. Nothing is force-deleted here: an operator that waits for a dead node
+//! waits indefinitely.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -17,7 +18,6 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, gangs, kubelets};
 use serde_json::{Value, json};
 
-/// KLT-05.
 pub(crate) const CASE: Case = Case::new(
     "The pods of a node that is NotReady are replaced in their gang, elsewhere, and the others stay",
     |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
@@ -53,7 +53,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The whole gang runs, and is what its PodGang refers to, without the node.
 fn all_elsewhere(live: &Live, node: &str, all: &[Gang]) -> Ruling {
     kubelets::deserted(live, node)?;
     kubelets::all_run(live, all)?;
@@ -67,7 +66,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let lost = mark.detail["pods"].as_array().into_iter().flatten();
         let lost: Vec<&str> = lost.filter_map(Value::as_str).collect();
         history.reached(NOT_READY)?;
-        // What becomes of the lost pods when their kubelet is back is not asked.
+        // The lost pods are not checked after their kubelet is back.
         let then = history.upto(history.waited_for(REPLACED)?);
         lost.iter().try_for_each(|pod| binding::replaced(&then, since, pod))?;
         binding::others_untouched(&then, since, &lost)?;
@@ -100,7 +99,7 @@ mod tests {
         json!({"kind": "PodGang", "metadata": {"name": "moving-0"}, "spec": {"podgroups": [podgroup]}})
     }
 
-    /// Until the pod on the lost node is deleted.
+    /// Up to the deletion of the pod on the lost node.
     fn begin() -> Story {
         let manifests = grove_yaml::documents(crate::manifest("klt/node-lost")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
@@ -118,7 +117,7 @@ mod tests {
     #[test]
     fn a_pod_in_its_place_on_another_node() {
         let replaced = begin().added(pod("r", 0, "o")).modified(referring_to(&["q", "r"]));
-        // Its kubelet is back, and confirms that it has ended.
+        // The kubelet is back and confirms the deletion.
         let story = replaced.mark(REPLACED, Value::Null).deleted(terminating(pod("p", 0, "n")));
         assert_eq!(ruling(story), Ok(()));
     }

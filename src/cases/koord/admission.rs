@@ -1,5 +1,5 @@
-//! What Koordinator's backend admits: one level per PodGang. It cannot keep a scaling group's replica in one domain,
-//! required or preferred.
+//! Admission attempts for Koordinator's backend: one level per PodGang. It cannot keep a scaling group's
+//! replica in one domain, required or preferred.
 
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;

@@ -8,7 +8,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_groups, gang_resources, pods};
 
-/// KOORD-01, KOORD-02.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a GangGroup of one PodGroup per podgroup, and its pods name them",
     |test| Box::pin(drive(test)),

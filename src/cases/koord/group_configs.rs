@@ -1,5 +1,5 @@
-//! Two PodGangs made by hand, which no admission has seen: `grouped` asks for a rack for one of its two podgroups by a
-//! group config, `plain` asks for nothing. Once `plain` has its PodGroups, the backend has been past both.
+//! Two PodGangs created by hand, without admission: `grouped` asks for a rack for one of its two podgroups by
+//! a group config, `plain` asks for nothing. Once `plain` has its PodGroups, the backend has processed both.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -11,7 +11,6 @@ use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{finding, gang_groups};
 
-/// KOORD-05.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang with topology for some of its podgroups fails closed",
     |test| Box::pin(drive(test)),
@@ -23,7 +22,6 @@ pub(crate) const CASE: Case = Case::new(
 
 const GROUPED: &str = "grouped";
 const PLAIN: &str = "plain";
-/// Name of its group config.
 const CONFIG: &str = "grouped-model-0";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

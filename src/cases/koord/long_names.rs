@@ -1,5 +1,5 @@
-//! `inference-model`: its name is twice in `<podgang>-<podgroup>`, so that the PodGroups of its scaling group would have
-//! names of 67 and 68 characters, which begin alike. A label takes 63.
+//! `inference-model`: `<podgang>-<podgroup>` contains its name twice, so the PodGroups of its scaling group
+//! would have names of 67 and 68 characters with a common prefix. A label takes 63.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -9,7 +9,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_groups};
 
-/// KOORD-08.
 pub(crate) const CASE: Case = Case::new(
     "PodGroup names that are too long for a label are cut, and the same on PodGroups and pods",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,6 @@
-//! The profile sets every value otherwise than it is by default, and maps the key of the block level of the case's own
-//! topology. `tuned`, 2 pods, requires such a block. Then the controller is started with values that are wrong.
+//! The profile sets every value to something other than its default, and maps the key of the block level of
+//! the case's own topology. `tuned`, 2 pods, requires such a block. Then the controller is started with
+//! invalid values.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
@@ -23,7 +24,6 @@ const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
 const LABEL_MISSING: Code = Code::new("label-missing");
 
-/// KOORD-06, KOORD-13.
 pub(crate) const CASE: Case = Case::new(
     "Every value of the profile reaches the PodGroups and pods, and one that is wrong stops the start",
     |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
@@ -35,10 +35,8 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "tuned";
-/// The key that only the profile knows.
 const KEY: &str = "example.com/row";
 const QOS: &str = "koordinator.sh/qosClass";
-/// Mark: from here on other values are tried.
 const SEEN: MarkName = MarkName::of_case("all values seen");
 const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
@@ -71,7 +69,6 @@ const FLAWS: &[Flaw] = &[
     },
 ];
 
-/// Sets one field of the profile's config.
 fn set(configuration: &mut Value, field: &str, value: Value) {
     let profiles = configuration["scheduler"]["profiles"].as_array_mut();
     let of_koordinator = |profile: &&mut Value| profile["name"] == Target::KOORDINATOR.backend();
@@ -99,12 +96,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.start_with_flaws(FLAWS).await
 }
 
-/// The PodGroup of the only podgroup.
 fn pod_group(live: &Live) -> Option<&Value> {
     live.of(POD_GROUP).find(|found| is_gang_resource(found))
 }
 
-/// The PodGroup says all that the profile does.
 fn reached_the_pod_group(live: &Live) -> Ruling {
     let Some(found) = pod_group(live) else {
         return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
@@ -124,7 +119,6 @@ fn reached_the_pod_group(live: &Live) -> Ruling {
     }))
 }
 
-/// Every pod was created with the profile's QoS class.
 fn reached_the_pods(history: &History) -> Ruling {
     let mut pods = history.pods().peekable();
     if pods.peek().is_none() {

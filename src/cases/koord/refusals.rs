@@ -1,4 +1,4 @@
-//! `pair`: a clique beside a scaling group of one clique, PodGangs of two podgroups. `solo`: one clique.
+//! `pair`: a clique and a scaling group of one clique, so PodGangs of two podgroups. `solo`: one clique.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -10,7 +10,6 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// KOORD-04, KOORD-12.
 pub(crate) const CASE: Case = Case::new(
     "MNNVL, and topology that Koordinator does not honour, are refused with the reason",
     |test| Box::pin(drive(test)),
@@ -46,7 +45,7 @@ const SOLO: &[Attempt] = &[admitted("a level of the only clique", |pcs| {
     clique(pcs, 0)["topologyConstraint"] = required("rack");
 })];
 
-/// Annotates a PodCliqueSet, or a clique's template, whose annotations are not in its metadata.
+/// A clique's template has its annotations outside of metadata.
 fn annotate(object: &mut Value, key: &str, value: &str) {
     let holder = if object["metadata"].is_object() { &mut object["metadata"] } else { object };
     match holder["annotations"].as_object_mut() {

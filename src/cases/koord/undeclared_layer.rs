@@ -1,5 +1,5 @@
-//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a host. The
-//! controller has had its time for a PodGroup once a later PodCliqueSet, `anywhere`, has got one.
+//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a
+//! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the controller has had time for the first.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -14,7 +14,6 @@ use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// KOORD-09.
 pub(crate) const CASE: Case = Case::new(
     "A layer that the cluster's network topology does not declare fails closed",
     |test| Box::pin(drive(test)),
@@ -28,7 +27,6 @@ const SET: &str = "by-host";
 const LAYER: &str = "hostLayer";
 const KIND: &str = "ClusterNetworkTopology";
 const NAME: &str = "default";
-/// Mark: from here on the layer is declared again.
 const DECLARED: MarkName = MarkName::of_case("layer declared");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -52,7 +50,7 @@ async fn without(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The layers without the one, and what was below it below its parent.
+/// The layers without this one; its children move to its parent.
 fn without_layer(layers: &Value) -> Value {
     let all = layers.as_array().cloned().unwrap_or_default();
     let gone = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! `changing`, a PodGang made by hand, has podgroups a and b; then b and c, then b, c and d. Between the first two,
-//! others write into the PodGroup of b, which stays. `taken` has podgroups a and b too, and a PodGroup of the name that
-//! its b wants is controlled by somebody else.
+//! `changing`, a PodGang created by hand, has podgroups a and b, then b and c, then b, c and d. Between the
+//! first two, a third party writes to the PodGroup of b, which stays. `taken` also has podgroups a and b, but
+//! another controller has a PodGroup with the name that its b needs.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const NO_WARNING: Code = Code::new("no-warning");
 
-/// KOORD-07, KOORD-14, KOORD-15.
 pub(crate) const CASE: Case = Case::new(
     "The list of a GangGroup stays whole while it changes, and nothing of others is lost",
     |test| Box::pin(drive(test)),
@@ -30,20 +29,16 @@ pub(crate) const CASE: Case = Case::new(
 
 const CHANGING: &str = "changing";
 const TAKEN: &str = "taken";
-/// The PodGroup that stays.
 const KEPT: &str = "changing-changing-b";
-/// The PodGroup of somebody else.
 const FOREIGN: &str = "taken-taken-b";
-/// Mark: the PodGroups of `changing` are as its podgroups say.
 const AT_REST: MarkName = MarkName::of_case("at rest");
-/// The podgroups of `changing` after each step.
 const STEPS: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["b", "c", "d"]];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let space = test.attempt(http::Method::GET, "Namespace", &test.namespace, &Value::Null).await?;
     let space = space.accepted("read the namespace".into())?;
     let mut foreign = test.manifest(FOREIGN)?;
-    // Any object that is there would do: the garbage collector takes what an owner has left behind.
+    // Any existing object serves as owner: the garbage collector deletes objects whose owner does not exist.
     foreign["metadata"]["ownerReferences"] = json!([{
         "apiVersion": "v1", "kind": "Namespace", "name": test.namespace, "uid": space["metadata"]["uid"],
         "controller": true,
@@ -53,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     let driven = change(test).await;
-    // The finalizer of nobody would hold the namespace for ever.
+    // No controller removes this finalizer, and it would block the namespace's deletion indefinitely.
     test.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
     driven?;
     let told = test.until_told(&Gang::made_by_hand(TAKEN), FOREIGN).await;
@@ -86,7 +81,6 @@ fn podgroups(names: &[&str]) -> Value {
     names.iter().map(podgroup).collect()
 }
 
-/// Waits until the PodGroups are what the podgroups say, by name.
 async fn rest(test: &TestContext) -> Result<(), Stop> {
     test.until("a whole list on every PodGroup", REACTION, |live| {
         let podgroups = live.get("PodGang", CHANGING).map(|gang| &gang["spec"]["podgroups"]);
@@ -101,7 +95,6 @@ async fn rest(test: &TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A PodGroup of somebody else never changed.
 fn never_overwritten(history: &History) -> Ruling {
     let said = |object: &Value| {
         let metadata = &object["metadata"];
@@ -124,7 +117,6 @@ fn never_overwritten(history: &History) -> Ruling {
     }))
 }
 
-/// A Warning event says that somebody else has a PodGroup of that name.
 fn conflict_is_reported(history: &History) -> Ruling {
     ensure(is_told(&history.end(), &Gang::made_by_hand(TAKEN), FOREIGN), || {
         violation(NO_WARNING, format!("no Warning event says that the name {FOREIGN} is taken"))
@@ -163,7 +155,6 @@ mod tests {
     use super::*;
     use conformance_history::testing::{Story, object, owned};
 
-    /// That it was not overwritten, and that it was reported.
     fn rulings(version: Value, about: &str) -> (Ruling, Ruling) {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
             "involvedObject": {"kind": "PodGang", "name": TAKEN}, "message": about});

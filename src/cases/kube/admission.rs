@@ -1,6 +1,6 @@
-//! What kube-scheduler's backend admits. In either gang scope it cannot keep a replica of a scaling group in one
-//! domain, and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
-//! no preferred one.
+//! Admission attempts for kube-scheduler's backend. In either gang scope, it cannot keep a scaling group's
+//! replica in one domain. In PodGroup scope, a Workload has no room for the 9 podgroups of a PodGang. A tree
+//! honours every required level, and no preferred one.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::target::Target;
@@ -14,9 +14,8 @@ use crate::levels::{
     PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, preferred_by_a_group,
 };
 
-/// The field that the first rule is about.
 const RULE: &str = "podCliqueScalingGroups[0].topologyConstraint";
-/// They have no limit of podgroups.
+/// Backends without a limit of podgroups.
 const STRANGERS: &[Target] = &[Target::EXTERNAL, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
 const GIVEN: Attempt = given_to(|pcs| on(pcs, "default-scheduler"));
 const ELSEWHERE: &[Attempt] =

@@ -1,6 +1,7 @@
-//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes PodGroups side by side, in `v1beta1`, and a
-//! tree that is asked for is refused. Then the gate is on: `after` becomes a tree, and so does the second replica of
-//! `before`, whose first one stays as it is. The controller stays the process that was started without.
+//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`,
+//! and a requested tree is refused. Then the gate is turned on: `after` becomes a tree, and so does the
+//! second replica of `before`, whose first replica stays as it is. The controller started before the gate was
+//! on stays up.
 
 use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
@@ -22,7 +23,6 @@ const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
 const NOT_FLAT: Code = Code::new("not-flat");
 const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
 
-/// KUBE-09, KUBE-19.
 pub(crate) const CASE: Case = Case::new(
     "CompositePodGroup is served later: new PodGangs become trees, and a live one stays as it is",
     |test| Box::pin(drive(test)),
@@ -69,7 +69,7 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&test.manifest("after")?, WITHOUT).await?;
     submit_unasked(test, "before").await?;
     test.until_bound(3).await?;
-    // Watches come back one after the other.
+    // The watches reconnect one after the other.
     test.until("the flat PodGroups", limits::RECOVERY, |live| {
         live.of("PodGang").next().is_some() && live.of("PodGroup").count() >= 2
     })
@@ -78,7 +78,6 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The PodGang has a PodGroup per podgroup, of which none is below another, and no CompositePodGroup.
 fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = live.get("PodGang", pod_gang);
     let owner = owner.ok_or_else(|| Broken::NotReached(format!("there is no PodGang {pod_gang}")))?;
@@ -120,7 +119,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// What the controller said at its start names the mapping.
 fn says_the_mapping(history: &History) -> Ruling {
     let (_, controller) = history.reached(SharedMark::Controller)?;
     let lines = controller.detail["said"].as_array().map(Vec::as_slice).unwrap_or_default();

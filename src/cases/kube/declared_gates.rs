@@ -1,5 +1,5 @@
-//! The scheduler's own feature gates cannot be seen from the API; the profile declares them, here as off. The
-//! PodCliqueSet is one clique, so that a topology constraint is admissible in either gang scope.
+//! The API does not show the scheduler's own feature gates; the profile declares them, here as off. The
+//! PodCliqueSet has one clique, so that a topology constraint is admissible in either gang scope.
 
 use conformance_cluster::local::ControllerSpec;
 use conformance_contract::names;
@@ -14,7 +14,6 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::json;
 
-/// KUBE-17.
 pub(crate) const CASE: Case = Case::new(
     "What needs a scheduler gate that the profile declares off is refused, and the gate named",
     |test| Box::pin(drive(test)),
@@ -38,7 +37,7 @@ const WITHOUT_TOPOLOGY: &[Attempt] = &[
     }),
 ];
 
-/// 1.37 has no gate GangScheduling; a tree needs one more.
+/// 1.37 has no gate GangScheduling; a tree needs one more gate.
 const NO_GANGS: &[Attempt] = &[refused("a gang without GenericWorkload", &[GENERIC], |_| {})];
 const NO_TREES: &[Attempt] = &[
     refused("a tree without CompositePodGroup", &[COMPOSITE], |_| {}),
@@ -47,7 +46,7 @@ const NO_TREES: &[Attempt] = &[
     }),
 ];
 
-/// What is declared off, one after the other, and what then becomes of PodCliqueSets.
+/// The gates declared off, one after the other, and the attempts made with each.
 type Declared = &'static [(&'static str, &'static [Attempt])];
 
 const FLAT: Declared = &[(GANGS, WITHOUT_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY)];

@@ -1,4 +1,4 @@
-//! `brought`, 2 pods, in a PodGroup of 2 that the user has made.
+//! `brought`, 2 pods, in a PodGroup of 2 that the user created.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::hands_off;
 
-/// KUBE-15.
 pub(crate) const CASE: Case = Case::new(
     "Pods that bring a scheduling group keep it, and nothing is made for them",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,7 @@
-//! A base PodGang of 3 podgroups with surplus and a scaled one of 2; and a PodGang made by hand with names that the API
-//! cannot take as they are: 100 characters, with podgroups of 70 (a template's name has at most 63) and 160 (the
-//! PodGroup's would have 261, of at most 253). Of an operator that acts on PodGangs of PodCliqueSets only that is not asked.
+//! A base PodGang of 3 podgroups with surplus and a scaled one of 2; and a PodGang created by hand with names
+//! that the API cannot take: 100 characters, with podgroups of 70 (a template's name has at most 63) and 160
+//! (the PodGroup's would have 261, of at most 253). An operator that acts only on PodGangs of PodCliqueSets
+//! is not asked about the last one.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
@@ -11,7 +12,6 @@ use conformance_expect::{Expected, Gang};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources};
 
-/// KUBE-01.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a Workload and PodGroups of its podgroups; names that the API cannot take are cut",
     |test| Box::pin(drive(test)),

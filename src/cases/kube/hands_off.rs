@@ -1,4 +1,4 @@
-//! Sentences about workloads whose gangs are not the backend's business: what it must leave alone.
+//! Checks for workloads whose gangs the backend must leave alone.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -13,10 +13,8 @@ const MADE_UNASKED: Code = Code::new("made-unasked");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// No gang resource of any backend was ever there, but kube-scheduler's PodGroups of these names.
-///
-/// # Errors
-/// A violation per object; [`Broken::NotReached`] if there never was a PodGang to make one for.
+/// No backend's gang resources ever existed, except kube-scheduler's PodGroups named in `but`. Undecided
+/// (`NotReached`) if there never was a PodGang.
 pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("there never was a PodGang".into()));
@@ -30,10 +28,8 @@ pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
     }))
 }
 
-/// Every pod, in every version, was the backend's scheduler's and in this scheduling group, or in none.
-///
-/// # Errors
-/// A violation per version that was not; [`Broken::NotReached`] if there never was a pod.
+/// Every version of every pod named the backend's scheduler and this scheduling group, or no group. Undecided
+/// (`NotReached`) if there never was a pod.
 pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
         return Err(Broken::NotReached("there never was a pod".into()));
@@ -50,10 +46,8 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     }))
 }
 
-/// At the end every PodGang is labelled as one whose gang resources somebody else manages.
-///
-/// # Errors
-/// A violation per PodGang that is not; [`Broken::NotReached`] if there is none.
+/// At the end, every PodGang is labelled as externally managed. Undecided (`NotReached`) if there is no
+/// PodGang.
 pub(crate) fn marked_external(history: &History) -> Ruling {
     let end = history.end();
     let mut gangs = end.of("PodGang").peekable();

@@ -1,5 +1,5 @@
-//! `unasked` names no gang scope, `asked` names one: the target's on 1.36; on 1.37 PodGang, which is for API servers
-//! without CompositePodGroup. What each PodGang becomes follows what is served.
+//! `unasked` requests no gang scope, `asked` requests one: the target's on 1.36; on 1.37 PodGang, the scope
+//! for API servers without CompositePodGroup. The mapping of each PodGang follows the served APIs.
 
 use conformance_contract::names::GANG_SCOPE;
 use conformance_contract::ruling::{Broken, Finding};
@@ -11,7 +11,6 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
-/// KUBE-09.
 pub(crate) const CASE: Case = Case::new(
     "What a PodGang becomes follows what the API server serves, and stays",
     |test| Box::pin(drive(test)),
@@ -21,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1)])
 .only(KUBE);
 
-/// The PodCliqueSets of the target, and the gang scope that each names.
+/// The PodCliqueSets of the target, and the gang scope that each requests.
 fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
     match target.scope() {
         Some("PodGang") => &[("asked", Some("PodGang"))],
@@ -30,7 +29,6 @@ fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
     }
 }
 
-/// Names this gang scope, or none.
 pub(super) fn ask_for(pcs: &mut Value, scope: Option<&str>) {
     match (scope, pcs["metadata"]["annotations"].as_object_mut()) {
         (Some(scope), _) => pcs["metadata"]["annotations"][GANG_SCOPE] = scope.into(),
@@ -45,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         ask_for(&mut pcs, *scope);
         test.submit_value(pcs).await?;
         test.until_converged(name).await?;
-        // Another PodGang of the same kind, beside a live one that stays as it is.
+        // Another PodGang of the same kind, while a live one stays as it is.
         test.scale("PodCliqueSet", name, 2).await?;
         test.until_converged(name).await?;
     }

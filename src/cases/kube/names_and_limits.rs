@@ -1,5 +1,5 @@
-//! A Workload has room for 8 PodGroup templates: flat, for 8 podgroups of a PodGang. A pod's host name is made of its
-//! PodClique's, a Service's name of the PodCliqueSet's, and neither may hold a dot.
+//! A Workload has room for 8 PodGroup templates, so a flat PodGang for 8 podgroups. A pod's host name
+//! contains its PodClique's name, and a Service's name the PodCliqueSet's; neither may contain a dot.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::{KUBE, Target};
@@ -11,7 +11,6 @@ use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// KUBE-05, KUBE-12.
 pub(crate) const CASE: Case = Case::new(
     "More podgroups than a Workload holds, and names that nothing can carry, are refused whole",
     |test| Box::pin(drive(test)),
@@ -43,14 +42,14 @@ const FLAT: &[Attempt] = &[
     refused("3 cliques in 3 replicas of a scaling group", &[], |pcs| grouped(pcs, 3, 3)),
 ];
 
-/// One PodGroup holds the hard gang, however many podgroups that has.
+/// One PodGroup holds the whole hard gang, regardless of the number of podgroups.
 const WHOLE: &[Attempt] = &[
     admitted("9 cliques", |pcs| cliques(pcs, 9)),
     admitted("3 cliques in 3 replicas of a scaling group", |pcs| grouped(pcs, 3, 3)),
 ];
 
-/// A list of the tree's templates has room for 8 as well; those of a scaling group with a constraint are lists of their
-/// own.
+/// A list of a tree's templates also has room for 8. The templates of a scaling group with a constraint form
+/// separate lists.
 const TREE: &[Attempt] = &[
     admitted("8 cliques", |pcs| cliques(pcs, 8)),
     refused("9 cliques", &["8", "9"], |pcs| cliques(pcs, 9)),
@@ -72,7 +71,6 @@ fn limits(target: Target) -> &'static [Attempt] {
     }
 }
 
-/// That many cliques like the first.
 fn cliques(pcs: &mut Value, count: usize) {
     let first = clique(pcs, 0).clone();
     let numbered = (0..count).map(|number| {
@@ -84,7 +82,7 @@ fn cliques(pcs: &mut Value, count: usize) {
     template(pcs)["cliques"] = numbered.collect();
 }
 
-/// That many cliques in that many replicas of a scaling group, all of them in the base PodGang.
+/// `count` cliques in `replicas` replicas of a scaling group, all of them in the base PodGang.
 fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
     cliques(pcs, count);
     let members: Vec<_> = (0..count).map(|number| format!("c{number}")).collect();
@@ -92,7 +90,6 @@ fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
         json!([{"name": "sg", "replicas": replicas, "minAvailable": replicas, "cliqueNames": members}]);
 }
 
-/// The same with a constraint of each replica.
 fn constrained(pcs: &mut Value, count: usize, replicas: usize) {
     grouped(pcs, count, replicas);
     group(pcs, 0)["topologyConstraint"] = required("rack");

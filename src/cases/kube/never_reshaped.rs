@@ -1,5 +1,6 @@
-//! A live gang is scaled in every way, its minimum is changed by hand in its PodGang, and a changed minimum is sent to
-//! its PodCliqueSet (which admission refuses): its Workloads and PodGroups stay as they were created.
+//! A live gang is scaled in every way, and its minimum is changed by hand in its PodGang. A changed minimum
+//! is also sent to its PodCliqueSet, which admission refuses. Its Workloads and PodGroups stay as they were
+//! created.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::KUBE;
@@ -10,7 +11,6 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{all, finding, gang_resources};
 use serde_json::{Value, json};
 
-/// KUBE-04.
 pub(crate) const CASE: Case = Case::new(
     "Whatever happens to a live gang, its gang resources are neither patched nor recreated to follow",
     |test| Box::pin(drive(test)),
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scale(kind, name, replicas).await?;
         test.until_converged(SET).await?;
     }
-    // Whether these are refused is for others to judge (ADM-03).
+    // ADM-03 decides whether these are refused.
     let gang = test.base_gang(SET)?;
     let mut podgroups = test.look(|live| gang.find(live).map(|found| found["spec"]["podgroups"].clone()));
     if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
@@ -43,14 +43,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let body = json!({"spec": {"podgroups": podgroups}});
     test.attempt(http::Method::PATCH, "PodGang", &gang.name, &body).await?;
     test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&test.manifest(SET)?)).await?;
-    // A change of generation that has to be dealt with, and behind it all that came before.
+    // A change of generation that must be processed, after everything before it.
     test.scale("PodClique", "kept-0-router", 2).await?;
     test.until_converged(SET).await?;
     test.mark(DONE, Value::Null);
     Ok(())
 }
 
-/// A patch that raises the minimum of the first clique to all of its pods.
 fn larger_minimum(pcs: &Value) -> Value {
     let mut cliques = pcs["spec"]["template"]["cliques"].clone();
     cliques[0]["spec"]["minAvailable"] = cliques[0]["spec"]["replicas"].clone();
@@ -78,7 +77,6 @@ mod tests {
 
     const POD_GANG: &str = "kept-0";
 
-    /// A live gang that converged, with these gang resources.
     fn converged(resources: &[(&str, &str)]) -> Story {
         let sent = Story::flat().submitted(one_clique(SET, 2)).added(its_gang(SET, 2));
         let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));

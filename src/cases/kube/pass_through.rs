@@ -1,5 +1,5 @@
-//! The profile says `gangScheduling: false`. `loose`, 1 + 1 pods, runs without gangs; `brought`, whose pods name a
-//! PodGroup of their own, is refused.
+//! The profile has `gangScheduling: false`. `loose`, 1 + 1 pods, runs without gangs; `brought`, whose pods
+//! name a PodGroup of their own, is refused.
 
 use conformance_cluster::local::ControllerSpec;
 use conformance_contract::ruling::Finding;
@@ -15,7 +15,6 @@ use serde_json::json;
 
 use super::hands_off;
 
-/// KUBE-13, KUBE-21.
 pub(crate) const CASE: Case = Case::new(
     "Without gangScheduling pods get the schedulerName and nothing else is made or set",
     |test| Box::pin(drive(test)),
@@ -44,7 +43,7 @@ async fn without_gangs(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KUBE-13", || {
-            // What is put back schedules gangs again.
+            // The restored controller schedules gangs again.
             let (until, _) = history.reached(SharedMark::PutBack)?;
             let without_gangs = history.upto(until);
             hands_off::pods_are_in(&without_gangs, None)?;

@@ -1,7 +1,8 @@
-//! `scoped`, 1 of 2 leaders and 2 of 3 workers x 8 GPUs in one rack: a hard gang of 3 with 2 surplus pods. 2 racks of 2
-//! nodes x 8 GPUs: no rack has room for the hard gang, though 4 nodes are free. A third node in rack b: the hard gang
-//! fits there, and surplus may not go to rack a, which stays free. Two more in rack b: surplus fits. Then a member
-//! is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a Workload has room for.
+//! `scoped`, 1 of 2 leaders and 2 of 3 workers x 8 GPUs in one rack: a hard gang of 3 with 2 surplus pods. 2
+//! racks of 2 nodes x 8 GPUs: no rack has room for the hard gang, though 4 nodes are free. A third node joins
+//! rack b: the hard gang fits there, and surplus may not use rack a, which stays free. Two more join rack b:
+//! the surplus fits. Then a member is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a
+//! Workload has room for.
 
 use conformance_contract::names::{POD_INDEX, RACK};
 use conformance_contract::ruling::Finding;
@@ -17,7 +18,6 @@ use serde_json::Value;
 const NO_ROOM: MarkName = MarkName::of_case("no rack has room");
 const OTHER_RACK: MarkName = MarkName::of_case("only the other rack has room");
 
-/// KUBE-08, KUBE-18.
 pub(crate) const CASE: Case = Case::new(
     "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
     |test| Box::pin(drive(test)),
@@ -63,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KUBE-08", || {
-            // What the case did not come to is not asked for; the last sentence is about all of them.
+            // PodCliqueSets that the case did not submit are skipped; the last check is about all of them.
             let sent = |set| history.submitted(set).is_ok().then(|| history.gangs(set)).transpose();
             let gangs = [history.gangs("scoped")?, sent("wide")?.unwrap_or_default()].concat();
             let end = history.end();

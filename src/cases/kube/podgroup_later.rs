@@ -1,5 +1,6 @@
-//! 2 nodes x 8 GPUs; 2 pods x 8 GPUs of a PodGroup that is not there yet. The harness makes them: what the scheduler does
-//! with such pods is its own, whatever an operator makes of those that bring a scheduling group (KUBE-15).
+//! 2 nodes x 8 GPUs; 2 pods x 8 GPUs of a PodGroup that does not exist yet. The harness creates the pods
+//! directly, so that only the scheduler is checked, and not how an operator treats pods with a scheduling
+//! group (KUBE-15).
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 const BOUND_BEFORE_GROUP: Code = Code::new("bound-before-group");
 const UNBOUND_WITH_GROUP: Code = Code::new("unbound-with-group");
 
-/// KUBE-14.
 pub(crate) const CASE: Case = Case::new(
     "Pods that the scheduler sees before their PodGroup are bound when it appears",
     |test| Box::pin(drive(test)),
@@ -31,7 +31,7 @@ const GROUP: &str = "late";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let outcome = group_after_pods(test).await;
-    // No PodCliqueSet takes them away, and they hold their nodes.
+    // No PodCliqueSet owns these pods, and they would keep their nodes occupied.
     for name in PODS {
         test.attempt(Method::DELETE, "Pod", name, &Value::Null).await?;
     }
@@ -51,7 +51,6 @@ async fn group_after_pods(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(PODS.len()).await
 }
 
-/// A pod of the PodGroup, for a node of this pool.
 fn pod(name: &str, pool: &str) -> Value {
     json!({
         "apiVersion": "v1",
@@ -72,7 +71,8 @@ fn pod(name: &str, pool: &str) -> Value {
     })
 }
 
-/// No pod is bound before the entry at `passed`, for the PodGroup is not there; when it is, all of them are.
+/// No pod is bound before the entry at `passed`, because the PodGroup does not exist; all are bound once it
+/// does.
 fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     let bound: Vec<Version<'_>> = binding::bindings(history).collect();
     let early = bound.iter().filter(|version| version.index < passed);
@@ -113,7 +113,6 @@ mod tests {
         pod
     }
 
-    /// So many pods are bound before the scheduler's pass and so many after the PodGroup has come, if it does.
     fn ruling(early: usize, has_group: bool, late: usize) -> Ruling {
         let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
         let bind = |story: Story, count: usize| {

@@ -1,6 +1,7 @@
-//! `solo`, one clique; `pair`, two cliques; `grouped`, one clique in a scaling group. Flat, a PodGroup is a podgroup,
-//! and two of them would choose their racks apart; in `PodGang` scope there is one PodGroup, with room for one key.
-//! `packed` (1 pod) and `apart` (1 + 1 pods) are kept, to see which keys their PodGroups get.
+//! `solo`, one clique; `pair`, two cliques; `grouped`, one clique in a scaling group. In flat scope, each
+//! podgroup is a PodGroup, and two of them would choose their racks independently. In `PodGang` scope there
+//! is one PodGroup, with room for one key. `packed` (1 pod) and `apart` (1 + 1 pods) are submitted to see
+//! which keys their PodGroups get.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,6 @@ const WRONG_TOPOLOGY_KEYS: Code = Code::new("wrong-topology-keys");
 
 const MADE: MarkName = MarkName::of_case("PodGroups made");
 
-/// KUBE-07.
 pub(crate) const CASE: Case = Case::new(
     "A topology constraint becomes the key of a PodGroup, or is refused where it cannot",
     |test| Box::pin(drive(test)),
@@ -32,7 +32,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1).rack("r")])
 .only(KUBE);
 
-/// A name, the attempts on the PodCliqueSet of that name.
+/// The name of a PodCliqueSet, and the attempts on it.
 type Table = &'static [(&'static str, &'static [Attempt])];
 
 const FLAT: Table = &[
@@ -102,7 +102,7 @@ fn on_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
-/// The keys that PodGroups must get: per PodCliqueSet of its PodGroups in order.
+/// The expected keys: for each PodCliqueSet, those of its PodGroups in order.
 fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])] {
     match target.scope() {
         Some("PodGang") => &[("packed", &[names::RACK])],
@@ -110,7 +110,7 @@ fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])]
     }
 }
 
-/// The same by PodGroup.
+/// The expected key of each PodGroup.
 fn wanted(history: &History) -> Result<BTreeMap<String, &'static str>, Broken> {
     let target = history.header.target;
     let mut wanted = BTreeMap::new();
@@ -139,7 +139,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Every PodGroup has the key it must have, and no other.
 fn keys(live: &Live, wanted: &BTreeMap<String, &str>) -> Ruling {
     wanted.iter().try_for_each(|(name, wanted)| {
         let constraints =

@@ -1,7 +1,7 @@
-//! `planted`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained at all three
-//! levels: a root over 2 CompositePodGroups and the router's PodGroup, and a scaled PodGang that is a tree of its own.
-//! Then a PodGang whose names are too long for a label, and for an object, unless the operator acts on PodGangs of
-//! PodCliqueSets only.
+//! `planted`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained
+//! at all three levels. Its tree is a root over 2 CompositePodGroups and the router's PodGroup; the scaled
+//! PodGang has its own tree. Then a PodGang whose names are too long for a label and for an object, unless
+//! the operator acts only on PodGangs of PodCliqueSets.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -12,7 +12,6 @@ use conformance_expect::{Expected, Gang};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources, order, premise};
 
-/// KUBE-10.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a tree of CompositePodGroups and PodGroups, before any pod is released",
     |test| Box::pin(drive(test)),

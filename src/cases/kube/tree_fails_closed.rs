@@ -1,4 +1,5 @@
-//! PodGangs made by hand, which no admission has seen: one of 9 podgroups, and one whose podgroup needs no pod at first. `plain` is as it should be: once it has its tree, the backend has been past all.
+//! PodGangs created by hand, without admission: one of 9 podgroups, and one whose podgroup has minReplicas 0.
+//! `plain` is valid: once it has its tree, the backend has processed all three.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -13,7 +14,6 @@ use conformance_judge::{ensure, finding, violation};
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
-/// KUBE-12.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang that no tree can hold gets nothing, is told why, and releases no pod",
     |test| Box::pin(drive(test)),
@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KUBE_TREE])
 .needs(&[Need::PodGangsByHand]);
 
-/// PodGangs and what the warning about each has to name.
+/// PodGangs, and what the warning about each must contain.
 const REFUSED: [(&str, &str); 2] = [("wide", "9"), ("empty", "minReplicas 0")];
 const PLAIN: &str = "plain";
 

@@ -1,7 +1,7 @@
-//! `rooted`, in one block: 1 of 2 routers, and a scaling group in one rack with 1 of 2 prefill pods, on one host, and 1 of
-//! 2 decode pods. A hard gang of 3 with 3 surplus pods x 1 GPU. Block x: 1 node x 2 GPUs, one short. Then block y with
-//! 2 racks of 2 nodes x 8 GPUs: every node there has room for all. A member is lost whose clique runs on with surplus only.
-//! Then the routers are scaled 2 -> 3 -> 1.
+//! `rooted`, in one block: 1 of 2 routers, and a scaling group in one rack with 1 of 2 prefill pods, on one
+//! host, and 1 of 2 decode pods. A hard gang of 3 with 3 surplus pods x 1 GPU. Block x, 1 node x 2 GPUs: one
+//! pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member is lost
+//! whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
 
 use conformance_contract::names::{BLOCK, HOST, POD_INDEX, RACK};
 use conformance_contract::ruling::Finding;
@@ -23,7 +23,6 @@ const ROUTER: &str = "rooted-0-router";
 const PREFILL: &str = "rooted-0-model-0-prefill";
 const DECODE: &str = "rooted-0-model-0-decode";
 
-/// KUBE-18, KUBE-20.
 pub(crate) const CASE: Case = Case::new(
     "A tree holds the hard gang only; surplus follows it into its domains, and a lost member is replaced there",
     |test| Box::pin(drive(test)),
@@ -107,7 +106,6 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The gang with these of its podgroups.
 fn only(gang: &Gang, cliques: &[&str]) -> Gang {
     let mut gang = gang.clone();
     gang.groups.retain(|group| cliques.contains(&group.clique.as_str()));

@@ -1,6 +1,10 @@
-//! 4 nodes x 8 GPUs. The old operator makes a set that runs, one that was scaled out (a clique 1 -> 2, a scaling group
-//! 1 -> 3), one that was scaled to zero, and a gang of 5 pods x 8 GPUs that is one pod short. The new one takes over; the
-//! fifth node joins.
+//! 4 nodes x 8 GPUs. The old operator creates four PodCliqueSets:
+//! - one that runs;
+//! - one that was scaled out (a clique 1 -> 2, a scaling group 1 -> 3);
+//! - one that was scaled to zero;
+//! - a gang of 5 pods x 8 GPUs, which is one pod short.
+//!
+//! Then the new operator takes over, and the fifth node joins.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, Need, nodes};
@@ -9,7 +13,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, migration};
 
-/// MIG-01, MIG-02, MIG-03, MIG-06, MIG-07.
 pub(crate) const CASE: Case = Case::new(
     "An upgrade of the operator touches no bound pod, moves gangs only into what exists, and binds no part of a pending one",
     |test| Box::pin(drive(test)),
@@ -21,7 +24,7 @@ pub(crate) const CASE: Case = Case::new(
 .isolation(Isolation::Upgrade);
 
 const PENDING: &str = "short";
-/// Scaled by the old operator: the set, and what of it.
+/// Scaled by the old operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const SCALED: [(&str, &str, &str, u32); 3] = [
     ("grown", "PodClique", "grown-0-router", 2),
     ("grown", "PodCliqueScalingGroup", "grown-0-model", 3),

@@ -1,6 +1,7 @@
-//! 2 nodes. The old operator makes a set that runs, one that it scales to zero and one whose scaling group it scales to
-//! zero, where it admits that. Under the new one they wake; a clique goes 2 -> 3 -> 2, a scaling group 2 -> 3 -> 1, the
-//! set 1 -> 2 -> 1; a pod is lost; all of them are deleted.
+//! 2 nodes. The old operator creates three PodCliqueSets: one that runs, one that it scales to zero, and one
+//! whose scaling group it scales to zero, if it admits that. Under the new operator they are scaled out
+//! again; a clique is scaled 2 -> 3 -> 2, a scaling group 2 -> 3 -> 1, a PodCliqueSet 1 -> 2 -> 1; a pod is
+//! lost; all of them are deleted.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Isolation, Need, nodes};
@@ -11,7 +12,6 @@ use conformance_history::{History, Live, MarkName, SharedMark};
 use conformance_judge::{binding, cleanup, finding, migration};
 use serde_json::{Value, json};
 
-/// MIG-04.
 pub(crate) const CASE: Case = Case::new(
     "After an upgrade of the operator, sets that the old one made scale, replace a lost pod and are deleted as new ones",
     |test| Box::pin(drive(test)),
@@ -23,10 +23,10 @@ pub(crate) const CASE: Case = Case::new(
 .isolation(Isolation::Upgrade);
 
 const SETS: [&str; 3] = ["steady", "idle", "asleep"];
-/// Scaled to zero by the old operator, where it can.
+/// Scaled to zero by the old operator, if it admits that.
 const GROUP_AT_ZERO: (&str, &str, &str) = ("asleep", "PodCliqueScalingGroup", "asleep-0-model");
 const SET_AT_ZERO: (&str, &str, &str) = ("idle", "PodCliqueSet", "idle");
-/// Scaled under the new one: the set, and what of it.
+/// Scaled under the new operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const STEPS: [((&str, &str, &str), u32); 7] = [
     (SET_AT_ZERO, 1),
     (("steady", "PodClique", "steady-0-router"), 3),
@@ -37,9 +37,7 @@ const STEPS: [((&str, &str, &str), u32); 7] = [
     (("steady", "PodCliqueSet", "steady"), 1),
 ];
 
-/// After each step, that the set is as it should be.
 const FOLLOWED: MarkName = MarkName::of_case("followed");
-/// That the lost pod was replaced.
 const REPLACED: MarkName = MarkName::of_case("replaced");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -76,7 +74,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// Scales a scaling group to zero; whether the old operator can. One that keeps to the minimum gets it back.
+/// Scales a scaling group to zero and returns whether the old operator can. An operator that keeps the
+/// minimum gets the old value back.
 async fn falls_asleep(test: &TestContext) -> Result<bool, Stop> {
     let (set, kind, name) = GROUP_AT_ZERO;
     let zero = json!({"spec": {"replicas": 0}});
@@ -118,7 +117,6 @@ fn judge(history: &History) -> Vec<Finding> {
     })]
 }
 
-/// One scaling, from its mark to the state after it.
 fn step(history: &History, name: &str, scaled: usize, until: usize) -> Ruling {
     let of_name =
         |set: &&str| name == *set || name.strip_prefix(*set).is_some_and(|rest| rest.starts_with('-'));
@@ -155,7 +153,7 @@ mod tests {
             "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
     }
 
-    /// A clique of the set that the new operator has taken over is scaled from 1 pod to 2.
+    /// A clique of a PodCliqueSet taken over by the new operator is scaled from 1 pod to 2.
     fn scaled() -> Story {
         let story = Story::flat().submitted(one_clique("steady", 1)).added(gang(&["a"])).added(pod("a"));
         let scaled = json!({"kind": "PodClique", "name": CLIQUE, "replicas": 2});

@@ -1,4 +1,4 @@
-//! An operator is replaced by another release under live gangs.
+//! One operator release replaces another under live gangs.
 
 pub(crate) mod live_gangs;
 pub(crate) mod lives_on;

@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs. The old operator makes a set that runs, and a gang of 5 pods x 8 GPUs that is one pod short. The new
-//! one is killed at once, after its first write, and after its third; then it is left alone, and the fifth node joins.
+//! 4 nodes x 8 GPUs. The old operator creates a PodCliqueSet that runs, and a gang of 5 pods x 8 GPUs that is
+//! one pod short. The new operator is killed at once, after its first write, and after its third. Then it
+//! runs undisturbed, and the fifth node joins.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, Need, nodes};
@@ -8,7 +9,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, migration};
 
-/// MIG-05, and what holds with these stops too: MIG-01, MIG-02, MIG-03, MIG-07.
 pub(crate) const CASE: Case = Case::new(
     "A new operator that is stopped in the middle of an upgrade ends where it would have without",
     |test| Box::pin(drive(test)),
@@ -21,7 +21,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const RUNNING: &str = "steady";
 const PENDING: &str = "short";
-/// After how many of its writes it is killed.
+/// The number of writes after which it is killed.
 const STOPS: [usize; 3] = [0, 1, 3];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -94,7 +94,8 @@ mod tests {
         set
     }
 
-    /// A running set and a pending one, the new operator stopped so often, and what it does when it is left alone.
+    /// A running PodCliqueSet and a pending one. The new operator is stopped `stops` times; `alone` is what
+    /// it does afterwards.
     fn story(stops: usize, alone: fn(Story) -> Story) -> Story {
         let short = its(PENDING);
         let made = [
@@ -112,7 +113,6 @@ mod tests {
         alone(story)
     }
 
-    /// The pending set's own objects: its PodGang lists its two pods.
     fn its(set: &str) -> Vec<Value> {
         let clique = format!("{set}-0-worker");
         let references: Vec<_> = (0..2).map(|index| json!({"name": format!("{clique}-{index}")})).collect();

@@ -1,6 +1,7 @@
-//! 5 nodes x 8 GPUs; in order a leader of 2 pods and a scaling group of 2 replicas, of which one is in the base, of 1 worker each,
-//! and another clique of 1, each pod x 8 GPUs: room for exactly all. Simulated nodes leave their containers unstarted, so
-//! nothing that is waited for is Ready before the harness says so of the leader, one pod after the other, which then breaks.
+//! 5 nodes x 8 GPUs; in startup order a leader of 2 pods, a scaling group of 2 replicas of 1 worker, and
+//! another clique of 1, each pod x 8 GPUs: room for exactly all. One replica of the group is in the base.
+//! Simulated nodes do not start containers, so the leader becomes Ready only when the harness says so, one
+//! pod after the other. Then it breaks.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -15,20 +16,17 @@ use conformance_judge::life::termination;
 use conformance_judge::{binding, finding, startup_wait};
 use serde_json::Value;
 
-/// Mark: all is bound.
 const BOUND: MarkName = MarkName::of_case("bound before anything starts");
 
-/// Mark: each PodClique has said what it waits for, and no longer than it did.
+/// Mark: each PodClique has reported its wait, and stopped reporting it once it was over.
 const TOLD: MarkName = MarkName::of_case("waits told and taken back");
-/// Mark: all has been made anew, as what is waited for was broken.
 const RECYCLED: MarkName = MarkName::of_case("recycled with what waits");
 
 const SET: &str = "drill";
-/// What the next one in the order waits for.
+/// The clique that the next one in the order waits for.
 const FIRST: &str = "drill-0-lead";
 const ALL: [&str; 4] = [FIRST, "drill-0-pool-0-worker", "drill-0-pool-1-worker", "drill-0-last"];
 
-/// START-05, START-09, START-11.
 pub(crate) const CASE: Case = Case::new(
     "A gang that starts in order is bound whole before any container starts, says what it waits for, and breaks with that",
     |test| Box::pin(drive(test)),
@@ -67,7 +65,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.mark(TOLD, Value::Null);
     let old: Vec<_> = ALL.iter().flat_map(|clique| test.pods_of(clique)).collect();
-    // Both are needed.
+    // Both pods are required.
     test.first_pod_becomes(FIRST, Containers::Crashing).await?;
     test.until_recycled("what waits, with what it waits for,", "START-11", &ALL, &old, false).await?;
     test.mark(RECYCLED, Value::Null);

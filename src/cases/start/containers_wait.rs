@@ -1,7 +1,7 @@
-//! 1 node; two replicas of a PodCliqueSet, each with 2 pods of a clique, 2 of another whose name begins like it, and 1 pod
-//! that starts after the first. Pods of the first two are not Ready before the harness lets them be. Then a pod that has
-//! waited is lost, and a replica is recycled. What started first is judged by the order of watch events: time stamps have whole
-//! seconds.
+//! 1 node; two replicas of a PodCliqueSet, each with 2 pods of a clique, 2 of another with the same name
+//! prefix, and 1 pod that starts after the first clique. Pods of the first two become Ready only when the
+//! harness lets them. Then a pod that has waited is lost, and a replica is terminated and created again. The
+//! order of watch events decides what started first, because timestamps have whole seconds.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -12,26 +12,20 @@ use conformance_judge::life::health;
 use conformance_judge::{finding, startup};
 use serde_json::Value;
 
-/// Mark: all of another's pods are Ready, those of a namesake, and one of the two that are waited for.
+/// Mark: Ready are all parents of the other replica, both namesake cliques, and one of the two parents.
 const OTHERS_READY: MarkName = MarkName::of_case("others Ready");
-/// Mark: the pod that waits in the other replica has started meanwhile.
 const OTHER_STARTED: MarkName = MarkName::of_case("the other replica's started");
-/// Mark: the second of the two is Ready.
 const ALL_READY: MarkName = MarkName::of_case("parents Ready");
-/// Mark: every pod that waits has started.
 const STARTED: MarkName = MarkName::of_case("all started");
-/// Mark: a lost one has been replaced and has started.
 const REPLACED: MarkName = MarkName::of_case("a replaced one started");
-/// Mark: those of the next generation are Ready.
 const AGAIN: MarkName = MarkName::of_case("a recycled one started");
 
 const SET: &str = "rehearsal";
-/// Of the first replica, and of the second: the parents, their namesakes, and those that wait.
+/// In the first replica and in the second: the parents, their namesakes, and the pods that wait.
 const PARENTS: [&str; 2] = ["rehearsal-0-a", "rehearsal-1-a"];
 const NAMESAKES: [&str; 2] = ["rehearsal-0-a-b", "rehearsal-1-a-b"];
 const WAITING: [&str; 2] = ["rehearsal-0-c", "rehearsal-1-c"];
 
-/// START-04, START-06, START-07.
 pub(crate) const CASE: Case = Case::new(
     "No container starts before the cliques that it starts after are Ready, at first and after a recycle",
     |test| Box::pin(drive(test)),
@@ -54,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_started(test, "START-04", WAITING[1], &[]).await?;
     test.mark(OTHER_STARTED, Value::Null);
 
-    // Twice as long as it takes to start for no reason.
+    // The replacement takes as long as a wrong start would, and the parents of replica 0 are still not Ready.
     let lost = test.pods_of(WAITING[1]);
     for pod in &lost {
         test.lose_pod(pod).await?;
@@ -78,7 +72,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Lets these pods be Ready, and waits until they are.
 async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
     for pod in pods {
         test.may_be_ready(pod).await?;
@@ -89,7 +82,7 @@ async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
     test.until(ready, limits::CONTAINERS, |live| pods.iter().all(|name| is_ready(live, name))).await
 }
 
-/// Waits until the init containers of these cliques run, and the containers of all others.
+/// Waits until the init containers of these cliques run, and the containers of all other pods.
 async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     let held = Awaited::demanded_by("START-04", format!("pods of {} held back", waiting.join(", ")));
     let is_held = |live: &Live| {
@@ -104,7 +97,6 @@ async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     test.until(held, limits::CONTAINERS, is_held).await
 }
 
-/// Waits until a pod of the clique other than `than` has started.
 async fn until_started(
     test: &TestContext,
     clause: &'static str,
@@ -120,7 +112,7 @@ async fn until_started(
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    // Pods that are made later take the place of others.
+    // Later pods are replacements.
     let replaced = history.marks(OTHER_STARTED).next().map_or(usize::MAX, |(place, _)| place);
     vec![
         finding("START-04", || {

@@ -1,4 +1,4 @@
-//! 1 node; two cliques, one after the other. Then the set is deleted.
+//! 1 node; two cliques, one starting after the other. Then the PodCliqueSet is deleted.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -6,12 +6,10 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, MarkName};
 use conformance_judge::{cleanup, finding, startup};
 
-/// Mark: what the account of the init containers may do.
 const RIGHTS: MarkName = MarkName::of_case("rights of the init container");
 
 const SET: &str = "modest";
 
-/// START-03, DEL-01.
 pub(crate) const CASE: Case = Case::new(
     "What waits for other cliques may see pods and nothing else, and what that takes goes with the set",
     |test| Box::pin(drive(test)),

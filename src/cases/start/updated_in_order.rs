@@ -1,6 +1,6 @@
-//! 1 node; in order a clique of 1 pod and one of 2, all of them needed, and beside them the canary, a clique of 3. All templates
-//! change, and the first clique's to one that nothing starts; when the canary, which changed later, is through, the harness
-//! lets it be Ready.
+//! 1 node; in startup order a clique of 1 pod and one of 2, all of them required, and a separate canary, a
+//! clique of 3. All templates change, the first clique's to one that never starts. Once the canary, which
+//! changed later, is updated, the harness lets the first clique be Ready.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -13,16 +13,14 @@ use conformance_judge::finding;
 use conformance_judge::life::updates::{self, is_of_revision};
 use serde_json::{Value, json};
 
-/// Mark: an update that began later is over, and the first clique is not Ready.
+/// Mark: a later update has ended, and the first clique is not Ready.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "parade";
 const CANARY: &str = "bystander";
 const FIRST: &str = "parade-0-band";
 
-/// START-08.
 pub(crate) const CASE: Case = Case::new(
     "An update of cliques that start in order takes nothing down while what comes before it is not Ready, and ends",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,6 @@
-//! 1 node; three PodCliqueSets of cliques `a`, `a-b` on their own and `b`, `b-a` in a scaling group of 3 replicas, of which 2
-//! are in the base: in order, explicit, and, with the cliques of the first, in any order.
+//! 1 node; three PodCliqueSets of cliques `a`, `a-b` on their own and `b`, `b-a` in a scaling group of 3
+//! replicas, 2 of them in the base. Startup is in order, explicit, and, with the cliques of the first, in any
+//! order.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -8,7 +9,6 @@ use conformance_history::{History, MarkName};
 use conformance_judge::{all, finding, startup};
 use serde_json::Value;
 
-/// Mark: every pod was made.
 const MADE: MarkName = MarkName::of_case("all pods made");
 
 const IN_ORDER: &str = "queue";
@@ -16,7 +16,6 @@ const EXPLICIT: &str = "graph";
 const ANY_ORDER: &str = "crowd";
 const SETS: [&str; 3] = [IN_ORDER, EXPLICIT, ANY_ORDER];
 
-/// START-01, START-02, START-10.
 pub(crate) const CASE: Case = Case::new(
     "Pods of a clique that starts after others wait in an init container, for exactly those, and nothing else changes",
     |test| Box::pin(drive(test)),
@@ -37,7 +36,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A sentence on every set, as far as the case came.
 fn of_each(history: &History, sentence: fn(&History, &str) -> Ruling) -> Ruling {
     all(SETS.map(|set| sentence(history, set)))
 }

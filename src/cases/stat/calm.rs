@@ -1,7 +1,7 @@
-//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs waits for room, and a scaled gang of 1 for that, while of a gang of 2 that runs
-//! one pod crashes whose termination delay of an hour has just begun, and the update of another 2 is stuck, since none of its
-//! new pods fits: then 10 s in which nothing happens. Then 3 nodes more, room for the 4 pods that wait; simulated nodes leave
-//! their containers unstarted.
+//! 1 node x 8 GPUs. A gang of 2 pods x 8 GPUs waits for room, and a scaled gang of 1 waits for it. In a
+//! running gang of 2, one pod crashes, and its termination delay of an hour has just started. The update of
+//! another 2 pods is stuck because their replacements do not fit. Then nothing happens for 10 s. Then 3 more
+//! nodes join: room for the 4 waiting pods. Simulated nodes do not start containers.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Need, nodes};
@@ -19,20 +19,16 @@ use conformance_judge::life::{conditions, counts, metrics};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: from here on there is nothing to do but to wait.
 const WAITING: MarkName = MarkName::of_case("everything waits");
 
-/// Mark: all that waited is bound.
 const BOUND: MarkName = MarkName::of_case("all that waited is bound");
 
-/// Mark: and statuses say so.
 const TOLD: MarkName = MarkName::of_case("statuses say what is bound");
 
 const WAITS: &str = "waits";
 const RUNS: &str = "runs-out-0-worker";
 const STUCK: &str = "stuck";
 
-/// STAT-02, STAT-08, STAT-09, STAT-11, STAT-14, STAT-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang that waits says why, nothing is written again and again meanwhile, and statuses and metrics follow its binding",
     |test| Box::pin(drive(test)),
@@ -52,9 +48,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.first_pod_becomes(RUNS, Containers::Crashing).await?;
     test.until_breach_is("True", RUNS).await?;
-    // An operator without updates is not asked about one that is stuck.
+    // An operator without updates is not asked about a stuck one.
     let is_updated = test.change_templates(STUCK, |clique| resize(clique, "2", 64)).await?;
-    // What comes of it for the set, and why the other one waits, is told once.
+    // The consequences for the PodCliqueSet, and the reason the other one waits, are reported once.
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
     test.until_settled(|live| {
@@ -64,13 +60,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             && (!is_updated || live.pods().any(|pod| waits_for_room(pod) && is_of_revision(pod, "2")))
     })
     .await;
-    // A gang that waits is tried again and again, so there is no silence to wait for.
+    // The scheduler keeps retrying a waiting gang, so nothing ever becomes silent.
     test.canaries().await?;
     test.mark(WAITING, Value::Null);
     test.watch_rest(QUIET).await?;
     test.read_metrics().await?;
     test.nodes_join(1).await?;
-    // Not Ready, as nothing starts it.
+    // Not Ready, because nothing starts the containers.
     let waited = ["waits-0-worker", "waits-0-pool-0-helper", "waits-0-pool-1-helper"];
     let bound = |live: &Live| {
         let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| waited.contains(&clique));
@@ -94,7 +90,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.read_metrics().await
 }
 
-/// Why a gang waits: the base for the scheduler, a scaled one for its base.
+/// Why a gang waits: a base gang for the scheduler, a scaled one for its base.
 fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
     match gang.is_base {
         true => Some(Why::Scheduler),

@@ -1,7 +1,7 @@
-//! 1 node; a clique of 2 pods, of which one is needed, and a scaling group of 2 replicas, of which one is needed. Pods fail and
-//! recover, and the group is scaled, while a fault proxy answers every second status write of the operator with a conflict, loses
-//! the answer after the commit, loses the write, or sends it twice. Where a run is asked for every crash point, also while only
-//! the n-th is so, for every n.
+//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). Pods fail and
+//! recover, and the group is scaled. Meanwhile a fault proxy disturbs every second status write of the
+//! operator: it returns a conflict, drops the response after the commit, drops the write, or sends it twice.
+//! A run with every crash point also disturbs only the n-th write, for every n.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
@@ -25,10 +25,8 @@ const SET: &str = "tossed";
 const CLIQUE: &str = "tossed-0-router";
 const GROUP: &str = "tossed-0-pool";
 
-/// How often there is rest in a round.
 const RESTS: usize = 4;
 
-/// STAT-05.
 pub(crate) const CASE: Case = Case::new(
     "Statuses are what a recount gives at every rest, whatever status writes are lost, doubled or in conflict on the way",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -39,7 +37,6 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::SimulatedNodes])
 .isolation(Isolation::Dedicated);
 
-/// What a status write may come to.
 fn disturbances() -> [(&'static str, Action); 4] {
     [
         ("conflict", Action::Refuse { code: 409, retry_after_seconds: None }),
@@ -88,7 +85,6 @@ fn statuses(test: &TestContext) -> Match {
     Match::of(&[Verb::Patch, Verb::Update], &statuses).in_namespace(&test.namespace)
 }
 
-/// Both pods fail, and recover, and the group loses a replica and gets it back.
 async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
     let pods = test.pods_of(CLIQUE);
     for (containers, then) in [(Containers::Crashing, "crash"), (Containers::Ready, "are Ready again")] {

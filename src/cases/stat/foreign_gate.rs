@@ -1,5 +1,6 @@
-//! A gang of 1 + 2 pods. The pod of the first clique gets a scheduling gate that is not Grove's when it is created, and the harness
-//! takes it off when the PodGang has told of it. Then the pod is lost, and its replacement has the gate again.
+//! A gang of 1 + 2 pods. The first clique's pod is created with a scheduling gate of a third party. The
+//! harness removes the gate once the PodGang reports it. Then the pod is lost, and its replacement has the
+//! gate again.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Isolation, nodes};
@@ -12,15 +13,14 @@ use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
 use serde_json::{Value, json};
 
-/// Mark: somebody else's gate is taken off that pod: `{"pod"}`.
+/// Mark: the third party's gate is removed from this pod: `{"pod"}`.
 const OPENED: MarkName = MarkName::of_case("the foreign gate taken off");
-/// Mark: the replacement's too, and all pods are bound.
+/// Mark: the replacement's gate is removed too, and all pods are bound.
 const BOUND: MarkName = MarkName::of_case("all bound again");
 
 const SET: &str = "quota";
 const HELD: &str = "quota-0-held";
 
-/// STAT-09, STAT-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang that waits because somebody else gates one of its pods names the pod and the gate",
     |test| Box::pin(drive(test)),
@@ -43,7 +43,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until the PodGang tells of the gate, and takes it off.
 async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
     let waiting = |live: &Live| gated_pod(live).filter(|pod| Some(pod.as_str()) != former);
     let alone = Awaited::demanded_by("GANG-07", "a pod with the foreign gate alone");
@@ -59,13 +58,13 @@ async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
     test.patch("Pod", &pod, json!({"spec": {"schedulingGates": null}})).await.map(drop)
 }
 
-/// The pod that has no gate but the foreign one.
+/// The pod whose only gate is the foreign one.
 fn gated_pod(live: &Live) -> Option<String> {
     let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(HELD) && !pod.is_terminating());
     its.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
 }
 
-/// Judges each time that the foreign gate was removed: by its place, and with the reason that it was.
+/// Checks each removal of the foreign gate: its position in the history, and the reason to report.
 fn at_each_opening(history: &History, judged: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {
     let gangs = history.gangs(SET)?;
     let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;

@@ -1,5 +1,5 @@
-//! 1 node; a gang of 2 pods that ask for more of a processor than the namespace's LimitRange lets a container have, so that the API
-//! server refuses to make them. Then it lets them have it.
+//! 1 node; a gang of 2 pods that request more CPU than the namespace's LimitRange allows, so the API server
+//! refuses to create them. Then the limit is raised.
 
 use conformance_cluster::deploy;
 use conformance_contract::ruling::Finding;
@@ -13,18 +13,14 @@ use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
 use serde_json::{Value, json};
 
-/// Mark: it has been said, and the pods may be made.
 const ALLOWED: MarkName = MarkName::of_case("the pods may be made");
-/// Mark: all are bound.
 const BOUND: MarkName = MarkName::of_case("all are bound");
-/// Mark: and nothing says any longer that they are refused.
 const OVER: MarkName = MarkName::of_case("no refusal told");
 
 const SET: &str = "rationed";
-/// How the API server begins to say why.
+/// The start of the API server's message.
 const REFUSED: &str = "maximum cpu usage per Container";
 
-/// STAT-09, STAT-15.
 pub(crate) const CASE: Case = Case::new(
     "A gang whose pods the API server refuses says so, until they are made",
     |test| Box::pin(drive(test)),
@@ -57,7 +53,6 @@ fn why() -> Why {
     Why::Refused(REFUSED.into())
 }
 
-/// Lets each container of the namespace have so much of a processor.
 async fn allow(test: &TestContext, most: &str) -> Result<(), Stop> {
     let range = json!({
         "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": SET, "namespace": test.namespace},

@@ -1,7 +1,7 @@
-//! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs, of which 2 are needed, and a scaling group of 2 replicas, of which one is
-//! needed. Its pods fail, recover, go slowly, two at a time, wait for room, and replicas go. Then a second replica of the set finds
-//! no room, the set is scaled to 0 and back to one, and its clique changes to pods of 64 GPUs, for which there is no room, and
-//! back. At every rest statuses are what a recount gives.
+//! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1).
+//! Its pods fail, recover, terminate slowly, two at a time, and wait for room, and replicas are removed. Then
+//! a second replica of the PodCliqueSet finds no room, and it is scaled to 0 and back to 1. Its clique
+//! changes to pods of 64 GPUs, which fit nowhere, and back. At every rest, the statuses must equal a recount.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -23,12 +23,10 @@ const SET: &str = "census";
 const ROUTER: &str = "census-0-router";
 const GROUP: &str = "census-0-pool";
 
-/// How often there is rest.
 const RESTS: usize = 12;
-/// How often from its update on.
+/// The number of rests from the update on.
 const RESTS_WITH_UPDATES: usize = 2;
 
-/// STAT-01, STAT-03, STAT-04, STAT-06, STAT-07, STAT-12, STAT-13, TERM-01.
 pub(crate) const CASE: Case = Case::new(
     "At every rest the counts and conditions of cliques, groups, sets and gangs are what a recount of their pods gives",
     |test| Box::pin(drive(test)),
@@ -58,7 +56,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.pod_becomes(first, Containers::Ready).await?;
     test.pod_becomes(second, Containers::Ready).await?;
     rest(test, "all are Ready again").await?;
-    // They go, and are there still; what replaces them has no room.
+    // The terminating pods still exist, and their replacements do not fit.
     let lost = [second, third];
     for pod in lost {
         test.hold_pod(pod).await?;
@@ -95,7 +93,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "the set is scaled to 0").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
-    // Of the group nothing changes: where one gang holds all, what would be made anew of it would wait for the clique.
+    // The group does not change. In a single gang, its recreated pods would wait for the clique.
     let router_is = |revision, gpus| {
         move |clique: &mut Value| {
             if clique["name"] == "router" {
@@ -123,7 +121,7 @@ async fn rest(test: &TestContext, what: &str) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    // An operator without updates is asked no further.
+    // Rests with an update do not apply to an operator without updates.
     let is_asked = updates::are_admitted(history).is_ok();
     let rests = if is_asked { RESTS } else { RESTS - RESTS_WITH_UPDATES };
     vec![

@@ -1,5 +1,5 @@
-//! 1 node; a gang of 2 pods whose gang resources the API server refuses to make, by a fault proxy before the operator, until it
-//! has tried several times.
+//! 1 node; a gang of 2 pods. A fault proxy in front of the operator refuses its gang resources until it has
+//! tried several times.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
@@ -15,20 +15,16 @@ use conformance_proxy::{Action, Match, Rule, Verb};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Mark: when one gang resource was tried to be made, in vain: `{"at"}`.
+/// Mark: the times of the refused creates of one gang resource: `{"at"}`.
 const ATTEMPTS: MarkName = MarkName::of_case("attempts in vain");
-/// Mark: what was refused is made.
 const MADE: MarkName = MarkName::of_case("gang resources made");
-/// Mark: and nothing says any longer that it is refused.
 const OVER: MarkName = MarkName::of_case("no failure told");
 
 const SET: &str = "declined";
-/// How often it is refused.
 const TIMES: usize = 7;
-/// What the proxy says.
+/// The proxy's message.
 const REFUSED: &str = "refused by a fault rule";
 
-/// STAT-10, STAT-17.
 pub(crate) const CASE: Case = Case::new(
     "Gang resources that are refused are told by an event and a condition, and tried again after growing pauses",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -51,7 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_applied(&proxy, rule, TIMES, "gang resources tried to be made again", RECOVERY).await?;
     proxy.release(rule);
     let faults = proxy.faults();
-    // Where several are made side by side, one of them.
+    // One of them, if several are created at the same time.
     let first = faults.first().map(|fault| (fault.resource.clone(), fault.name.clone()));
     let same = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
     let at: Vec<_> = same.map(|fault| fault.time.to_string()).collect();
@@ -64,7 +60,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether a condition of a PodGang or a PodCliqueSet says so.
 fn is_told(live: &Live) -> bool {
     let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
     all.flat_map(|object| list(&object["status"]["conditions"]))

@@ -1,4 +1,4 @@
-//! Rests: nothing is left to do, and every status is what a recount of pods and objects gives.
+//! Rests: nothing is left to do, and every status must equal a recount of pods and objects.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -11,10 +11,10 @@ use conformance_judge::all;
 use conformance_judge::life::{counts, gang_status};
 use serde_json::json;
 
-/// Mark: nothing is left to do, and statuses say so.
+/// Mark: nothing is left to do, and the statuses are up to date.
 const REST: MarkName = MarkName::of_case("rest");
 
-/// Waits until statuses are what they should be, after everything that the case has changed; `clause` demands it.
+/// Waits until the statuses match everything that the case has changed; `clause` requires that.
 pub(super) async fn rest(
     test: &TestContext,
     set: &str,
@@ -54,18 +54,15 @@ fn members(live: &Live, there: &[SetReplica]) -> Vec<Clique> {
     there.iter().flat_map(|replica| &replica.standalone).cloned().chain(of_groups).collect()
 }
 
-/// What is wrong with the counts of PodCliques.
 pub(super) fn cliques(live: &Live, there: &[SetReplica]) -> Vec<String> {
     members(live, there).iter().flat_map(|clique| counts::of_clique(live, clique)).collect()
 }
 
-/// What is wrong with the counts of scaling groups.
 pub(super) fn groups(live: &Live, there: &[SetReplica]) -> Vec<String> {
     let groups = there.iter().flat_map(|replica| &replica.groups);
     groups.flat_map(|group| counts::of_group(live, group)).collect()
 }
 
-/// What is wrong with what PodCliques and scaling groups say of their minimum.
 pub(super) fn breaches(live: &Live, there: &[SetReplica]) -> Vec<String> {
     let of_cliques = members(live, there);
     let of_cliques = of_cliques.iter().flat_map(|clique| counts::breach_of_clique(live, clique));
@@ -73,15 +70,12 @@ pub(super) fn breaches(live: &Live, there: &[SetReplica]) -> Vec<String> {
     of_cliques.chain(groups.flat_map(|group| counts::breach_of_group(live, group))).collect()
 }
 
-/// Where there was rest, and where the wait for one ran out.
 fn places(history: &History) -> impl Iterator<Item = usize> {
     history.marks(REST).chain(history.marks(SharedMark::WaitRanOut)).map(|(index, _)| index)
 }
 
-/// What a recount of the replicas that are there finds at every rest that was reached, and where the wait for one ran out.
-///
-/// # Errors
-/// A violation per difference; [`Broken::NotReached`] if there were fewer rests.
+/// The differences that a recount of the existing replicas finds at every rest, and at a timeout while
+/// waiting for one. Undecided (`NotReached`) if there were fewer rests.
 pub(super) fn at_every_rest(
     history: &History,
     set: &str,
@@ -96,10 +90,7 @@ pub(super) fn at_every_rest(
     all_reached(history, rests)
 }
 
-/// The same of what PodGangs say of themselves.
-///
-/// # Errors
-/// As [`at_every_rest`].
+/// Like [`at_every_rest`], for the statuses of PodGangs.
 pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)
@@ -107,10 +98,7 @@ pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) ->
     all_reached(history, rests)
 }
 
-/// The same of the phases of PodGangs.
-///
-/// # Errors
-/// As [`at_every_rest`].
+/// Like [`at_every_rest`], for the phases of PodGangs.
 pub(super) fn phases_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)
@@ -118,10 +106,6 @@ pub(super) fn phases_at_every_rest(history: &History, set: &str, rests: usize) -
     all_reached(history, rests)
 }
 
-/// That there were so many rests.
-///
-/// # Errors
-/// [`Broken::NotReached`] if there were fewer.
 pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
     let reached = history.marks(REST).count();
     match reached == rests {

@@ -1,5 +1,6 @@
-//! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits; the other asks for 9 GPUs, or for 1000 processors,
-//! and is of the first clique or of the second. What the gang lacks is what that pod asks for.
+//! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits. The other requests 9 GPUs or
+//! 1000 CPUs, and belongs to the first or the second clique. The missing resource is the one that this pod
+//! requests.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -10,7 +11,6 @@ use conformance_history::History;
 use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
 
-/// STAT-16.
 pub(crate) const CASE: Case = Case::new(
     "Of a gang whose pods wait for different reasons, the resource is told that one of them lacks",
     |test| Box::pin(drive(test)),
@@ -19,7 +19,8 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["STAT-16"])
 .nodes(&[nodes(2).gpus(8)]);
 
-/// The resources as kube-scheduler's framework calls them, and as KAI does: of nodes that are too full, and of nodes that are too small.
+/// The resource names of kube-scheduler's framework, and KAI's names: for nodes that are full, and for nodes
+/// that are too small.
 const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
 const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
 

@@ -1,6 +1,7 @@
-//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs. One pod of each gang uses a claim without a volume, so only the other pod is bound.
-//! The control gets its volume within the termination delay of 30 s and must not be recycled. The other gang must be recycled after the
-//! delay; then it gets its volume and must be bound whole.
+//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs. One pod of each gang uses a claim without a volume, so
+//! only the other pod is bound. The control gets its volume within the termination delay of 30 s and must not
+//! be terminated. The other gang must be terminated and created again after the delay; then it gets its
+//! volume and must be bound whole.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -16,21 +17,19 @@ use serde_json::{Value, json};
 
 use super::{is_bound, not_recycled_early, replica};
 
-/// Mark: of the stuck gang, one pod is bound and this pod waits for its volume: `{"pod"}`.
+/// Mark: one pod of the stuck gang is bound, and this pod waits for its volume: `{"pod"}`.
 const WAITS: MarkName = MarkName::of_case("one pod bound, one waits for its volume");
-/// Mark: the control has its volume and is whole.
 const CONTROL_WHOLE: MarkName = MarkName::of_case("the control is whole");
-/// Mark: the stuck gang was recycled, has its volume and is whole.
+/// Mark: the stuck gang was terminated and created again, has its volume and is whole.
 const WHOLE: MarkName = MarkName::of_case("the stuck gang is whole");
 
-/// The PodCliqueSet, and its claim, whose volume is created within the delay.
+/// The name of the PodCliqueSet, and of its claim, whose volume is created within the delay.
 const CONTROL: &str = "volume-in-time";
-/// The PodCliqueSet, and its claim, whose volume is created after the recycle.
+/// The name of the PodCliqueSet, and of its claim, whose volume is created after the termination.
 const STUCK: &str = "volume-missing";
 /// The termination delay of the manifest, in seconds.
 const DELAY: u32 = 30;
 
-/// TERM-21, STAT-16.
 pub(crate) const CASE: Case = Case::new(
     "A gang with a pod that waits for its volume reports the claim, and is recycled after the termination delay, not before",
     |test| Box::pin(drive(test)),
@@ -62,7 +61,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until the PodGang reports the pod and its claim, but not so long that the volume of the control would be late.
+/// Waits until the PodGang reports the pod and its claim, but not so long that the control's volume would be
+/// late.
 async fn until_reported(test: &TestContext) -> Result<(), Stop> {
     let history = test.history();
     let (gangs, why) = (history.gangs(STUCK).unwrap_or_default(), why(&history));
@@ -81,7 +81,6 @@ async fn until_whole(test: &TestContext, set: &str) -> Result<(), Stop> {
     .await
 }
 
-/// What the first generation of the stuck gang waits for.
 fn why(history: &History) -> Why {
     let pod = history.marks(WAITS).next().and_then(|(_, mark)| mark.detail["pod"].as_str());
     Why::Claim { pod: pod.unwrap_or_default().to_owned(), claim: STUCK.to_owned() }

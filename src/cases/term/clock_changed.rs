@@ -1,7 +1,8 @@
-//! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first replica is scaled
-//! out, and breached; then the delay is cut to 2 s. The second replica is breached, and scaled in at once. At last the clique
-//! that was scaled out is deleted by hand, and the set while the clock of its replica runs: a pod of it hangs in termination until
-//! a delay as long has run out.
+//! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first
+//! replica is scaled out, and another is breached; then the delay is cut to 2 s. The second replica is
+//! breached and scaled in at once. Then the clique that was scaled out is deleted by hand. Finally the
+//! PodCliqueSet is deleted while the delay of its replica runs; one of its pods stays Terminating until that
+//! delay would have expired.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::violation::Code;
@@ -23,30 +24,23 @@ const RECYCLED_LATE: Code = Code::new("recycled-late-after-the-change");
 const MADE_AFTER_DELETION: Code = Code::new("made-after-the-deletion");
 const OTHER_REPLICAS: Code = Code::new("came-back-with-other-replicas");
 
-/// Mark: the delay is 2 s from here on.
 const CUT: MarkName = MarkName::of_case("delay cut");
-/// Mark: the second replica has gone.
 const SCALED_IN: MarkName = MarkName::of_case("replica scaled in while its clock ran");
-/// Mark: a clique is about to be deleted.
 const BY_HAND: MarkName = MarkName::of_case("clique deleted by hand");
-/// Mark: it is back.
 const BACK: MarkName = MarkName::of_case("clique back");
-/// Mark: a clock runs, and the set is about to be deleted.
+/// Mark: a delay runs, and the PodCliqueSet is about to be deleted.
 const SET_DELETED: MarkName = MarkName::of_case("set deleted while a clock runs");
 
-/// Mark: the delay would have run out since.
 const OUTLASTED: MarkName = MarkName::of_case("a deletion longer than the delay");
 
 const SET: &str = "revised";
 const WORKER: &str = "revised-0-worker";
 const SIDE: &str = "revised-0-side";
 
-/// The delay when the set is deleted: long enough to delete it before it runs out.
+/// The delay when the PodCliqueSet is deleted: long enough to delete it before the delay expires.
 const LONG: &str = "8s";
-/// The delay that it is cut to.
 const SHORT: SignedDuration = SignedDuration::from_secs(2);
 
-/// TERM-15, TERM-29, TERM-30.
 pub(crate) const CASE: Case = Case::new(
     "A changed delay counts for a clock that runs, scale-in and deletion end it, and a deleted clique comes back as it was",
     |test| Box::pin(drive(test)),
@@ -69,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.delay_termination(SET, "2s").await?;
     test.until_recycled("replica 0 of revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
     test.until_converged(SET).await?;
-    // Long enough to scale in before it runs out.
+    // Long enough to scale in before it expires.
     test.delay_termination(SET, "20s").await?;
     test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
     test.until_breach_is("True", "revised-1-side").await?;
@@ -101,7 +95,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// The first recycle comes after the delay was cut, and within what a new delay would take.
+/// The first termination follows the change of the delay, within the time that a new delay would take.
 fn follows_the_change(history: &History) -> Ruling {
     let scope = replica(history, SET, 0)?.scope();
     let (cut, _) = history.reached(CUT)?;
@@ -120,13 +114,12 @@ fn follows_the_change(history: &History) -> Ruling {
     Ok(())
 }
 
-/// The first replica was recycled once.
 fn recycled_once(history: &History) -> Ruling {
     let first = replica(history, SET, 0)?;
     termination::times(history, &first, &first.scope(), 1)
 }
 
-/// The resourceVersion at which the set is seen to be deleted.
+/// The resourceVersion at which the PodCliqueSet's deletion is visible.
 fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Broken> {
     let not_reached = |why: &str| Broken::NotReached(why.into());
     let is_going = |version: &Version<'_>| {

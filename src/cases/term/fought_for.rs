@@ -1,6 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. A pod of the first crashes: after the termination
-//! delay it is recycled, and with the room that it gives back there is enough for one of the two, and a pod more. Then 2 nodes
-//! more.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. A pod of the first crashes, and
+//! the gang is terminated and created again after the termination delay. The freed capacity has room for one
+//! of the two gangs and one more pod. Then 2 more nodes join.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -14,16 +14,13 @@ use serde_json::Value;
 
 use super::replica;
 
-/// Mark: the scheduler has had its pass over both.
 const DECIDED: MarkName = MarkName::of_case("the freed room was fought for");
-/// Mark: there was room for both, and both are bound.
 const BOTH_BOUND: MarkName = MarkName::of_case("both bound");
 
 const CHAMPION: &str = "champion";
 const CLIQUE: &str = "champion-0-worker";
 const CHALLENGER: &str = "challenger";
 
-/// TERM-09.
 pub(crate) const CASE: Case = Case::new(
     "The room of a recycled gang goes to it or to one that waits, whole, and the other waits whole",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,7 @@
-//! 1 node x 8 GPUs and 1 without; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas of 2 pods without, of which one
-//! is needed. First a pod of the scaled replica crashes, then one of the replica in the base PodGang, then one of each while
-//! there is no room for the base PodGang any more, only for the scaled one; then there is.
+//! 1 node x 8 GPUs and 1 without; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas of 2 pods
+//! without GPUs (minimum 1). First a pod of the scaled replica crashes, then one of the replica in the base
+//! PodGang. Then one of each crashes while there is room only for the scaled PodGang, not for the base. Then
+//! the room is back.
 
 use std::time::Duration;
 
@@ -18,18 +19,16 @@ use serde_json::Value;
 
 use super::replica;
 
-/// Mark: every loss has been answered.
 const ANSWERED: MarkName = MarkName::of_case("every loss answered");
 
-/// Its termination delay: longer than what there is no room for is left waiting, with a part of its base PodGang bound, which on
-/// some backends ends a gang too (TERM-17).
+/// The termination delay. It is longer than the time for which the base PodGang stays partially bound without
+/// room, because some backends terminate such a gang too (TERM-17).
 const DELAY: Duration = Duration::from_secs(9);
 
 const SET: &str = "colony";
 const LEAD: &str = "colony-0-lead";
 const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
 
-/// TERM-04, TERM-10, TERM-19, TERM-31.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group's replica is recycled alone while others are enough, else its PodCliqueSet replica, base first",
     |test| Box::pin(drive(test)),
@@ -59,12 +58,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.first_pod_becomes(unit, Containers::Crashing).await?;
     }
     test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, false).await?;
-    // On a slow machine what is bound in part would be given back else (TERM-17).
+    // On a slow machine, the partially bound gang would otherwise be terminated (TERM-17).
     test.delay_termination(SET, "1h").await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
-    // Else its pod might be bound again before anybody has counted none.
+    // Otherwise the pod might be bound again before the status counts none.
     let counted = Awaited::demanded_by("STAT-02", format!("no pod of {LEAD} counted as scheduled"));
     test.until(counted, REACTION, |live| {
         live.get("PodClique", LEAD)
@@ -113,7 +112,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("TERM-31", || {
             let replica = replica(history, SET, 0)?;
             termination::reported_by_events(history, &replica)?;
-            // There is no room for the pod that takes its pod's place.
+            // There is no room for the replacement of the lost pod.
             termination::all_lost_told(history, LEAD)?;
             history.reached(ANSWERED).map(drop)
         }),

@@ -1,6 +1,6 @@
-//! 1 node; a scaling group of 2 replicas of one pod, of which one is needed, with a termination delay of 6 s. The pod of the last
-//! replica crashes, and the group is scaled in while the clock of that replica runs. When a delay as long has run out since, the
-//! group is scaled out again, and another delay runs out.
+//! 1 node; a scaling group of 2 replicas of one pod (minimum 1), with a termination delay of 6 s. The pod of
+//! the last replica crashes, and the group is scaled in while that replica's delay runs. After the delay
+//! would have expired, the group is scaled out again, and another delay passes.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -16,22 +16,20 @@ use serde_json::Value;
 
 use super::replica;
 
-/// Mark: the clock is about to start.
 const CRASHED: MarkName = MarkName::of_case("the last replica crashes");
-/// Mark: the clock would have run out since the group was scaled in.
+/// Mark: the delay would have expired since the group was scaled in.
 const OUTLASTED: MarkName = MarkName::of_case("scaled in for longer than the delay");
-/// Mark: the group has been scaled out again for as long.
+/// Mark: another delay has passed since the group was scaled out again.
 const OUT_AGAIN: MarkName = MarkName::of_case("scaled out again for longer than the delay");
 
 const SET: &str = "flotilla";
 const GROUP: &str = "flotilla-0-wing";
 const UNITS: [&str; 2] = ["flotilla-0-wing-0-unit", "flotilla-0-wing-1-unit"];
 
-/// Its termination delay: long enough to scale in before it runs out.
+/// The termination delay: long enough to scale in before it expires.
 const DELAY: &str = "6s";
 const DELAY_LASTS: SignedDuration = SignedDuration::from_secs(6);
 
-/// TERM-29.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group's replica that is scaled in while its clock runs is not recycled, nor is what takes its place later",
     |test| Box::pin(drive(test)),
@@ -58,7 +56,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.stop_clock(clock).await
 }
 
-/// Nothing of the set is recycled.
+/// Nothing of the PodCliqueSet is terminated and created again.
 fn never_recycled(history: &History) -> Ruling {
     let replica = replica(history, SET, 0)?;
     let wings = [0, 1].map(|index| Scope::GroupReplica { group: GROUP.into(), index });
@@ -68,10 +66,8 @@ fn never_recycled(history: &History) -> Ruling {
         .map(|scope| termination::times(history, &replica, &scope, 0)))
 }
 
-/// Nothing is recycled while the delay of the last replica runs, and the group is scaled in by then.
-///
-/// # Errors
-/// A violation; [`Broken::NotReached`] if it is scaled in later.
+/// Nothing is terminated while the delay of the last replica runs. Undecided (`NotReached`) if the group was
+/// scaled in after the delay.
 fn scaled_in_time(history: &History) -> Ruling {
     let (crashed, _) = history.reached(CRASHED)?;
     let since = history.entries[crashed].at;
@@ -93,7 +89,7 @@ fn judge(history: &History) -> Vec<Finding> {
         all([never_recycled(&before), cleanup::removed(&before, &scaling::lost(&before, SET))])?;
         history.reached(OUTLASTED)?;
         let again = history.waited_for(OUT_AGAIN)?;
-        // What is scaled in and out again looks like a recycle.
+        // Scaling in and out again looks like a termination.
         let last = Scope::GroupReplica { group: GROUP.into(), index: 1 };
         never_recycled(&generations::made_since(history, &last, outlasted))?;
         all(UNITS.map(|unit| binding::exactly(&history.before(again), unit, 1)))?;

@@ -1,7 +1,8 @@
-//! Rack left of one node x 8 GPUs, rack right of 2 nodes x 8 GPUs that come one by one. A gang of a pod in rack left and 2 in rack
-//! right has its first clique bound; then one of a pod in each rack has its second bound; then both want what the other holds, and
-//! neither is ever breached. Their termination delay is 20 s, so that both come to be half bound on a busy machine too. In the end
-//! there is as much room again.
+//! Rack left of one node x 8 GPUs, rack right of 2 nodes x 8 GPUs that join one by one. A gang of a pod in
+//! rack left and 2 in rack right has its first clique bound. Then a gang of one pod in each rack has its
+//! second clique bound. Each gang now needs the node that the other holds, and neither is ever breached.
+//! Their termination delay is 20 s, so that both are half bound on a busy machine too. Finally the same
+//! capacity is added again.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding};
@@ -13,16 +14,12 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding};
 use serde_json::{Value, json};
 
-/// Mark: each holds what the other wants.
 const HALVES: MarkName = MarkName::of_case("two half gangs");
-/// Mark: one of them is whole.
 const ONE: MarkName = MarkName::of_case("one of them whole");
-/// Mark: both are.
 const BOTH: MarkName = MarkName::of_case("both whole");
 
 const SETS: [&str; 2] = ["stubborn", "obstinate"];
 
-/// TERM-17.
 pub(crate) const CASE: Case = Case::new(
     "Of two gangs that each hold what the other wants one gives way, and both are bound in the end",
     |test| Box::pin(drive(test)),
@@ -55,7 +52,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Each clique in the rack that it is named after.
 async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
     let mut pcs = test.manifest(name)?;
     for index in 0..2 {

@@ -1,5 +1,6 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs. One of them crashes, and hangs when the gang is recycled: one pod short of
-//! room for the new generation. Then a node more: room for it beside the old pod, which goes last.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs. One pod crashes and stays Terminating when the gang is
+//! terminated: the new generation is one pod short. Then a node joins: the new generation fits while the old
+//! pod still exists. The old pod is released last.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -14,17 +15,15 @@ use serde_json::{Value, json};
 
 use super::replica;
 
-/// Mark: the scheduler has had its pass over the new generation, for which there is no room yet.
+/// Mark: the scheduler has made its pass over the new generation, which does not fit yet.
 const SHORT: MarkName = MarkName::of_case("one pod short beside the old pod");
-/// Mark: all of the new generation is bound, and the old pod is there still.
+/// Mark: the new generation is bound whole, and the old pod still exists.
 const BESIDE: MarkName = MarkName::of_case("bound beside the old pod");
-/// Mark: the old pod is gone.
 const GONE: MarkName = MarkName::of_case("the old pod gone");
 
 const SET: &str = "clinging";
 const CLIQUE: &str = "clinging-0-worker";
 
-/// TERM-08.
 pub(crate) const CASE: Case = Case::new(
     "While a pod of a recycled gang hangs in termination, the new generation is bound whole beside it, or not at all",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs of which 2 are needed loses one with its node, for as long as three termination
-//! delays. Beside it a gang of 2, both needed, with a delay of 10 s: a pod of it crashes and recovers in time, then crashes
-//! for good.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs (minimum 2) loses one together with its node, for three
+//! termination delays. A second gang of 2, both required, has a delay of 10 s: one of its pods crashes and
+//! recovers in time, then crashes permanently.
 
 use std::time::Duration;
 
@@ -15,17 +15,14 @@ use serde_json::Value;
 
 use super::{DELAY, replica};
 
-/// Mark: the delay has run out three times since the loss.
 const WAITED: MarkName = MarkName::of_case("three delays after the loss");
-/// Mark: from here on nothing heals.
 const FOR_GOOD: MarkName = MarkName::of_case("breached for good");
 
 const CLIQUE: &str = "sturdy-0-worker";
 const MENDED: &str = "mended-0-worker";
-/// Long enough to heal in it on a slow machine.
+/// Long enough to recover within it on a slow machine.
 const LONG_DELAY: Duration = Duration::from_secs(10);
 
-/// TERM-03.
 pub(crate) const CASE: Case = Case::new(
     "A loss beyond the minimum, or one that heals in time, recycles nothing; a later breach gets a whole delay",
     |test| Box::pin(drive(test)),

@@ -1,8 +1,9 @@
-//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. A pod of the clique crashes, so that all
-//! is recycled: of the first in peace, while a fault proxy counts the writes that it takes; of others while the controller is
-//! killed after its n-th write, of which it hears no answer, and another controller goes on. Two are so, with n chosen by the
-//! run's id, unless a run is asked for every n. Of a last one, in every second run, the delay is 12 s, and the controller is away
-//! for all of it.
+//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. A pod of the clique
+//! crashes, so that the whole replica is terminated and created again. For a control PodCliqueSet this is
+//! undisturbed, while a fault proxy counts the operator's writes. For two others, the controller is killed
+//! after its n-th write, before it receives the response, and a new controller starts. The run's id chooses
+//! n; a run can also ask for every n. In every second run there is one more PodCliqueSet with a delay of 12
+//! s, for all of which the controller is down.
 
 use std::time::Duration;
 
@@ -24,20 +25,18 @@ use crate::crash_points::{Death, LIVES, crash_points, is_chosen, writes_of};
 
 /// Mark: a pod is about to crash: `{"name"}`.
 const BEGUN: MarkName = MarkName::of_case("crash of a pod");
-/// Mark: what it led to is over, and whether the controller was killed on the way: `{"name", "killed"}`.
+/// Mark: the replica is replaced, and whether the controller was killed meanwhile: `{"name", "killed"}`.
 const ENDED: MarkName = MarkName::of_case("recycle over");
 
-/// Mark: all that was begun is over.
 const ALL_ENDED: MarkName = MarkName::of_case("all recycles over");
 
-/// The PodCliqueSet that nobody disturbs.
 const CALM: &str = "felled";
-/// The one whose clock runs while the controller is away.
+/// The PodCliqueSet whose delay runs while the controller is down.
 const CLOCK: &str = "felled-late";
-/// Its termination delay: so long that a clock which begins anew when the controller is back ends too late to be taken for slow.
+/// Its termination delay. If the delay starts again when the controller is back, it ends too late to pass as
+/// slow.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
-/// TERM-14.
 pub(crate) const CASE: Case = Case::new(
     "The controller is killed at any write of a recycle, or while a clock runs: the recycle comes in time, once or twice",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -92,7 +91,6 @@ async fn begin(test: &TestContext, set: &str) -> Result<(), Stop> {
     test.pod_becomes(pods.first().map_or("", String::as_str), Containers::Crashing).await
 }
 
-/// Waits until all pods that were there at the mark are replaced.
 async fn end(test: &TestContext, set: &str, killed: bool) -> Result<(), Stop> {
     let history = test.history();
     let begun = history.marks(BEGUN).filter(|(_, mark)| mark.detail["name"] == set).last();

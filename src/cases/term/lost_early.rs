@@ -1,4 +1,4 @@
-//! 1 node; a gang of 2 pods, of which one crashes as soon as both run.
+//! 1 node; a gang of 2 pods, one of which crashes as soon as both run.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -11,12 +11,10 @@ use serde_json::Value;
 
 use super::{DELAY, replica};
 
-/// Mark: the loss has been answered.
 const ANSWERED: MarkName = MarkName::of_case("early loss answered");
 
 const CLIQUE: &str = "hasty-0-worker";
 
-/// TERM-02 and TERM-22, right after the start.
 pub(crate) const CASE: Case = Case::new(
     "A gang that is breached as soon as it runs is recycled after the termination delay",
     |test| Box::pin(drive(test)),

@@ -32,10 +32,9 @@ use conformance_judge::life::generations::Recycle;
 use conformance_judge::{Shown, ensure, violation};
 use jiff::SignedDuration;
 
-/// The termination delay of the manifests: long enough that a deletion at once is too early, and no longer.
+/// The termination delay of the manifests: just long enough to detect a deletion that happens at once.
 const DELAY: Duration = Duration::from_secs(2);
 
-/// A replica of a PodCliqueSet as it was sent.
 pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
     let all = replicas(history.submitted(set)?).into_iter();
     let mut its = all.filter(|replica| replica.index == index);
@@ -44,13 +43,12 @@ pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetR
 
 const RECYCLED_EARLY: Code = Code::new("part-recycled-early");
 
-/// Whether a live pod of a clique is bound.
 fn is_bound(live: &Live, clique: &str) -> bool {
     live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
 }
 
-/// Checks that a recycle of a gang that was bound in part began a whole termination delay after its first pod was bound, less one
-/// second, because API times have whole seconds.
+/// A partially bound gang was terminated no earlier than a termination delay after its first pod was bound.
+/// The check allows one second less, because API times have whole seconds.
 fn not_recycled_early(history: &History, recycle: &Recycle<'_>, delay: u32) -> Ruling {
     let mut pods = history.pods().filter(|version| recycle.old.contains(version.uid()));
     let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };

@@ -1,7 +1,8 @@
-//! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs, and one of 4 pods x 8 GPUs never finds room, nor competes for that of the
-//! first. A pod of the first is lost with its node: it is recycled and waits. Both wait while the termination delay runs out three
-//! times. Then the node is back: the first is bound whole, is breached again, and is recycled again. Then 4 nodes x 8 GPUs more:
-//! the second is bound with the pods that it had.
+//! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs. A gang of 4 pods x 8 GPUs never fits, and cannot use the
+//! first gang's nodes. A pod of the first is lost together with its node: the gang is terminated, created
+//! again, and waits. Both gangs wait while the termination delay expires three times. Then the node is back:
+//! the first is bound whole, is breached again, and is terminated again. Then 4 nodes x 8 GPUs join: the
+//! second is bound with its original pods.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -15,17 +16,14 @@ use serde_json::Value;
 
 use super::{DELAY, replica};
 
-/// Mark: the delay has run out three times since the recycle.
 const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
 
-/// Mark: there was room for all, and all are bound.
 const ALL_BOUND: MarkName = MarkName::of_case("all bound at last");
 
 const SET: &str = "patient";
 const CLIQUE: &str = "patient-0-worker";
 const HOPELESS: &str = "hopeless";
 
-/// TERM-05, TERM-06, TERM-24.
 pub(crate) const CASE: Case = Case::new(
     "What was never bound whole is never recycled, first generation or second; one that was is guarded again",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs, of which two are needed: the third finds no room. The pod
-//! of the second crashes. After its recycle one pod waits while the termination delay runs out three times, where gangs may stay
-//! bound in part. Then a node joins.
+//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs (minimum 2): the third does not fit.
+//! The pod of the second replica crashes. After its termination, one pod waits while the termination delay
+//! expires three times, if gangs may stay partially bound. Then a node joins.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
@@ -15,16 +15,13 @@ use serde_json::Value;
 
 use super::{DELAY, replica};
 
-/// Mark: the delay has run out three times since the recycle.
 const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
-/// Mark: there was room for all, and all are bound.
 const ALL_BOUND: MarkName = MarkName::of_case("all bound at last");
 
 const SET: &str = "trio";
 const GROUP: &str = "trio-0-wing";
 const UNITS: [&str; 3] = ["trio-0-wing-0-unit", "trio-0-wing-1-unit", "trio-0-wing-2-unit"];
 
-/// TERM-23.
 pub(crate) const CASE: Case = Case::new(
     "A replica that was never bound is not counted as lost: beside it one that is breached is recycled alone, and once",
     |test| Box::pin(drive(test)),
@@ -44,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let old = test.pods_of(UNITS[1]);
     test.first_pod_becomes(UNITS[1], Containers::Crashing).await?;
     test.until_recycled("the second replica of the group", "TERM-23", &UNITS[1..2], &old, false).await?;
-    // A gang that is bound in part may have to give back what it has (TERM-17).
+    // A partially bound gang may have to release its nodes (TERM-17).
     let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
     test.clock_runs(&clock, times, WAITED).await?;
     test.nodes_join(1).await?;

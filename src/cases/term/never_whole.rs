@@ -1,5 +1,6 @@
-//! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9: the first is bound, the second fits nowhere. The gang gives its room
-//! back again and again while a clock with its termination delay of 6 s runs out four times. Then a node with 16 GPUs joins.
+//! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9: the first is bound, the second fits nowhere.
+//! The gang must release its node repeatedly while its termination delay of 6 s expires four times. Then a
+//! node with 16 GPUs joins.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::violation::Code;
@@ -13,9 +14,7 @@ use serde_json::Value;
 
 use super::{is_bound, not_recycled_early, replica};
 
-/// Mark: the clock has run out four times.
 const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
-/// Mark: there was room for both, and both are bound.
 const WHOLE: MarkName = MarkName::of_case("whole at last");
 
 const SET: &str = "lopsided";
@@ -25,7 +24,6 @@ const DELAY: u32 = 6;
 
 const NOT_GIVEN_BACK: Code = Code::new("room-not-given-back-again");
 
-/// TERM-17.
 pub(crate) const CASE: Case = Case::new(
     "A gang that is never bound whole gives its room back once per termination delay, and is bound when there is room",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,7 @@
-//! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all needed. The nodes of the first replica take no more pods, and
-//! the template changes: the first turn takes a pod whose replacement finds no room. Then a pod of the second replica crashes.
-//! Then the nodes are open again; when the update has ended, a pod of the first replica crashes.
+//! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all required. The nodes of the first replica
+//! are cordoned, and the template changes: the first update step deletes a pod whose replacement does not
+//! fit. Then a pod of the second replica crashes. The nodes are uncordoned, and once the update has ended, a
+//! pod of the first replica crashes.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -14,17 +15,14 @@ use serde_json::{Value, json};
 
 use super::{DELAY, replica};
 
-/// Mark: both replicas have been recycled.
 const RECYCLED: MarkName = MarkName::of_case("both replicas recycled");
-/// Mark: the update has ended.
 const UPDATED: MarkName = MarkName::of_case("the update ended after all");
-/// Mark: a replica was breached after that, and recycled.
+/// Mark: a replica was breached after the update, and was terminated and created again.
 const AGAIN: MarkName = MarkName::of_case("recycled after the update");
 
 const SET: &str = "stranded";
 const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
 
-/// TERM-13, TERM-28, STAT-11.
 pub(crate) const CASE: Case = Case::new(
     "An update that makes no progress shelters neither the replica in its turn from a recycle nor any other, and metrics count them",
     |test| Box::pin(drive(test)),
@@ -53,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let turn = Awaited::demanded_by("UPD-02", "the first turn");
     test.until(turn, SCHEDULING, |live| first.iter().any(|name| is_taken(live, name))).await?;
     let taken = test.look(|live| first.iter().find(|name| is_taken(live, name)).cloned()).unwrap_or_default();
-    // Not what is recycled.
+    // The update deleted this pod, not gang termination.
     test.mark(SharedMark::PodLost, json!({"name": taken, "by": "a turn of the update"}));
     test.until_recycled("the replica in its turn", "TERM-13", &CLIQUES[..1], &first, false).await?;
     let second = test.pods_of(CLIQUES[1]);
@@ -75,7 +73,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.read_metrics().await
 }
 
-/// The first replica, which the update has in its turn, is recycled after the delay.
 fn recycled_in_its_turn(history: &History) -> Ruling {
     let first = replica(history, SET, 0)?;
     termination::after_the_delay(history, &first, &first.scope(), DELAY)?;

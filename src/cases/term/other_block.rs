@@ -1,5 +1,6 @@
-//! Block old of one node x 16 GPUs and one x 8, each in a rack of its own; a gang of 3 pods x 8 GPUs that must be in one block fills
-//! it. Then block new of 3 nodes x 8 GPUs in two racks. The rest is as in `term/other-rack`.
+//! Block old of one node x 16 GPUs and one x 8, each in its own rack; a gang of 3 pods x 8 GPUs that must be
+//! in one block fills it. Then block new of 3 nodes x 8 GPUs in two racks joins. Otherwise like
+//! `term/other-rack`.
 
 use conformance_contract::names::BLOCK;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use super::other_rack::{drive, judge};
 
 const SET: &str = "migrant";
 
-/// TERM-18.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that must be in one block goes to another one where its old block no longer holds it",
     |test| Box::pin(drive(test, SET)),

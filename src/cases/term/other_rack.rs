@@ -1,6 +1,6 @@
-//! Rack old of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs that must be in one rack fills it. Then rack new of 3
-//! nodes x 8 GPUs. The pod on the small node is lost with it: there is room in rack old for 2 of the recycled gang, and a
-//! scheduler that knows no racks would take it.
+//! Rack old of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs that must be in one rack fills it.
+//! Then rack new of 3 nodes x 8 GPUs joins. The pod on the small node is lost together with the node: rack
+//! old has room for 2 pods of the recreated gang, and a scheduler that ignores racks would use it.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -14,12 +14,10 @@ use serde_json::Value;
 
 use super::replica;
 
-/// Mark: the new generation is bound.
 const BOUND: MarkName = MarkName::of_case("bound in another domain");
 
 const SET: &str = "nomad";
 
-/// TERM-18.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that must be in one rack goes to another one where its old rack no longer holds it",
     |test| Box::pin(drive(test, SET)),

@@ -1,6 +1,6 @@
-//! 1 node; three gangs of 2 pods. Of one a pod has started, has ended in an error and is not Ready, of the next one has started
-//! and is not Ready, though it never ended; of the last one is still being created and one still in an init container, for as
-//! long as two termination delays.
+//! 1 node; three gangs of 2 pods. In the first, a pod started, failed and is not Ready. In the second, a pod
+//! started and is not Ready, though it never ended. In the third, one pod is still being created and one is
+//! still in an init container, for two termination delays.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -12,7 +12,6 @@ use conformance_judge::{all, finding};
 
 use super::{DELAY, replica};
 
-/// Mark: the delay has run out twice since.
 const WAITED: MarkName = MarkName::of_case("two delays of unreadiness");
 
 /// The gangs whose pod fails, and how.
@@ -20,7 +19,6 @@ const FAILING: [(&str, Containers); 2] =
     [("crashes", Containers::Crashing), ("falls-silent", Containers::Unready)];
 const STARTS: &str = "starts-0-worker";
 
-/// TERM-11, TERM-26.
 pub(crate) const CASE: Case = Case::new(
     "A gang whose pods crash or run unready is recycled after the termination delay, one whose pods are being created never",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod of the first replica is lost with
-//! its node, so that its replacement waits: after the termination delay the replica is recycled, one pod short of the room that it
-//! needs. Then the node is back.
+//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod of the first
+//! replica is lost together with its node, so its replacement waits. After the termination delay, the replica
+//! is terminated and created again: one pod short. Then the node is back.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -13,13 +13,11 @@ use serde_json::json;
 
 use super::{DELAY, replica};
 
-/// Mark: there is room again.
 const ROOM: MarkName = MarkName::of_case("room for all again");
 
 const SET: &str = "phoenix";
 const CLIQUE: &str = "phoenix-0-worker";
 
-/// TERM-02, TERM-07, TERM-12, TERM-22, TERM-25, TERM-27.
 pub(crate) const CASE: Case = Case::new(
     "A replica below its minimum for the termination delay is replaced whole, as a gang, and nothing else is touched",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! 1 node x 4 GPUs; a scaling group of 4 replicas of one pod with a GPU, of which one is needed. The pod of the first replica
-//! crashes, and hangs in termination when it is recycled, so that what takes its place has no room. Meanwhile the group is scaled
-//! in 4 -> 2. Then the old pod goes.
+//! 1 node x 4 GPUs; a scaling group of 4 replicas of one pod x 1 GPU (minimum 1). The pod of the first
+//! replica crashes and stays Terminating when the replica is terminated, so its replacement does not fit.
+//! Meanwhile the group is scaled in 4 -> 2. Then the old pod is released.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -16,16 +16,13 @@ use serde_json::Value;
 
 use super::replica;
 
-/// Mark: what the group was scaled in by is gone.
 const SCALED_IN: MarkName = MarkName::of_case("the group is scaled in");
-/// Mark: the recycled replica is there again.
 const BACK: MarkName = MarkName::of_case("the recycled replica is back");
 
 const SET: &str = "glacier";
 const GROUP: &str = "glacier-0-wing";
 const UNITS: [&str; 2] = ["glacier-0-wing-0-unit", "glacier-0-wing-1-unit"];
 
-/// UPD-14.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group that is scaled in while its first replica is out for a recycle loses its last replicas, and no other",
     |test| Box::pin(drive(test)),

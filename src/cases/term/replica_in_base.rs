@@ -1,6 +1,6 @@
-//! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 pods of which one is needed, each pod x 8 GPUs.
-//! A pod of the replica in the base PodGang is lost with its node: that replica is recycled alone, one pod short of the room that
-//! it needs. Then the node is back.
+//! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 pods (minimum 1), each pod x
+//! 8 GPUs. A pod of the replica in the base PodGang is lost together with its node. That replica alone is
+//! terminated and created again: one pod short. Then the node is back.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -14,16 +14,14 @@ use serde_json::Value;
 
 use super::replica;
 
-/// Mark: the scheduler has had its pass over the replica, for which there is no room yet.
+/// Mark: the scheduler has made its pass over the replica, which does not fit yet.
 const SHORT: MarkName = MarkName::of_case("one pod short of the replica");
-/// Mark: there is room again, and all is bound.
 const WHOLE: MarkName = MarkName::of_case("the replica bound again");
 
 const SET: &str = "grafted";
 const WING: &str = "grafted-0-wing";
 const UNIT: &str = "grafted-0-wing-0-unit";
 
-/// TERM-16.
 pub(crate) const CASE: Case = Case::new(
     "A replica of a scaling group that is recycled within its base PodGang comes back whole or not at all",
     |test| Box::pin(drive(test)),

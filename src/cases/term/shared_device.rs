@@ -1,6 +1,7 @@
-//! A node x 16 GPUs with a device, which a gang of 2 pods x 8 GPUs fills, and whose device the two share by one claim. Then a
-//! second node of the kind, and the first is lost: it takes no pod any more, its device is withdrawn, one pod crashes, and the
-//! other hangs when the gang is recycled. As long as it does the claim is its node's; then it is free, and so is the gang to go.
+//! A node x 16 GPUs with a device; a gang of 2 pods x 8 GPUs fills it, and the two share the device by one
+//! claim. Then a second such node joins, and the first is lost: it is cordoned, its device is withdrawn, one
+//! pod crashes, and the other stays Terminating when the gang is terminated. Until that pod is gone, the
+//! claim stays allocated to its node. Then the new generation can be bound to the second node.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
@@ -16,17 +17,16 @@ use serde_json::{Value, json};
 
 use super::replica;
 
-/// Mark: the node is lost, and of the gang only a pod that hangs is left on it.
+/// Mark: the node is lost, and only one pod of the gang is left on it, Terminating.
 const LOST: MarkName = MarkName::of_case("only a hanging pod on the lost node");
-/// Mark: the scheduler has had its pass over the new generation, whose claim the hanging pod has.
+/// Mark: the scheduler has made its pass over the new generation, whose claim the Terminating pod still uses.
 const HELD: MarkName = MarkName::of_case("the claim held by the hanging pod");
-/// Mark: that pod is gone, and all of the new generation is bound.
+/// Mark: that pod is gone, and the new generation is bound whole.
 const BOUND: MarkName = MarkName::of_case("bound to the other node");
 
 const SET: &str = "tethered";
 const CLIQUE: &str = "tethered-0-worker";
 
-/// TERM-12, TERM-20.
 pub(crate) const CASE: Case = Case::new(
     "A recycled gang that shares a claim leaves the devices of a lost node as soon as its last pod there is gone",
     |test| Box::pin(drive(test)),

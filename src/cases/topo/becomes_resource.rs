@@ -1,6 +1,7 @@
-//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share; then a third rack,
-//! of a node that goes again; a node that was leased loses its rack instead. KAI's Topology says the binding's keys whatever nodes there are; Volcano's HyperNodes
-//! are the domains of the nodes that there are. A synthetic root above all levels is allowed.
+//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share. Then a
+//! third rack of one node joins and is deleted again; a leased node loses its rack label instead. KAI's
+//! Topology lists the binding's keys regardless of nodes; Volcano's HyperNodes are the domains of the
+//! existing nodes. A synthetic root above all levels is allowed.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -14,7 +15,6 @@ use conformance_judge::finding;
 use conformance_judge::topology_resources::{follow, is_in_sync};
 use serde_json::{Value, json};
 
-/// TOPO-09.
 pub(crate) const CASE: Case = Case::new(
     "A ClusterTopologyBinding becomes the scheduler's topology resources, which follow the nodes",
     |test| Box::pin(drive(test)),
@@ -23,7 +23,6 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["TOPO-09"])
 .nodes(&[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)]);
 
-/// The points at which the topology resources must follow.
 const POINTS: [MarkName; 3] = [
     MarkName::of_case("as it is"),
     MarkName::of_case("with a rack more"),

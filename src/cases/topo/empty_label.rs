@@ -1,5 +1,6 @@
-//! A rack of 2 nodes x 8 GPUs, and 3 nodes x 8 GPUs whose label of racks is there and empty: a gang of 3 pods x 8 GPUs that
-//! must be in one rack fits neither; a gang of 2 pods without a constraint shows that those nodes do take pods.
+//! A rack of 2 nodes x 8 GPUs, and 3 nodes x 8 GPUs whose rack label is empty. A gang of 3 pods x 8 GPUs that
+//! must be in one rack does not fit. A gang of 2 pods without a constraint shows that those nodes accept
+//! pods.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -10,7 +11,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, placement};
 
-/// TOPO-18.
 pub(crate) const CASE: Case = Case::new(
     "Nodes whose label of the level is empty are no domain: a constrained gang that would fit them waits",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,6 @@
-//! Rack wide: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack deep: 2 nodes x 24 GPUs, of which a filler pod takes
-//! 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 2 of them, deep for 4.
+//! Rack wide: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack deep: 2 nodes x 24 GPUs, of which a filler
+//! pod takes 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 2 of
+//! them, deep for 4.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -9,7 +10,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
-/// TOPO-03.
 pub(crate) const CASE: Case = Case::new(
     "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
     |test| Box::pin(drive(test)),

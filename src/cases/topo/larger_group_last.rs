@@ -1,6 +1,6 @@
-//! Rack a of 2 nodes x 16 GPUs, rack b of one; a gang of two groups that must each be in one rack: the first of 2 pods x
-//! 8 GPUs, which either rack can take, the second of 2 pods x 16 GPUs, which needs all of rack a. The gang fits only if
-//! the first group leaves rack a alone.
+//! Rack a of 2 nodes x 16 GPUs, rack b of one; a gang of two groups that must each be in one rack. The first,
+//! 2 pods x 8 GPUs, fits either rack; the second, 2 pods x 16 GPUs, needs all of rack a. The gang fits only
+//! if the first group does not use rack a.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -11,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-05.
 pub(crate) const CASE: Case = Case::new(
     "A group leaves the only rack alone that a larger one of the same gang needs",
     |test| Box::pin(drive(test)),
@@ -22,8 +21,8 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("uneven-groups").await?;
-    // kube-scheduler 1.37 breaks the tie at random on each attempt: either rack is as good to the first group, which is placed
-    // before the second is looked at, and no choice is taken back within an attempt.
+    // kube-scheduler 1.37 breaks the tie at random on each attempt. Both racks score the same for the first
+    // group, which is placed before the second is considered, and an attempt does not backtrack.
     test.until("4 pods bound", limits::RETRIES, |live| live.bound() >= 4).await
 }
 

@@ -1,6 +1,6 @@
-//! A gang of 4 pods x 2 GPUs and 2 pods x 8 GPUs that must be in one rack. Rack decoy, 6 nodes x 2 GPUs, has room for 6
-//! small pods and for no large one; rack real, 2 nodes x 24 GPUs, for all, in whatever order. A scheduler that counts
-//! pods as if all were alike finds room in decoy.
+//! A gang of 4 pods x 2 GPUs and 2 pods x 8 GPUs that must be in one rack. Rack decoy, 6 nodes x 2 GPUs, has
+//! room for 6 small pods and no large one; rack real, 2 nodes x 24 GPUs, for all of them in any order. A
+//! scheduler that counts pods without their sizes finds room in decoy.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -11,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
-/// TOPO-01.
 pub(crate) const CASE: Case = Case::new(
     "A gang of pods of two sizes finds the rack that has room for both",
     |test| Box::pin(drive(test)),
@@ -19,7 +18,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["TOPO-01", "KUBE-11"])
 .nodes(&[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")])
-// In PodGroup scope a PodGang of two podgroups may have no constraint.
+// In PodGroup scope, a PodGang of two podgroups may have no constraint.
 .only(&[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

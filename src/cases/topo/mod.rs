@@ -1,4 +1,4 @@
-//! Topology packing. Every case leaves room for a wrong placement, so that luck cannot pass.
+//! Topology packing. Every case leaves room for a wrong placement, so a scheduler cannot pass by luck.
 
 pub(crate) mod becomes_resource;
 pub(crate) mod empty_label;

@@ -1,6 +1,7 @@
-//! 2 blocks of 2 racks of 2 nodes x 16 GPUs, neighbours in name not being neighbours in space; a gang that must be in
-//! one block, of 2 replicas of a scaling group that must each be in one rack, of 2 cliques that must each be on one
-//! host, of 2 pods x 8 GPUs: each fills what it must be in, and the other block has room for a part of any of them.
+//! 2 blocks of 2 racks of 2 nodes x 16 GPUs; adjacent node names are in different domains. A gang that must
+//! be in one block has 2 replicas of a scaling group that must each be in one rack. A replica has 2 cliques
+//! of 2 pods x 8 GPUs that must each be on one host. Each fills its domain, and the other block has room for
+//! part of any of them.
 
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::Finding;
@@ -10,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-07.
 pub(crate) const CASE: Case = Case::new(
     "A gang in one block, its replicas in one rack each, their cliques on one host each",
     |test| Box::pin(drive(test)),

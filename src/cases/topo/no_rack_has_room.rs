@@ -1,5 +1,5 @@
-//! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that must be in one rack: 4 nodes have room, but no rack has
-//! more than 2. The same gang without its constraint, on the same nodes, is the control.
+//! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that must be in one rack: 4 nodes have room, but no
+//! rack has more than 2. The same gang without the constraint, on the same nodes, is the control.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -11,7 +11,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
-/// TOPO-02, TOPO-04.
 pub(crate) const CASE: Case = Case::new(
     "A gang that fits the cluster but no rack is not bound; without the constraint it is",
     |test| Box::pin(drive(test)),
@@ -35,7 +34,7 @@ fn judge(history: &History) -> Vec<Finding> {
             all([binding::never(history, &history.units("constrained")?, None), scheduler_passed(history)])
         }),
         finding("TOPO-04", || {
-            // A constrained gang that is bound holds the control's room.
+            // A constrained gang that is bound occupies the control's nodes.
             premise("TOPO-02", binding::never(history, &history.units("constrained")?, None))?;
             binding::whole(&history.end(), &history.units("unconstrained")?)
         }),
@@ -51,7 +50,6 @@ mod tests {
 
     use super::*;
 
-    /// What is said of TOPO-02 and TOPO-04 where so many pods of either gang are bound.
     fn rulings(constrained: usize, control: usize) -> [Ruling; 2] {
         let sets = [one_clique("constrained", 3), one_clique("unconstrained", 3)];
         let sent = sets.into_iter().fold(Story::flat(), Story::submitted);

@@ -1,7 +1,7 @@
-//! Block large: 2 racks of one node x 24 GPUs, of which a filler pod takes 16: places for 4 pods of 8 GPUs, 3 in one rack
-//! and 1 in the other. Block small: 2 nodes x 15 GPUs and one x 7, all 37 free against 32: places for 2. Of two gangs that
-//! must be in one block, one of 3 with a surplus pod has room in large only, across its racks; one of 5 has room in the
-//! cluster, but in no block.
+//! Block large: 2 racks of one node x 24 GPUs, of which a filler pod takes 16: room for 4 pods x 8 GPUs, 3 in
+//! one rack and 1 in the other. Block small: 2 nodes x 15 GPUs and one x 7, all 37 GPUs free (32 in large):
+//! room for 2 pods. Two gangs must be in one block. One of 3 with a surplus pod fits only in large, across
+//! its racks. One of 5 fits the cluster, but no block.
 
 use conformance_contract::names::BLOCK;
 use conformance_contract::ruling::Ruling;
@@ -11,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-13.
 pub(crate) const CASE: Case = Case::new(
     "A gang that must be in one block is in the only one with room; one that no block has room for is not bound",
     |test| Box::pin(drive(test, SETS, 4)),
@@ -28,18 +27,15 @@ pub(crate) const CASE: Case = Case::new(
 
 const SETS: Sets = Sets { filler: "block-filler", too_large: "no-block", fits: "one-block" };
 
-/// What is submitted, in this order.
+/// The PodCliqueSets to submit, in this order.
 #[derive(Clone, Copy)]
 pub(crate) struct Sets {
-    /// One pod.
     pub filler: &'static str,
-    /// No domain has room for it.
     pub too_large: &'static str,
-    /// One domain has.
     pub fits: &'static str,
 }
 
-/// Submits all three, the last of so many pods.
+/// Submits all three; the last one has `pods` pods.
 pub(crate) async fn drive(test: &mut TestContext, sets: Sets, pods: usize) -> Result<(), Stop> {
     test.submit(sets.filler).await?;
     test.until_bound(1).await?;

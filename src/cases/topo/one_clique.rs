@@ -1,5 +1,6 @@
-//! 3 racks of 2 nodes with room for 4 pods each. Clique packed, 5 pods, must be in one rack; clique loose, 10 pods, has
-//! no constraint and fits no rack (8). Wherever loose goes, 14 places are left, and some rack has 5 of them.
+//! 3 racks of 2 nodes with room for 4 pods each. Clique packed, 5 pods, must be in one rack; clique loose, 10
+//! pods, has no constraint and fits no rack (8). Wherever loose is bound, room for 14 pods is left, and some
+//! rack has room for 5.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -9,7 +10,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
-/// TOPO-06.
 pub(crate) const CASE: Case =
     Case::new("A constraint on a clique packs that clique and no other", |test| Box::pin(drive(test)), judge)
         .clauses(&["TOPO-06", "KUBE-11"])

@@ -1,6 +1,6 @@
-//! One node x 40 GPUs, of which a filler pod takes 16: places for 3 pods of 8 GPUs. 4 empty nodes x 15 GPUs: one place each.
-//! Of two gangs that must be on one host, one of 2 with a surplus pod has room beside the filler only; one of 4 has room
-//! in the cluster, but on no host.
+//! One node x 40 GPUs, of which a filler pod takes 16: room for 3 pods x 8 GPUs. 4 empty nodes x 15 GPUs:
+//! room for one each. Two gangs must be on one host. One of 2 with a surplus pod fits only next to the
+//! filler. One of 4 fits the cluster, but no host.
 
 use conformance_contract::names::HOST;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +8,6 @@ use conformance_judge::finding;
 
 use super::one_block::{Sets, drive, in_the_only_domain};
 
-/// TOPO-13.
 pub(crate) const CASE: Case = Case::new(
     "A gang that must be on one host is on the only one with room; one that no host has room for is not bound",
     |test| Box::pin(drive(test, SETS, 3)),

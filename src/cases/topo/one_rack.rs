@@ -1,6 +1,6 @@
-//! Racks a and b of one node x 8 GPUs, racks c and d of 2 nodes x 16 GPUs; a gang of 2 with 2 surplus pods, each x 8
-//! GPUs: all 4 fit into c or d. A scheduler that spreads pods puts them on 4 of 6 empty nodes, which no rack has; one
-//! that fills small nodes first begins with a and b.
+//! Racks a and b of one node x 8 GPUs, racks c and d of 2 nodes x 16 GPUs; a gang of 2 with 2 surplus pods,
+//! each x 8 GPUs: all 4 fit in c or d. A scheduler that spreads pods uses 4 of 6 empty nodes, more than any
+//! rack has; one that fills small nodes first starts with a and b.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -10,7 +10,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
-/// TOPO-01.
 pub(crate) const CASE: Case = Case::new(
     "All pods of a gang that must be in one rack are, surplus included",
     |test| Box::pin(drive(test)),

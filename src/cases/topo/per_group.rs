@@ -1,6 +1,5 @@
-//! 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang with 2 replicas of a scaling
-//! group, 2 + 2 pods x 8 GPUs each: a replica fills a rack, so no rack takes both, and they can only be bound if they
-//! are free to differ.
+//! 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang with 2 replicas of a scaling group,
+//! 2 + 2 pods x 8 GPUs each. A replica fills a rack, so the replicas can only be bound in different racks.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -10,7 +9,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-05.
 pub(crate) const CASE: Case = Case::new(
     "Each replica of a scaling group is in one rack, and replicas in different ones",
     |test| Box::pin(drive(test)),

@@ -1,7 +1,7 @@
-//! Rack a of one node x 24 GPUs, rack b of one x 8, rack c of 2 x 16. `possible`, 4 pods x 8 GPUs, would rather be in one
-//! rack, and c has room for it; a scheduler that fills small nodes first, or large ones, goes elsewhere. That leaves a and
-//! b: `impossible`, 4 pods x 8 GPUs too, would rather be in one rack, fits none, and is bound all the same. Rack d of one node
-//! x 2 GPUs is for `both-levels`, 2 pods x 1 GPU, which must be in one rack and would rather be in one, too.
+//! Rack a of one node x 24 GPUs, rack b of one x 8, rack c of 2 x 16. `possible`, 4 pods x 8 GPUs, prefers
+//! one rack, and c has room; a scheduler that fills small or large nodes first goes elsewhere. That leaves a
+//! and b. `impossible`, also 4 pods x 8 GPUs, prefers one rack, fits none, and must be bound anyway. Rack d
+//! of one node x 2 GPUs is for `both-levels`, 2 pods x 1 GPU, which requires one rack and also prefers one.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Finding, Ruling};
@@ -11,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement, premise};
 
-/// TOPO-08, TOPO-14.
 pub(crate) const CASE: Case = Case::new(
     "A preferred rack is used where one has room, and is no obstacle where none has",
     |test| Box::pin(drive(test)),
@@ -41,14 +40,13 @@ fn judge(history: &History) -> Vec<Finding> {
             packed(history, "both-levels")
         }),
         finding("TOPO-14", || {
-            // Elsewhere `possible` takes other room than the arithmetic says.
+            // If `possible` is elsewhere, it occupies other nodes than the arithmetic assumes.
             premise("TOPO-08", packed(history, "possible"))?;
             binding::all(&history.end(), &history.gangs("impossible")?)
         }),
     ]
 }
 
-/// All pods of a PodCliqueSet's gangs are bound, those of the base gang in one rack.
 fn packed(history: &History, set: &str) -> Ruling {
     placement::gang_in_one_domain(history, &history.base(set)?.name, RACK)?;
     binding::all(&history.end(), &history.gangs(set)?)
@@ -62,7 +60,6 @@ mod tests {
 
     use super::*;
 
-    /// Two gangs of two pods each, their pods bound in these racks.
     fn rulings(possible: &[&str], impossible: &[&str]) -> [Ruling; 2] {
         let rack = |name: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {RACK: name}}});
         let mut story = Story::flat().added(rack("a")).added(rack("b"));

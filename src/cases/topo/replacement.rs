@@ -1,6 +1,6 @@
-//! Rack small of one node x 8 GPUs, rack middle of one node x 16 GPUs, rack large of 2 nodes x 16 GPUs; a gang of 3
-//! pods x 8 GPUs that must be in one rack fits large alone, and leaves a place there. One of its pods is lost: its
-//! replacement has room in every rack, and an empty node in the others.
+//! Rack small of one node x 8 GPUs, rack middle of one node x 16 GPUs, rack large of 2 nodes x 16 GPUs; a
+//! gang of 3 pods x 8 GPUs that must be in one rack fits only in large, and leaves room for one pod there.
+//! One of its pods is lost: the replacement fits in every rack, and the others offer an empty node.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -11,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{all, binding, finding, placement};
 
-/// TOPO-01.
 pub(crate) const CASE: Case = Case::new(
     "The replacement of a lost pod is bound in its gang's rack",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! 2 replicas of 3 gangs of 2 pods x 8 GPUs, a base gang and two scaled ones: 6 pods a replica. Racks a and b have places for
-//! 6 pods and rack c for 4. A scheduler that packs gangs one by one begins with c, where no replica fits, and one that
-//! spreads them takes a and b in turns.
+//! 2 replicas of 3 gangs of 2 pods x 8 GPUs, a base gang and two scaled ones: 6 pods per replica. Racks a and
+//! b have room for 6 pods and rack c for 4. A scheduler that packs gangs one by one starts with c, where no
+//! replica fits; one that spreads them alternates between a and b.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -10,7 +10,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-12.
 pub(crate) const CASE: Case = Case::new(
     "All gangs of a PodCliqueSet's replica, scaled ones included, are in one rack",
     |test| Box::pin(drive(test)),
@@ -62,7 +61,6 @@ mod tests {
             "ownerReferences": [{"kind": "PodCliqueSet", "name": "whole-replicas", "uid": "s", "controller": true}]}})
     }
 
-    /// Pods of the gangs, in order, two each on the node of that rack.
     fn ruling(racks: [&str; 6]) -> Ruling {
         let pcs = submitted();
         let nodes = ["a", "b", "c"]

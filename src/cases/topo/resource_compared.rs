@@ -1,6 +1,6 @@
-//! A topology binding of the case's own refers to a topology resource that somebody else has to make: the backend
-//! compares and makes none. First it is not there. KAI's then says the same as the binding, and stays while the
-//! binding changes.
+//! A topology binding of the case's own refers to a topology resource that a third party must create: the
+//! backend compares it and creates none. At first it is missing. Then KAI's matches the binding, and must
+//! stay while the binding changes.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -17,14 +17,13 @@ use conformance_judge::topology_resources::{
 };
 use serde_json::{Value, json};
 
-/// TOPO-15, TOPO-17.
 pub(crate) const CASE: Case = Case::new(
     "A topology resource that a binding refers to is compared with it, and left to whose it is",
     |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["TOPO-15", "TOPO-17"])
-// To Volcano a binding without nodes has no domains, and nothing could become of it.
+// Without nodes, a binding has no domains for Volcano, and would produce nothing.
 .nodes(&[nodes(1).rack("a")]);
 
 const MISSING: MarkName = MarkName::of_case("it is missing");
@@ -38,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         json!([{"schedulerName": test.target.backend(), "topologyReference": theirs}]);
     test.create(BINDING, &compared).await?;
     until(test, false, MISSING, Value::Null).await?;
-    // What a HyperNode of the administrator's would have to say to be the same is Volcano's backend's to define.
+    // Volcano's backend defines when an administrator's HyperNode matches, so the case does not check it.
     if test.target != Target::KAI {
         return Ok(());
     }
@@ -51,7 +50,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until(test, false, OTHER, Value::Null).await
 }
 
-/// The binding's name.
 fn name(namespace: &str) -> String {
     format!("{namespace}-compared")
 }

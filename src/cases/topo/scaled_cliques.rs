@@ -1,5 +1,5 @@
-//! 3 racks of 2 nodes x 8 GPUs, the nodes of a rack not next to each other; a base gang and two scaled ones of 2 pods x 8 GPUs
-//! each. Their clique must be in one rack, and the PodCliqueSet says nothing.
+//! 3 racks of 2 nodes x 8 GPUs, with interleaved node names; a base gang and two scaled ones of 2 pods x 8
+//! GPUs each. Their clique must be in one rack, and the PodCliqueSet has no constraint.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -10,7 +10,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-06, of scaled gangs.
 pub(crate) const CASE: Case =
     Case::new("Scaled gangs obey the constraints of their cliques", |test| Box::pin(drive(test)), judge)
         .clauses(&["TOPO-06", "KUBE-11"])

@@ -1,5 +1,5 @@
-//! 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang and two scaled ones of 4
-//! pods x 8 GPUs each: every gang fills a rack, so one that is spread takes the room of another.
+//! 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled ones of 4 pods x 8
+//! GPUs each. Every gang fills a rack, so one that is spread takes the room of another.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -9,7 +9,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-10.
 pub(crate) const CASE: Case = Case::new(
     "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! A block of 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang and two scaled
-//! ones of 4 pods x 8 GPUs each. The PodCliqueSet must be in one block, which says nothing here; its scaling group
-//! must be in one rack, and that holds for scaled gangs in the PodCliqueSet's stead.
+//! A block of 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled ones of 4
+//! pods x 8 GPUs each. The PodCliqueSet must be in one block, which is always satisfied here. Its scaling
+//! group must be in one rack, and for scaled gangs this replaces the PodCliqueSet's constraint.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -11,7 +11,6 @@ use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
-/// TOPO-05, of scaled gangs.
 pub(crate) const CASE: Case = Case::new(
     "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,6 @@
-//! Racks a and b under the topology binding that all cases share. Volcano's HyperNodes have one parent each, so they
-//! can be the domains of one binding only: a second one is refused, and the first goes on, which a third rack shows.
+//! Racks a and b under the topology binding that all cases share. Volcano's HyperNodes have one parent each,
+//! so they can be the domains of only one binding. A second binding is refused. The first keeps working,
+//! which a third rack shows.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -13,7 +14,6 @@ use conformance_judge::finding;
 use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_became, says_out_of_sync};
 use serde_json::Value;
 
-/// TOPO-16.
 pub(crate) const CASE: Case = Case::new(
     "Where a scheduler can hold one topology only, a second binding is refused with a condition",
     |test| Box::pin(drive(test)),
@@ -39,7 +39,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The second binding's name.
 fn name(namespace: &str) -> String {
     format!("{namespace}-second")
 }

@@ -1,6 +1,7 @@
-//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. edgy, a gang of 2 with 2 surplus pods x 8 GPUs,
-//! fills the rack with its minimum; homeless, a gang of 3 pods x 8 GPUs, never fits it; anywhere, 2 pods, shows
-//! that the nodes without a rack do take pods. An operator may add node affinity on the label's key.
+//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. `edgy`, a gang of 2 with 2 surplus pods x
+//! 8 GPUs, fills the rack with its minimum. `homeless`, a gang of 3 pods x 8 GPUs, never fits. `anywhere`, 2
+//! pods, shows that the nodes without a rack accept pods. An operator may add node affinity on the label's
+//! key.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -12,7 +13,6 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, placement};
 
-/// TOPO-11.
 pub(crate) const CASE: Case = Case::new(
     "Nodes without the level's label take no pod of a constrained gang, however much room they have",
     |test| Box::pin(drive(test)),

@@ -1,4 +1,5 @@
-//! A TrainJob that runs is deleted; another of the same name is submitted and runs; then it goes, and its runtime with it.
+//! A running TrainJob is deleted. Another of the same name is submitted and runs. Then it is deleted, and its
+//! runtime too.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{cleanup, finding, train_jobs};
 use serde_json::Value;
 
-/// TRN-08, and TRN-18 of a TrainJob of the same name.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob is deleted, and everything that was made of it is gone; another of its name is as the first",
     |test| Box::pin(drive(test)),

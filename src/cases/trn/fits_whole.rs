@@ -6,7 +6,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-18, TRN-02, TRN-14, TRN-15.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob that fits is bound whole, by the gang that its column makes of it",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,6 @@
-//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created when the initializer has
-//! succeeded. The harness ends the initializer: nodes are simulated, and their pods run for ever.
+//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created once the
+//! initializer has succeeded. The harness ends the initializer, because pods on simulated nodes run
+//! indefinitely.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +9,6 @@ use conformance_history::{History, Live};
 use conformance_judge::{finding, train_jobs};
 use serde_json::json;
 
-/// TRN-13.
 pub(crate) const CASE: Case = Case::new(
     "An initializer is bound though the pods that wait for it do not exist; when it has succeeded they are bound whole",
     |test| Box::pin(drive(test)),

@@ -1,7 +1,7 @@
-//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created when the initializer has
-//! succeeded, and with the annotation by which KAI starts with one of the two. KAI evicts here what is left of a gang that has
-//! not been whole for 5 s. While the initializer runs, the gangs of two canaries are made larger than the canaries, one after the
-//! other: KAI evicts them.
+//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created once the
+//! initializer has succeeded. Its annotation lets KAI start with one of the two. KAI is configured to evict a
+//! gang that has not been whole for 5 s. While the initializer runs, the gangs of two canaries are raised
+//! above their pods, one after the other: KAI evicts them.
 
 use std::time::Duration;
 
@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 
 use crate::before_put_back::before_put_back;
 
-/// TRN-25, where KAI evicts stale gangs, and TRN-13. Without the annotation the initializer is never bound
-/// (`trn/initializer`).
+/// Without the annotation, the initializer is never bound (`trn/initializer`).
 pub(crate) const CASE: Case = Case::new(
     "An initializer that runs is not evicted for want of the pods that wait for it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -43,12 +42,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(STARTED, Value::Null);
     test.canaries().await?;
     let canaries: Vec<String> = test.look(|live| {
-        // Each is called as its PodGroup.
+        // Each canary pod has the name of its PodGroup.
         let canaries = live.of("Pod").filter(|pod| is_of_canary(pod));
         canaries.map(|pod| text(&pod["metadata"]["name"]).to_owned()).collect()
     });
-    // KAI counts time in whole seconds, so that the first goes with the initializer, in whatever order. When the second is gone,
-    // that is long past.
+    // KAI counts time in whole seconds, so the first canary may be evicted together with the initializer, in
+    // any order. By the time the second is evicted, the initializer's 5 s are long over.
     for canary in canaries {
         test.patch(POD_GROUP, &canary, json!({"spec": {"minMember": 2}})).await?;
         test.until(Awaited::of_harness(format!("{canary} evicted")), limits::SCHEDULING, |live| {

@@ -25,8 +25,8 @@ pub(crate) mod second_job_short;
 pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
 
-/// A TrainJob that lacks something is not bound at all until the barrier (TRN-03), and reports why (TRN-19); at the end, when
-/// it lacks nothing, it is bound whole (TRN-18).
+/// A TrainJob with an unmet need is not bound at all until the barrier (TRN-03), and reports why (TRN-19). At
+/// the end, when nothing is missing, it is bound whole (TRN-18).
 fn waited_whole(history: &History, train_job: &str) -> Vec<Finding> {
     vec![
         finding("TRN-03", || {

@@ -7,7 +7,6 @@ use conformance_history::History;
 
 use super::waited_whole;
 
-/// TRN-03, TRN-18, TRN-19.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob one pod short is not bound at all and says why; with one more node it is bound whole",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each, one after the
-//! other. The first has to be in one rack: c holds it. So has the second: 2 nodes are free, in two racks. The third need not:
-//! it has those two.
+//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each,
+//! one after the other. The first must be in one rack: c has room. The second must too: 2 nodes are free, but
+//! in two racks. The third has no constraint and uses those two nodes.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -10,7 +10,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-05, TRN-14.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob that must be in one rack is in one, or not bound; without the constraint it is bound on the same nodes",
     |test| Box::pin(drive(test)),
@@ -18,7 +17,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["TRN-05", "TRN-14"])
 .nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
-// Of the others TRN-14 would be asked here too, and their TrainJobs have no racks.
+// Other targets would be asked about TRN-14 here too, and their TrainJobs have no racks.
 .only(&[Target::TRAINJOB_VOLCANO, Target::TRAINJOB_KAI]);
 
 const TOGETHER: &str = "together";

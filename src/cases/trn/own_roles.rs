@@ -1,4 +1,5 @@
-//! The life of a TrainJob; then the API server's record of what it refused to the trainer, JobSet and the plugin.
+//! The lifecycle of a TrainJob; then the audit log shows what the API server denied to the trainer, JobSet
+//! and the plugin.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -7,7 +8,6 @@ use conformance_history::{History, MarkName};
 use conformance_judge::{finding, train_jobs};
 use serde_json::{Value, json};
 
-/// TRN-10.
 pub(crate) const CASE: Case = Case::new(
     "The trainer, JobSet and the plugin need no right that their own roles do not give",
     |test| Box::pin(drive(test)),

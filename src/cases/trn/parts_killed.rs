@@ -1,6 +1,7 @@
-//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While it waits, each part that makes or schedules it is
-//! killed and started again; then 4 nodes join. Of a second such TrainJob JobSet makes one Job, and a fault proxy holds the
-//! request for the other: half of it exists. Each part is killed once more, JobSet last.
+//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While it waits, each component that
+//! creates or schedules it is killed and restarted; then 4 nodes join. For a second such TrainJob, JobSet
+//! creates one Job, and a fault proxy holds the request for the other, so half of it exists. Each component
+//! is killed once more, JobSet last.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
@@ -15,7 +16,6 @@ use serde_json::Value;
 
 use crate::before_put_back::before_put_back;
 
-/// TRN-16.
 pub(crate) const CASE: Case = Case::new(
     "Whatever part is killed while a TrainJob waits, or while it is half created, it ends up whole and one gang",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
@@ -50,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, held) = test.proxy(Part::JOB_SET, |proxy| proxy.add(second_job)).await?;
     let half = test.submit_train_job(HALF).await?;
     test.until_applied(&proxy, held, 1, "the second Job held", limits::REACTION).await?;
-    // The proxy knows of the second request before the watch has told of what came of the first.
+    // The proxy sees the second request before the watch delivers the first Job.
     test.until(Awaited::of_harness("the first Job seen"), limits::REACTION, |live| {
         live.of("Job").any(|job| train_jobs::is_job_of(job, HALF))
     })
@@ -65,7 +65,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of("TRN-16", HALF, half.pods()).await
 }
 
-/// Those that make a TrainJob's objects, then those that schedule its pods.
+/// The components that create a TrainJob's objects, then those that schedule its pods.
 fn parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     let spec = test.local()?.spec();
     let of_scheduler = spec.parts_of(test.target.scheduler());

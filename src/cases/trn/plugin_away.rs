@@ -1,4 +1,5 @@
-//! A TrainJob runs when the plugin goes. Another is tried while it is away, and again when it is back.
+//! A TrainJob runs when the plugin is stopped. Another is submitted while the plugin is down, and again once
+//! it is back.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::Finding;
@@ -12,7 +13,6 @@ use serde_json::Value;
 
 use crate::before_put_back::before_put_back;
 
-/// TRN-23.
 pub(crate) const CASE: Case = Case::new(
     "Without the plugin a TrainJob is refused, rather than created without its queue, and one that runs is left alone",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),

@@ -6,7 +6,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, Live};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-11.
 pub(crate) const CASE: Case = Case::new(
     "A pod of a TrainJob is lost, is replaced and bound; the other stays where it is",
     |test| Box::pin(drive(test)),

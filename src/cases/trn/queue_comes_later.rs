@@ -1,5 +1,5 @@
-//! 2 nodes x 1 GPU; a TrainJob of 2 pods x 1 GPU, in a queue that does not exist: there is room, and nothing may be bound.
-//! Then somebody makes the queue.
+//! 2 nodes x 1 GPU; a TrainJob of 2 pods x 1 GPU in a queue that does not exist: there is room, but nothing
+//! may be bound. Then the queue is created.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -9,7 +9,6 @@ use conformance_history::History;
 
 use super::waited_whole;
 
-/// TRN-03, TRN-18, TRN-19, of a TrainJob that waits for its queue.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob whose queue does not exist is not bound and says why; when the queue comes it is bound whole",
     |test| Box::pin(drive(test)),

@@ -1,5 +1,5 @@
-//! Four TrainJobs of two replicated Jobs each, whose runtimes say of the queue: a name, an empty one, none, and nothing of
-//! KAI at all.
+//! Four TrainJobs of two replicated Jobs each. Their runtimes set the queue to a name, to an empty string, to
+//! nothing, or have no KAI policy at all.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +7,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{all, finding, train_jobs};
 
-/// TRN-01, TRN-17.
 pub(crate) const CASE: Case = Case::new(
     "The queue of a runtime's policy is a label of every pod; without a queue there is none",
     |test| Box::pin(drive(test)),

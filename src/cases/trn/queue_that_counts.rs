@@ -1,5 +1,6 @@
-//! Three TrainJobs of one replicated Job with 1 pod x 1 GPU each: one with a queue of its own and one in its runtime's policy, one
-//! with the policy's, one with none. Then the first gets another queue, and so does its runtime, and its pod is lost.
+//! Three TrainJobs of one replicated Job with 1 pod x 1 GPU each: one with a queue of its own and one in its
+//! runtime's policy, one with the policy's queue, one with none. Then the queues of the first and of its
+//! runtime change, and its pod is lost.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -10,7 +11,7 @@ use conformance_judge::train_jobs::{self, QUEUE};
 use conformance_judge::{all, finding, premise};
 use serde_json::{Value, json};
 
-/// TRN-06, TRN-21. Which queue the PodGroup has is seen where KAI runs.
+/// The queue of a PodGroup is only visible where KAI runs.
 pub(crate) const CASE: Case = Case::new(
     "A TrainJob's own queue counts before the policy's, and that before KAI's default; a later change is none",
     |test| Box::pin(drive(test)),
@@ -21,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const OWN: &str = "own";
 const RUNTIME: &str = "with-policy";
-/// Of each TrainJob the queue of its pods' label, and the one that counts.
+/// Each TrainJob, the queue in its pods' label, and the queue that must apply.
 const QUEUES: [(&str, Option<&str>, &str); 3] = [
     (OWN, Some("of-the-policy"), "of-the-job"),
     ("policy", Some("of-the-policy"), "of-the-policy"),
@@ -35,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let train_job = test.submit_train_job(name).await?;
         test.until_pods_of("TRN-06", name, train_job.pods()).await?;
     }
-    // What makes PodGroups has seen the pods by then.
+    // By then, the component that creates PodGroups has seen the pods.
     test.scheduler_passes().await?;
     test.mark(CHANGED, Value::Null);
     test.patch("TrainJob", OWN, json!({"metadata": {"labels": {QUEUE: "later"}}})).await?;
@@ -61,7 +62,7 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// Every pod has had the label of its queue, and every PodGroup has been in the one that counts.
+/// Every pod always had the label of its queue, and every PodGroup was always in the queue that must apply.
 fn queues_count(history: &History) -> Ruling {
     all(QUEUES.into_iter().map(|(name, label, counts)| {
         train_jobs::queue_is(history, name, label)?;
@@ -87,7 +88,8 @@ mod tests {
             "metadata": {"name": "pg-own", "ownerReferences": [{"kind": "JobSet", "name": OWN}]}})
     }
 
-    /// The PodGroup of the first TrainJob before and after the changes, and the label of the pod that replaces its own.
+    /// The queues of the first TrainJob's PodGroup before and after the changes, and the label of its
+    /// replacement pod.
     fn judged(first: &str, later: &str, label: &str) -> [Option<bool>; 2] {
         let mut story = Story::on(Target::TRAINJOB_KAI);
         for mut document in grove_yaml::documents(crate::manifest("trn/queue-that-counts")).unwrap() {

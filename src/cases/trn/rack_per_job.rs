@@ -1,5 +1,5 @@
-//! Racks a and b of 2 nodes x 8 GPUs; a TrainJob of two replicated Jobs of 2 pods x 8 GPUs each. Each Job has to be in one
-//! rack, and no rack holds both.
+//! Racks a and b of 2 nodes x 8 GPUs; a TrainJob of two replicated Jobs of 2 pods x 8 GPUs each. Each Job
+//! must be in one rack, and no rack has room for both.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -9,7 +9,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-20.
 pub(crate) const CASE: Case = Case::new(
     "Each replicated Job of a TrainJob is in a rack of its own, where it says so",
     |test| Box::pin(drive(test)),

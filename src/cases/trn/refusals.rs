@@ -1,5 +1,5 @@
-//! Variations of a training runtime with a queue of KAI, each refused, admitted with a warning, or admitted in silence; and
-//! TrainJobs, one of them of a runtime that does not exist.
+//! Variations of a training runtime with a KAI queue, each refused, admitted with a warning, or admitted
+//! without one; and TrainJobs, one of them with a runtime that does not exist.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::Case;
@@ -9,7 +9,6 @@ use conformance_judge::admission::{Attempt, admitted, answers, left_nothing, ref
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
-/// TRN-07, TRN-22.
 pub(crate) const CASE: Case = Case::new(
     "A runtime that KAI cannot serve is refused, one that will surprise is admitted with a warning, others pass",
     |test| Box::pin(drive(test)),
@@ -55,7 +54,7 @@ const DOUBTFUL: &[Attempt] = &[
     admitted("a field that the policy does not have", time_out).with_warning(&["scheduleTimeoutSeconds"]),
 ];
 
-/// What kubectl asks for: an unknown field is an error. The first shows that nothing else is wrong.
+/// Strict field validation, as kubectl requests it. The first attempt shows that nothing else is wrong.
 const STRICT: &[Attempt] = &[
     admitted("a queue, strictly", |_| {}),
     refused(
@@ -72,7 +71,7 @@ const OF_RUNTIMES: &[Attempt] = &[
     }),
 ];
 
-/// What the trainer's other policy for gangs has, and KAI's has not.
+/// A field of the trainer's other gang policy, which KAI's does not have.
 fn time_out(runtime: &mut Value) {
     policy(runtime)["kaiScheduler"]["scheduleTimeoutSeconds"] = 60.into();
 }

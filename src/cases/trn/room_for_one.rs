@@ -6,7 +6,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-03, TRN-18.
 pub(crate) const CASE: Case = Case::new(
     "Of two TrainJobs with room for one, one is bound whole and the other not at all",
     |test| Box::pin(drive(test)),

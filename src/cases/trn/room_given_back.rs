@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each: one runs, two wait. One that waits is deleted, then the one that
-//! runs.
+//! 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each: one runs, two wait. A waiting one is deleted,
+//! then the running one.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -7,7 +7,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-09, TRN-03, TRN-18.
 pub(crate) const CASE: Case = Case::new(
     "Of a TrainJob that is deleted while it waits nothing is bound; one that runs is deleted, and another has its room",
     |test| Box::pin(drive(test)),

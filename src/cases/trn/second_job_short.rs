@@ -1,4 +1,5 @@
-//! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and its second 2: the first fits by itself.
+//! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and its second 2: only the
+//! first fits.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -6,7 +7,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
-/// TRN-04.
 pub(crate) const CASE: Case = Case::new(
     "Of a TrainJob whose second replicated Job does not fit, nothing is bound",
     |test| Box::pin(drive(test)),

@@ -7,7 +7,6 @@ use conformance_history::{History, MarkName};
 use conformance_judge::{finding, train_jobs};
 use serde_json::Value;
 
-/// TRN-24, TRN-12.
 pub(crate) const CASE: Case = Case::new(
     "A suspended TrainJob has no pods; resumed it is bound whole, and is one gang",
     |test| Box::pin(drive(test)),

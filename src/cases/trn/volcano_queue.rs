@@ -1,4 +1,5 @@
-//! 2 nodes x 1 GPU; two TrainJobs of 1 pod x 1 GPU of one runtime, which names a queue. The second names another in a patch.
+//! 2 nodes x 1 GPU; two TrainJobs of 1 pod x 1 GPU with one runtime, which names a queue. The second names
+//! another in a patch.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -7,7 +8,6 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{all, finding, train_jobs};
 
-/// TRN-26, TRN-14.
 pub(crate) const CASE: Case = Case::new(
     "The trainer's PodGroup is in the queue that the runtime names, or a patch of the TrainJob",
     |test| Box::pin(drive(test)),
@@ -17,7 +17,6 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(2).gpus(1)])
 .only(&[Target::TRAINJOB_VOLCANO]);
 
-/// Of each TrainJob the queue that counts.
 const QUEUES: [(&str, &str); 2] = [("plain", "of-the-runtime"), ("patched", "of-the-patch")];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

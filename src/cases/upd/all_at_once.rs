@@ -1,5 +1,6 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes. All nodes are closed,
-//! and all of its pods deleted by hand. Then two nodes are opened, room for 2 of 3, and then the third.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes.
+//! All nodes are cordoned, and all of its pods deleted by hand. Then two nodes are uncordoned, room for 2 of
+//! 3, and then the third.
 
 use std::collections::BTreeSet;
 
@@ -16,17 +17,14 @@ use serde_json::Value;
 
 use crate::term::replica;
 
-/// Mark: all pods are about to be deleted.
 const DELETED: MarkName = MarkName::of_case("all pods deleted by hand");
-/// Mark: the scheduler has had its pass with room for 2 of 3.
+/// Mark: the scheduler has made its pass with room for 2 of 3.
 const SHORT: MarkName = MarkName::of_case("room for two of three");
-/// Mark: all are back.
 const BACK: MarkName = MarkName::of_case("all are back");
 
 const SET: &str = "hydra";
 const CLIQUE: &str = "hydra-0-head";
 
-/// UPD-36.
 pub(crate) const CASE: Case = Case::new(
     "With OnDelete, a gang all of whose pods are deleted at once comes back whole or not at all",
     |test| Box::pin(drive(test)),

@@ -1,6 +1,6 @@
-//! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, a scaling group of 4 replicas of which one is needed, and beside
-//! them the canary, each pod with a GPU. The templates change to pods of 64 GPUs, for which there is no room; when the canary,
-//! which changed later, is through, the group, of which a replica is missing, is scaled in 4 -> 2, and the templates change
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2), a scaling group of 4 replicas (minimum 1), and a canary,
+//! each pod with a GPU. The templates change to pods of 64 GPUs, which do not fit. Once the canary, which
+//! changed later, is updated, the group, which lacks a replica, is scaled in 4 -> 2, and the templates change
 //! back.
 
 use conformance_contract::ruling::Finding;
@@ -15,11 +15,8 @@ use conformance_judge::life::{scaled, updates};
 use conformance_judge::{all, cleanup, finding};
 use serde_json::Value;
 
-/// Mark: an update that began later is over.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-/// Mark: what the group was scaled in by is gone.
 const SCALED_IN: MarkName = MarkName::of_case("the group is scaled in");
-/// Mark: every pod is as it was at first.
 const REPAIRED: MarkName = MarkName::of_case("every pod is as it was at first");
 
 const SET: &str = "dodo";
@@ -27,7 +24,6 @@ const CANARY: &str = "finch";
 const CLIQUE: &str = "dodo-0-front";
 const GROUP: &str = "dodo-0-pool";
 
-/// UPD-04, UPD-11, UPD-12, UPD-14, UPD-30, UPD-32.
 pub(crate) const CASE: Case = Case::new(
     "An update that breaks what it takes stops after its first turn, and the way back repairs it and takes nothing else",
     |test| Box::pin(drive(test)),

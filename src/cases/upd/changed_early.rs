@@ -1,5 +1,6 @@
-//! 1 node; a clique of 2 pods, and one of 1 that shows that the operator has had time for the first. A fault proxy refuses the
-//! statuses that it writes of the first PodCliqueSet; with none written yet, its template changes, and then they get through.
+//! 1 node; a clique of 2 pods, and one of 1 that shows that the operator has had time for the first. A fault
+//! proxy refuses the operator's status writes for the first PodCliqueSet. Its template changes before any
+//! status is written; then the writes are let through.
 
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::Finding;
@@ -15,13 +16,11 @@ use serde_json::Value;
 
 use crate::before_put_back::before_put_back;
 
-/// Mark: every pod has the template that counts.
 const NEW: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "hasty";
 const CANARY: &str = "steady";
 
-/// UPD-02.
 pub(crate) const CASE: Case = Case::new(
     "A template that changes before the first status of its set is written reaches every pod",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),

@@ -1,6 +1,7 @@
-//! 1 node x 1 GPU, another of 2 that joins; 3 replicas of a clique of 1 pod without a GPU, and a set of 2 such pods beside
-//! them. The template changes to pods of a GPU: the first replica has it, the second has no room, the third waits for its
-//! turn. The controller's Deployment is rolled then, and afterwards the second node joins.
+//! 1 node x 1 GPU, another of 2 that joins; 3 replicas of a clique of 1 pod without a GPU, and a second
+//! PodCliqueSet of 2 such pods. The template changes to pods with a GPU: the first replica has it, the second
+//! does not fit, the third waits for its update. Then the controller's Deployment is rolled, and afterwards
+//! the second node joins.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, Need, nodes};
@@ -16,15 +17,13 @@ use serde_json::Value;
 
 const ROLL: MarkName = MarkName::of_case("controller rolled");
 const JOIN: MarkName = MarkName::of_case("node joins");
-/// Mark: every pod is of the last template.
 const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
 
 const SET: &str = "moulting";
 const BESIDE: &str = "bystander";
-/// What has had its turn when the controller is rolled.
+/// The cliques that the update has reached when the controller is rolled.
 const TAKEN: [&str; 2] = ["moulting-0-worker", "moulting-1-worker"];
 
-/// UPD-25.
 pub(crate) const CASE: Case = Case::new(
     "The controller is rolled in the middle of an update: no pod is replaced for that, and the next one ends it",
     |test| Box::pin(drive(test)),
@@ -46,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let waiting = Awaited::demanded_by("UPD-02", "the second replica in its turn");
     test.until(waiting, limits::SCHEDULING, |live| {
-        // Those before them have ended.
+        // The previous pods have terminated.
         let its: Vec<_> = live.pods().filter(|pod| TAKEN.map(Some).contains(&pod.pod_clique())).collect();
         its.len() == TAKEN.len()
             && its.iter().all(|pod| is_of_revision(*pod, "2"))

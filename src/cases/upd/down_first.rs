@@ -1,5 +1,5 @@
-//! 1 node x 2 GPUs; 3 replicas of a pod with a GPU each: one finds no room. Of the other two the later crashes. Then the template
-//! changes, and a node with a GPU joins.
+//! 1 node x 2 GPUs; 3 replicas of a pod x 1 GPU: one does not fit. Of the other two, the later crashes. Then
+//! the template changes, and a node with a GPU joins.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -12,13 +12,11 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "ladder";
 const CLIQUES: [&str; 3] = ["ladder-0-rung", "ladder-1-rung", "ladder-2-rung"];
 
-/// UPD-28.
 pub(crate) const CASE: Case = Case::new(
     "An update begins with the replicas that have no pod bound or are below their minimum, and comes to the others after them",
     |test| Box::pin(drive(test)),
@@ -35,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let started = Awaited::demanded_by("AON-01", "two of three replicas bound, and Ready");
     test.until(started, limits::SCHEDULING, |live| ready(live).count() == 2).await?;
     let both: Vec<_> = test.look(|live| ready(live).collect());
-    // Each is told to be below its minimum until it is known to run.
+    // Each reports a breach until it is known to run.
     for clique in &both {
         test.until_breach_is("False", clique).await?;
     }
@@ -53,7 +51,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The cliques that have a pod that is Ready, in order.
 fn ready(live: &Live) -> impl Iterator<Item = &'static str> {
     let is_ready = |clique: &str| live.pods().any(|pod| pod.pod_clique() == Some(clique) && is_ready(pod));
     CLIQUES.into_iter().filter(move |clique| is_ready(clique))
@@ -62,7 +59,7 @@ fn ready(live: &Live) -> impl Iterator<Item = &'static str> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("UPD-28", || {
         updates::are_admitted(history)?;
-        // Whether the one that has no room holds up the others after its update step is not asked.
+        // No clause decides whether the replica without room blocks the others after its update step.
         all([updates::down_go_first(history, SET), history.reached(UPDATED).map(drop)])
     })]
 }

@@ -1,4 +1,4 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all of them needed: no room for another pod. Its template changes.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all required: no room for another pod. Its template changes.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -9,12 +9,10 @@ use conformance_judge::life::updates;
 use conformance_judge::{binding, finding};
 use serde_json::Value;
 
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "brimful";
 
-/// UPD-05.
 pub(crate) const CASE: Case = Case::new(
     "An update of a gang that fills its nodes goes on in place, one pod after the other",
     |test| Box::pin(drive(test)),

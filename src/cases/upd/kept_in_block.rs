@@ -1,5 +1,5 @@
-//! Block home of 2 nodes x 8 GPUs, each in a rack of its own, block away of one node x 8; a gang of 2 pods x 8 GPUs, both needed, that
-//! must be in one block. The rest is as in `upd/kept-in-rack`.
+//! Block home of 2 nodes x 8 GPUs, each in its own rack, block away of one node x 8; a gang of 2 pods x 8
+//! GPUs, both required, that must be in one block. Otherwise like `upd/kept-in-rack`.
 
 use conformance_contract::names::BLOCK;
 use conformance_driver::case::{Case, nodes};
@@ -8,7 +8,6 @@ use super::kept_in_rack::{drive, judge};
 
 const SET: &str = "roosting";
 
-/// UPD-19.
 pub(crate) const CASE: Case = Case::new(
     "What replaces a pod in its turn waits for room in its gang's block, whatever room another one has",
     |test| Box::pin(drive(test, SET)),

@@ -1,6 +1,7 @@
-//! Rack home of 2 nodes x 8 GPUs, rack away of one node x 8; a gang of 2 pods x 8 GPUs, both needed, that must be in one rack, is
-//! bound in rack home while rack away is closed. Then rack home is closed instead, and the template changes: the only room
-//! for the replacement of the first turn is in rack away. When the scheduler has passed over it, rack home is open again.
+//! Rack home of 2 nodes x 8 GPUs, rack away of one node x 8; a gang of 2 pods x 8 GPUs, both required, that
+//! must be in one rack, is bound in home while away is cordoned. Then home is cordoned instead, and the
+//! template changes: the first replacement fits only in away. Once the scheduler has passed over it, home is
+//! uncordoned.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -13,16 +14,14 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, binding, finding, placement};
 use serde_json::Value;
 
-/// Mark: the scheduler has had the replacement, which has room in another domain alone.
+/// Mark: the scheduler has tried the replacement, which fits only in another domain.
 const TRIED: MarkName = MarkName::of_case("the replacement was tried");
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "homing";
-/// Nodes at home; the others are away.
+/// Number of nodes in rack home; the others are in away.
 const HOME: usize = 2;
 
-/// UPD-19.
 pub(crate) const CASE: Case = Case::new(
     "What replaces a pod in its turn waits for room in its gang's rack, whatever room another one has",
     |test| Box::pin(drive(test, SET)),
@@ -54,7 +53,6 @@ pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop>
     Ok(())
 }
 
-/// Closes the nodes of the one domain and opens those of the other.
 async fn only_home_is_open(test: &TestContext, is_open: bool) -> Result<(), Stop> {
     for (index, node) in test.nodes.iter().enumerate() {
         test.cordon(&node.name, (index < HOME) != is_open).await?;

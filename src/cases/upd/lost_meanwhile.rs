@@ -1,7 +1,8 @@
-//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, of which one is needed, each with a GPU, and of a scaling group of 2 replicas
-//! of one pod without, of which one is needed. Templates change, and when a pod of the first replica has been replaced, one of the
-//! second's clique and one of its group are lost. Then they change, and again when a pod has been replaced; at last they change
-//! twice at once, and again when one replica is through. Pods that are created later than 5 s after a change have to be new.
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods x 1 GPU (minimum 1), and of a scaling group of 2
+//! replicas of one pod without GPUs (minimum 1). Templates change. Once a pod of the first replica has been
+//! replaced, a pod of the second's clique and one of its group are lost. Then they change, and again once a
+//! pod has been replaced. Finally they change twice at once, and again once one replica is updated. Pods
+//! created later than 5 s after a change must be new.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
@@ -13,17 +14,13 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: the update in which pods were lost has ended.
 const REPLACED: MarkName = MarkName::of_case("the update with lost pods has ended");
-/// Mark: every pod is of the last template.
 const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
 
 const SET: &str = "relay";
 const CLIQUES: [&str; 2] = ["relay-0-runner", "relay-1-runner"];
-/// Those of the second replica that lose a pod each.
 const LOSERS: [&str; 2] = ["relay-1-runner", "relay-1-pair-1-mate"];
 
-/// UPD-03, UPD-04, UPD-10, UPD-15, UPD-18, UPD-29, UPD-30.
 pub(crate) const CASE: Case = Case::new(
     "What is lost in the middle of an update is replaced once, and a second change in the middle is the one that counts",
     |test| Box::pin(drive(test)),
@@ -59,7 +56,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until a pod of the first replica has been made with that revision.
 async fn until_begun(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let begun = Awaited::demanded_by("UPD-02", format!("a pod of revision {revision}"));
     test.until(begun, limits::SCHEDULING, |live| {
@@ -68,7 +64,6 @@ async fn until_begun(test: &TestContext, revision: &str) -> Result<(), Stop> {
     .await
 }
 
-/// Waits until the pods of one replica are all of that revision, and Ready.
 async fn until_through(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let through = Awaited::demanded_by("UPD-02", format!("a replica of revision {revision}"));
     test.until(through, limits::SCHEDULING, |live| {
@@ -80,7 +75,7 @@ async fn until_through(test: &TestContext, revision: &str) -> Result<(), Stop> {
     .await
 }
 
-/// What must never be, however far the updates came.
+/// A rule that applies at any time, regardless of how far the updates came.
 fn at_any_time(history: &History, ruling: impl FnOnce() -> Ruling) -> Ruling {
     updates::are_admitted(history)?;
     all([ruling(), history.reached(UPDATED).map(drop)])

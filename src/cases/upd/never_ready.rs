@@ -1,6 +1,6 @@
-//! 1 node; a clique of 3 pods, of which 2 are needed, a scaling group of 3 replicas, of which one is needed, and the canary. The
-//! templates change to pods whose containers never start, as with an image that is not there; when the canary, which changed later,
-//! is through, they change back.
+//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a canary. The
+//! templates change to pods whose containers never start, as with a missing image. Once the canary, which
+//! changed later, is updated, they change back.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
@@ -14,9 +14,7 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::{Value, json};
 
-/// Mark: an update that began later is over.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-/// Mark: every pod is as it was at first.
 const REPAIRED: MarkName = MarkName::of_case("every pod is as it was at first");
 
 const SET: &str = "mute";
@@ -24,7 +22,6 @@ const CANARY: &str = "linnet";
 const CLIQUE: &str = "mute-0-front";
 const GROUP: &str = "mute-0-pool";
 
-/// UPD-04, UPD-12, UPD-30, UPD-32.
 pub(crate) const CASE: Case = Case::new(
     "An update whose pods never start stops after its first turn, and the next change repairs it",
     |test| Box::pin(drive(test)),
@@ -57,7 +54,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Another template: of that revision, with these labels.
 fn made_to(revision: &str, labels: Value, clique: &mut Value) {
     set_revision(clique, revision);
     clique["labels"] = labels;

@@ -1,6 +1,7 @@
-//! 1 node; a clique of 2 pods beside a scaling group of 1, and the canary, of 1 pod. What is no change of a template is changed
-//! about the first, its replicas several times in a row and the limits of its autoscalers among that; then a label, an annotation
-//! and the pod spec of the canary's template, one after the other.
+//! 1 node; a clique of 2 pods and a scaling group of 1, and a canary of 1 pod. Everything in the first
+//! PodCliqueSet that is not a template changes, including its replicas several times in a row and the limits
+//! of its autoscalers. Then a label, an annotation and the pod spec of the canary's template change, one
+//! after the other.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
@@ -10,13 +11,11 @@ use conformance_judge::life::updates;
 use conformance_judge::{all, finding};
 use serde_json::{Value, json};
 
-/// Mark: a template was changed, and the update is over.
 const UPDATED: MarkName = MarkName::of_case("updated");
 
 const SET: &str = "still";
 const CANARY: &str = "brook";
 
-/// UPD-01, UPD-26.
 pub(crate) const CASE: Case = Case::new(
     "An update starts when a template's labels, annotations or pod spec change, and for nothing else",
     |test| Box::pin(drive(test)),
@@ -25,7 +24,6 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["UPD-01", "UPD-26"])
 .nodes(&[nodes(1)]);
 
-/// The fields of a clique template that change, with the new value.
 fn changes() -> [(&'static str, Value); 3] {
     let containers = json!([{"name": "bird", "image": "registry.k8s.io/pause:3.10", "env": [{"name": "REVISION", "value": "2"}]}]);
     [
@@ -63,7 +61,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         json!({"spec": {"template": {"podCliqueScalingGroups": [larger(test)?]}}}),
     )
     .await?;
-    // What the webhook and the API server fill in anyway.
+    // Defaults that the webhook and the API server fill in anyway.
     let unchanged = test.change_templates(SET, |clique| {
         clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
         clique["spec"]["podSpec"]["terminationGracePeriodSeconds"] = json!(30);
@@ -81,7 +79,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The scaling group with other limits, and more replicas for those of the set that are made later.
+/// The scaling group with other limits, and with more replicas for later replicas of the PodCliqueSet.
 fn larger(test: &TestContext) -> Result<Value, Stop> {
     let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
     group["replicas"] = json!(2);
@@ -120,7 +118,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("UPD-26", || {
             updates::are_admitted(history)?;
             all([updates::nothing_is_taken(history, SET), updates::only_old_is_taken(history, CANARY)])?;
-            // The first of these updates shows that the operator has had time for what changed before.
+            // The first of these updates shows that the operator has had time for the earlier changes.
             history.reached(UPDATED).map(drop)
         }),
     ]

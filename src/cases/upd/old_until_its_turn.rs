@@ -1,7 +1,8 @@
-//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with a GPU. The templates
-//! change to pods of 64 GPUs, for which there is no room, so the first replica stays in its turn. A pod of the clique and one of
-//! the group of the second are lost: as they were, they fit. The same once more with a second change to such pods. Then the
-//! templates change to pods of a GPU again.
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with
+//! a GPU. The templates change to pods of 64 GPUs, which do not fit, so the update stops at the first
+//! replica. In the second, a pod of the clique and one of the group are lost; with the old template, they
+//! fit. The same is repeated after a second change to such pods. Then the templates change back to pods with
+//! a GPU.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -14,21 +15,17 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: what was lost is bound again, after the first change and after the second.
+/// Mark: the lost pods are bound again, after the first change and after the second.
 const RESTORED: [MarkName; 2] = [
     MarkName::of_case("what was lost is bound again"),
     MarkName::of_case("what was lost is bound again after a second change"),
 ];
-/// Mark: every pod is of the last template.
 const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
 
 const SET: &str = "relic";
-/// In its turn.
 const FIRST: &str = "relic-0-keeper";
-/// Those of the second replica that lose a pod each.
 const LATER: [&str; 2] = ["relic-1-keeper", "relic-1-wing-1-ward"];
 
-/// UPD-16.
 pub(crate) const CASE: Case = Case::new(
     "What is lost before its replica's turn comes back as it was, which an update that is broken does not reach",
     |test| Box::pin(drive(test)),
@@ -54,7 +51,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until a pod of the replica in its turn is of that revision, and finds no room.
 async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && waits_for_room(*pod);
     let begun = Awaited::demanded_by("UPD-12", format!("the first turn to revision {revision} taken"));
@@ -64,7 +60,6 @@ async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
     .await
 }
 
-/// Takes a pod away of each clique that loses one, and waits until as many as before are bound, others among them.
 async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
     let before = LATER.map(|clique| test.pods_of(clique));
     for lost in before.iter().filter_map(|pods| pods.first()) {

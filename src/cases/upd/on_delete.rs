@@ -1,7 +1,7 @@
-//! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, with the strategy OnDelete, and the canary, of 2 pods, without.
-//! Both change. One pod of the first is deleted by hand, one is evicted and one is added, and then the first is scaled in by one;
-//! then the strategy changes to RollingRecreate, and in the middle of another update back. At last two of its pods crash, and it
-//! is recycled.
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a canary of 2 pods without
+//! it. Both change. One pod of the first is deleted by hand, one is evicted and one is added, and then the
+//! first is scaled in by one. The strategy changes to RollingRecreate, and back during another update.
+//! Finally two of its pods crash, and it is terminated and created again.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Need, nodes};
@@ -15,26 +15,20 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{binding, finding};
 use serde_json::{Value, json};
 
-/// Mark: an update that began later is over.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-/// Mark: the pod that was deleted is back.
 const BACK: MarkName = MarkName::of_case("the deleted pod is back");
-/// Mark: the set has one pod more.
 const GROWN: MarkName = MarkName::of_case("one pod more");
-/// Mark: the set has one pod less, and its clique counts those that are new.
+/// Mark: the PodCliqueSet has one pod less, and its clique counts the new pods.
 const SHRUNK: MarkName = MarkName::of_case("one pod less");
-/// Mark: what was old has been rolled.
 const ROLLED: MarkName = MarkName::of_case("what was old was rolled");
-/// Mark: the strategy changed back in the middle of an update, and an update that began later is over.
+/// Mark: the strategy changed back during an update, and a later update has ended.
 const HALTED: MarkName = MarkName::of_case("halted");
-/// Mark: its pods were all made anew.
 const RECYCLED: MarkName = MarkName::of_case("recycled");
 
 const SET: &str = "hand";
 const CLIQUE: &str = "hand-0-finger";
 const CANARY: &str = "clockwork";
 
-/// UPD-21, UPD-22, UPD-23, UPD-24, UPD-34, UPD-35, UPD-37.
 pub(crate) const CASE: Case = Case::new(
     "With OnDelete nothing is deleted, what is made is new, and what is old goes first; a change of the strategy counts at once",
     |test| Box::pin(drive(test)),
@@ -92,7 +86,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Takes a pod away, and waits until another has its place.
 async fn lose(test: &TestContext, by: Loss, pod: &str) -> Result<(), Stop> {
     test.lose_pod_by(by, pod).await?;
     let back = Awaited::demanded_by("UPD-22", format!("{pod} replaced"));
@@ -100,7 +93,6 @@ async fn lose(test: &TestContext, by: Loss, pod: &str) -> Result<(), Stop> {
         .await
 }
 
-/// Waits until the clique has so many pods, all of them Ready.
 async fn until_ready(test: &TestContext, count: usize, clause: &'static str) -> Result<(), Stop> {
     let awaited = Awaited::demanded_by(clause, format!("{count} pods of {CLIQUE}, all of them Ready"));
     test.until(awaited, limits::SCHEDULING, |live| {
@@ -119,7 +111,6 @@ async fn strategy(test: &TestContext, strategy: &str) -> Result<(), Stop> {
     test.caught_up().await
 }
 
-/// Waits until it is said that nothing is left to do.
 async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Stop> {
     let ended = Awaited::demanded_by(clause, "updateEndedAt of hand");
     test.until(ended, limits::REACTION, |live| {
@@ -129,13 +120,12 @@ async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Sto
     .await
 }
 
-/// Lets an update of the canary begin and end.
 async fn outlasted(test: &TestContext, revision: &str) -> Result<(), Stop> {
     test.revise(CANARY, revision).await?;
     test.until_updated(CANARY, "UPD-02").await
 }
 
-/// Where the last strategy has been watched, and what is deleted from then on is recycled.
+/// The point up to which the last strategy is watched; later deletions are a gang termination.
 fn until_halted(history: &History) -> usize {
     history.marks(HALTED).next().map_or(history.entries.len(), |(place, _)| place)
 }

@@ -1,5 +1,5 @@
-//! A standalone clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod; then a label changes in the template of
-//! the first clique alone.
+//! A standalone clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod. Then a label
+//! changes in the template of the first clique only.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,15 @@ use conformance_judge::life::updates;
 use conformance_judge::{all, ensure, finding, violation};
 use serde_json::{Value, json};
 
-/// Mark: the template is about to change.
 const CHANGE: MarkName = MarkName::of_case("the template of one clique changes");
-/// Mark: the update is over.
 const ENDED: MarkName = MarkName::of_case("the update is over");
 
 const SET: &str = "partly";
 const CHANGED: &str = "changed";
-/// PodCliques whose templates stay as they are.
 const KEPT: [&str; 3] = ["partly-0-kept", "partly-0-group-0-member", "partly-0-group-1-member"];
 
 const REPLACED_UNCHANGED: Code = Code::new("replaced-though-its-template-is-unchanged");
 
-/// UPD-02, UPD-26.
 pub(crate) const CASE: Case = Case::new(
     "An update of one clique replaces its pods, and none of a clique whose template is unchanged",
     |test| Box::pin(drive(test)),
@@ -54,7 +50,6 @@ fn uids(live: &Live, clique: &str) -> BTreeSet<String> {
     its.map(|pod| pod.uid().to_owned()).collect()
 }
 
-/// The pods of a PodClique are the same at two points.
 fn kept(before: &Live, after: &Live, clique: &str) -> Ruling {
     let (old, new) = (uids(before, clique), uids(after, clique));
     ensure(old == new, || {

@@ -1,8 +1,8 @@
-//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all of them needed. Its nodes are closed to all but two gangs,
-//! one of a single pod and one of 2 pods x 8 GPUs. The single pod waits, the template changes, and it takes the place that the
-//! first turn frees. Then the two pods come, and fit nowhere: earlier, the tries of a gang that does not fit might hold the free
-//! place for good (AON-10 of Koordinator). When an update that began later is through, 3 nodes x 8 GPUs join, room for all, and
-//! the others are open again.
+//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all required. Its nodes are cordoned for all
+//! but two gangs, one of a single pod and one of 2 pods x 8 GPUs. The single pod waits, the template changes,
+//! and it takes the node that the first update step frees. Then the two pods are submitted, and do not fit;
+//! submitted earlier, they might keep the free node blocked by their retries (AON-10 of Koordinator). After a
+//! later update has ended, 3 nodes x 8 GPUs join, room for all, and the others are uncordoned.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
@@ -15,22 +15,18 @@ use conformance_judge::life::updates;
 use conformance_judge::{all, binding, finding};
 use serde_json::Value;
 
-/// Mark: the freed place is taken.
 const TAKEN: MarkName = MarkName::of_case("the freed place is taken");
-/// Mark: an update that began later is over.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "parlour";
 const CLIQUE: &str = "parlour-0-guest";
-/// It fits in the place that a turn frees.
+/// Fits on the node that an update step frees.
 const SINGLE: &str = "cuckoo";
-/// It does not.
+/// Does not fit there.
 const PAIR: &str = "magpies";
 const CANARY: &str = "wren";
 
-/// UPD-06.
 pub(crate) const CASE: Case = Case::new(
     "A waiting gang that fits may take the place of a pod in its turn; the update waits then, and takes nothing else down",
     |test| Box::pin(drive(test)),
@@ -71,7 +67,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Submits a PodCliqueSet whose pods have no room yet.
 async fn released(test: &mut TestContext, set: &str) -> Result<(), Stop> {
     for gang in test.submit(set).await? {
         test.until_released(&gang).await?;
@@ -92,7 +87,7 @@ fn judge(history: &History) -> Vec<Finding> {
         updates::stopped_after_the_first_turn(history, SET, outlasted)?;
         let (taken, _) = history.reached(TAKEN)?;
         binding::whole(&history.before(taken), &history.units(SINGLE)?)?;
-        // The canary alone changes meanwhile.
+        // Only the canary changes meanwhile.
         let live = history.before(taken);
         let canary: Vec<_> = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(CANARY)).collect();
         let canary: Vec<_> = canary.iter().map(|pod| pod.name()).collect();

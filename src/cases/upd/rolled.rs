@@ -1,6 +1,6 @@
-//! 2 nodes x 8 GPUs; 2 replicas of a clique of 3 pods, of which 2 are needed, and of a scaling group of 2 replicas of 2 pods, of
-//! which one is needed, each pod with a GPU: 14 of 16. One pod of the first replica's clique has crashed and is Ready again, one
-//! crashes. Then every template changes once.
+//! 2 nodes x 8 GPUs; 2 replicas of a clique of 3 pods (minimum 2), and of a scaling group of 2 replicas of 2
+//! pods (minimum 1), each pod with a GPU: 14 of 16. One pod of the first replica's clique has crashed and is
+//! Ready again, another crashes. Then every template changes once.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
@@ -12,13 +12,11 @@ use conformance_judge::life::updates;
 use conformance_judge::{all, finding, order};
 use serde_json::Value;
 
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "tide";
 const CLIQUE: &str = "tide-0-front";
 
-/// UPD-02, UPD-03, UPD-04, UPD-07, UPD-08, UPD-18, UPD-27, UPD-28, UPD-29, UPD-30, UPD-31.
 pub(crate) const CASE: Case = Case::new(
     "An update replaces every pod, one replica at a time and within it one turn at a time, and says so truly",
     |test| Box::pin(drive(test)),
@@ -41,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(recovered) = front.first() {
         test.pod_becomes(recovered, Containers::Recovered).await?;
     }
-    // The third one runs on, and one that has recovered.
+    // The third pod still runs, and the recovered one is Ready.
     test.until_ready_are_counted(CLIQUE, 2).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, "UPD-02").await?;
@@ -53,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What must never be, however far the update came.
+/// A rule that applies at any time, regardless of how far the update came.
 fn at_any_time(history: &History, ruling: impl FnOnce() -> Ruling) -> Ruling {
     updates::are_admitted(history)?;
     all([ruling(), history.reached(UPDATED).map(drop)])

@@ -1,7 +1,8 @@
-//! 1 node without GPUs; a clique of 2 pods and a scaling group of 2 replicas of a pod, of each of which one is needed. Set, group
-//! and clique are each scaled out by one right before the template changes, and by one more when the update has begun. With the
-//! next update all goes back in the same two steps: the clique to less than what has had its turn, and the set when the
-//! replica that goes is in its turn.
+//! 1 node without GPUs; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas of a pod (minimum
+//! 1). The PodCliqueSet, the group and the clique are each scaled out by one right before the template
+//! changes, and by one more once the update has started. The next update scales everything back in the same
+//! two steps: the clique to fewer pods than were updated, and the PodCliqueSet while the replica that is
+//! removed is being updated.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
@@ -14,18 +15,16 @@ use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, cleanup, finding, gangs};
 use serde_json::{Value, json};
 
-/// Mark: an update has begun in the clique.
 const BEGUN: MarkName = MarkName::of_case("an update has begun");
-/// Mark: what was scaled out before and in an update is there, and new.
+/// Mark: everything that was scaled out before and during an update exists, and is new.
 const GROWN: MarkName = MarkName::of_case("all is scaled out and new");
-/// Mark: what was scaled in before and in an update is gone, and the rest new.
+/// Mark: everything that was scaled in before and during an update is gone, and the rest is new.
 const SHRUNK: MarkName = MarkName::of_case("all is scaled in and new");
 
 const SET: (&str, &str) = ("PodCliqueSet", "harvest");
 const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "harvest-0-train");
 const CLIQUE: (&str, &str) = ("PodClique", "harvest-0-hand");
 
-/// UPD-13, UPD-33.
 pub(crate) const CASE: Case = Case::new(
     "Scaling right before an update and in it, of set, group and clique, out and in: the update ends with exactly what is left",
     |test| Box::pin(drive(test)),
@@ -49,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
     scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
     test.revise(SET.1, "3").await?;
-    // With one pod left, two turns are more than there are pods.
+    // The clique keeps one pod, so two updated pods are more than will be left.
     until_new(test, "harvest-0-hand", "3", 2).await?;
     test.mark(BEGUN, Value::Null);
     scale(test, [(GROUP, 1), (CLIQUE, 1)]).await?;
@@ -65,7 +64,6 @@ async fn scale<const N: usize>(test: &TestContext, to: [((&str, &str), u32); N])
     Ok(())
 }
 
-/// Waits until so many pods of a clique are of a revision.
 async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usize) -> Result<(), Stop> {
     let awaited = Awaited::demanded_by("UPD-13", format!("{count} pods of {clique} of revision {revision}"));
     test.until(awaited, limits::SCHEDULING, |live| {
@@ -75,7 +73,7 @@ async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usiz
     .await
 }
 
-/// Waits until an update is over and everything is as it was scaled last, statuses included.
+/// Waits until an update has ended and everything, including the statuses, matches the last scaling.
 async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
     let owed = |stop: Stop| stop.owed_by("UPD-13");
     test.until_updated(SET.1, "UPD-13").await?;
@@ -109,21 +107,19 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// Whether a pod is of the clique that has begun its update, or of what is added in an update. Elsewhere what was begun before may
-/// be completed as it was.
+/// Whether a pod belongs to the clique whose update has started, or was added during an update. Elsewhere,
+/// the operator may still finish earlier work with the old template.
 fn is_made_in_it(pod: Pod<'_>) -> bool {
     let is_added = [(names::REPLICA_INDEX, "2"), (names::SCALING_GROUP_REPLICA_INDEX, "3")];
     pod.pod_clique() == Some(CLIQUE.1)
         || is_added.iter().any(|(label, index)| pod.label(label) == Some(index))
 }
 
-/// The PodGangs that there were when all was scaled out, and that have gone since.
 fn scaled_in(history: &History) -> Vec<Gang> {
     let grown = history.marks(GROWN).next();
     grown.map(|(place, _)| scaling::lost_since(history, SET.1, place)).unwrap_or_default()
 }
 
-/// All is as it was scaled last, and new.
 fn exact(history: &History) -> Ruling {
     let live = history.end();
     updates::through(&live, SET.1)?;

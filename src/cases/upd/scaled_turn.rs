@@ -1,6 +1,6 @@
-//! 4 nodes x 8 GPUs; a scaling group of 2 replicas of 2 pods x 8 GPUs, of which one is needed. A node of the scaled replica
-//! takes no more pods and the template changes: when the replica's turn has come it is one pod short. Then the node is open
-//! again.
+//! 4 nodes x 8 GPUs; a scaling group of 2 replicas of 2 pods x 8 GPUs (minimum 1). A node of the scaled
+//! replica is cordoned and the template changes: when the replica is updated, it is one pod short. Then the
+//! node is uncordoned.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -13,17 +13,13 @@ use conformance_judge::life::{generations, updates};
 use conformance_judge::{all, finding};
 use serde_json::Value;
 
-/// Mark: there is room for the whole replica again.
 const ROOM: MarkName = MarkName::of_case("room for all again");
-/// Mark: every pod is new.
 const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
 const SET: &str = "tandem";
 const GROUP: &str = "tandem-0-bike";
-/// The clique of the scaled replica.
 const SCALED: &str = "tandem-0-bike-1-rider";
 
-/// UPD-09.
 pub(crate) const CASE: Case = Case::new(
     "A scaled gang that an update takes down comes back whole or not at all, and waits for room only",
     |test| Box::pin(drive(test)),
@@ -64,7 +60,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let gangs = history.gangs(SET)?;
         let units = units_of_scaled(history, &gangs);
         let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
-        // Until there is room, however far the case came.
+        // Nothing may be bound before there is room, even if the case stopped early.
         let room = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
         let never = binding::never(&generations::only(&history.upto(room), &replica, 1), &units, None);
         all([never, scheduler_passed(history)])?;

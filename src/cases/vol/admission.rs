@@ -1,4 +1,5 @@
-//! What Volcano's backend admits: it wants a queue that exists, and honours a clique's required level.
+//! Admission attempts for Volcano's backend: it requires an existing queue, and honours a clique's required
+//! level.
 
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;

@@ -1,5 +1,5 @@
-//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then Volcano's own
-//! fields of the base's PodGroup are written, and the backend is made to write it anew.
+//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then
+//! Volcano's own fields of the base's PodGroup are written, and the backend must write the PodGroup again.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
@@ -12,7 +12,6 @@ use conformance_history::{Change, History, SharedMark};
 use conformance_judge::{Shown, finding, foreign_fields, gang_resources, none, pods, violation};
 use serde_json::json;
 
-/// VOL-01, VOL-02, VOL-06, VOL-09.
 pub(crate) const CASE: Case = Case::new(
     "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
     |test| Box::pin(drive(test)),
@@ -37,7 +36,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await
 }
 
-/// Every pod carries Volcano's own annotation, with the name of its PodGroup.
 fn annotated(history: &History, gangs: &[Gang]) -> Ruling {
     none(history.pods().filter(|version| version.change != Change::Deleted).filter_map(|version| {
         let clique = version.pod().pod_clique()?;

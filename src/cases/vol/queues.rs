@@ -1,5 +1,6 @@
-//! Three queues of the case's own: `open` and `other` are Open, `closed` is not, and there is none called `missing`.
-//! `named` has two cliques. Where it has a gang, its queue is said by the PodCliqueSet, by its cliques, or by nobody.
+//! Three queues of the case's own: `open` and `other` are Open, `closed` is not. A queue `missing` does not
+//! exist. `named` has two cliques. For live gangs, the queue is named by the PodCliqueSet, by its cliques, or
+//! not at all.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::ruling::{Finding, Ruling};
@@ -19,7 +20,6 @@ use serde_json::{Value, json};
 
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-/// VOL-03, VOL-07, VOL-08.
 pub(crate) const CASE: Case = Case::new(
     "One open queue, however it is named, reaches the PodGroup and stays; any other is refused",
     |test| Box::pin(drive(test)),
@@ -35,7 +35,7 @@ const OPEN: &[Attempt] = &[
     admitted("a queue that is still open", |pcs| on_set(pcs, "closed")),
 ];
 
-/// Shows that admission has seen that one close.
+/// Shows that admission has seen the queue closed.
 const CLOSED: &[Attempt] =
     &[refused("a queue that was closed", &["-closed", "Open"], |pcs| on_set(pcs, "closed"))];
 
@@ -76,9 +76,8 @@ const MOVED_CLIQUES: &[Attempt] =
         on_cliques(pcs, ["other", "other"])
     })];
 
-/// A live PodCliqueSet, and the queue that its PodGroup has to be in; empty for Volcano's default.
+/// A live PodCliqueSet, and the queue of its PodGroup; empty for Volcano's default.
 const LIVE: [(&str, &str); 3] = [("by-set", "open"), (BY_CLIQUES, "open"), ("by-nobody", "")];
-/// The one of which only the cliques name a queue.
 const BY_CLIQUES: &str = "by-cliques";
 
 fn on_set(pcs: &mut Value, queue: &str) {
@@ -93,7 +92,7 @@ fn on_cliques(pcs: &mut Value, queues: [&str; 2]) {
     }
 }
 
-/// The name of a queue of the case's own, as [`TestContext::domain`] makes it.
+/// The name of a queue of the case's own, as [`TestContext::domain`] forms it.
 fn full(pcs: &Value, queue: &str) -> String {
     format!("{}-{queue}", pcs["metadata"]["namespace"].as_str().unwrap_or_default())
 }
@@ -135,7 +134,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates(BY_CLIQUES, MOVED_CLIQUES).await
 }
 
-/// The PodGroup of a PodGang is in a queue.
 fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
     let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == queue, || {
@@ -145,7 +143,6 @@ fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
     })
 }
 
-/// The PodGroups of these live PodCliqueSets are in the queues that they have to be in.
 fn all_queued(history: &History, is_meant: fn(&str) -> bool) -> Ruling {
     let end = history.end();
     for (name, queue) in LIVE.into_iter().filter(|(name, _)| is_meant(name)) {
@@ -156,7 +153,6 @@ fn all_queued(history: &History, is_meant: fn(&str) -> bool) -> Ruling {
     Ok(())
 }
 
-/// A queue has to exist and to be open, and reaches the PodGroup.
 fn resolved(history: &History) -> Ruling {
     answers(history, OPEN)?;
     answers(history, CLOSED)?;

@@ -1,8 +1,8 @@
-//! Files that a build adds to a module, such as a constant that no version has which module proxies serve.
+//! Adds files to a module for a build, such as a constant that no version on a module proxy has.
 //!
-//! Go builds nothing but what a module has, and an overlay must not touch the module cache. So the module is copied from
-//! there, and `go.mod` replaces it by the folder of the copy. `go.sum` says nothing of a folder: the module's digests are
-//! pinned beside its version, and Go compares them when it downloads the module.
+//! Go builds only the files of a module, and an overlay must not touch the module cache. So the harness
+//! copies the module from the cache, and `go.mod` replaces it by the copy. `go.sum` does not cover a folder,
+//! so the module's digests are pinned next to its version. Go compares them when it downloads the module.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,12 +12,10 @@ use tokio::process::Command;
 
 use crate::{ClusterError, home};
 
-/// A module that is built from a copy with more files.
+/// A module that is built from a copy with additional files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Amendment {
-    /// The module's path.
     pub module: &'static str,
-    /// The version that is copied.
     pub version: &'static str,
     /// The digest of its files, as in `go.sum`.
     pub sum: &'static str,
@@ -25,22 +23,20 @@ pub struct Amendment {
     pub go_mod_sum: &'static str,
     /// The folder of the copy, next to the `go.mod` that replaces the module by it.
     pub folder: &'static str,
-    /// The files that are added: their paths in the module, and their contents.
+    /// The added files: paths in the module, and contents.
     pub files: &'static [(&'static str, &'static str)],
 }
 
-/// Why there is no copy.
+/// Why the module could not be copied.
 #[derive(Debug)]
 pub(super) enum NoCopy {
-    /// The module is not in the module cache, and may not be downloaded.
+    /// The module is not in the module cache and may not be downloaded.
     NotCached,
-    /// What Go answered.
     Go(String),
-    /// A file cannot be read or written.
     File(ClusterError),
 }
 
-/// What `go mod download -json` prints.
+/// The output of `go mod download -json`.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Download {
@@ -53,17 +49,17 @@ struct Download {
 }
 
 impl Amendment {
-    /// PATH@VERSION of the module that is copied.
+    /// The module to copy, as PATH@VERSION.
     pub(super) fn query(&self) -> String {
         format!("{}@{}", self.module, self.version)
     }
 
-    /// The folder in which Go is asked for the module, which it does not replace there.
+    /// The folder in which Go downloads the module. The `go.mod` there does not replace it.
     pub(super) fn download_folder(&self, parent: &Path) -> PathBuf {
         parent.join(format!("download-{}", self.folder))
     }
 
-    /// Adds everything that the copy depends on.
+    /// Hashes everything that the copy depends on.
     pub(super) fn hash_into(&self, hash: &mut Sha256) {
         let pins = [self.module, self.version, self.sum, self.go_mod_sum, self.folder];
         let files = self.files.iter().flat_map(|(path, content)| [*path, *content]);
@@ -73,7 +69,8 @@ impl Amendment {
         }
     }
 
-    /// Copies the module and adds the files, unless that was done. `proxy` replaces the GOPROXY of `go env`.
+    /// Copies the module and adds the files, unless the copy exists. `proxy` overrides the GOPROXY of
+    /// `go env`.
     pub(super) async fn copy_into(&self, parent: &Path, proxy: Option<&str>) -> Result<(), NoCopy> {
         let target = parent.join(self.folder);
         if target.is_dir() {
@@ -87,7 +84,7 @@ impl Amendment {
         self.fill(Path::new(&module.dir), parent, &target).map_err(NoCopy::File)
     }
 
-    /// Has Go put the module into its cache, from a folder whose `go.sum` pins it.
+    /// Makes Go download the module into its cache, from a folder whose `go.sum` pins it.
     async fn download(&self, parent: &Path, proxy: Option<&str>) -> Result<Download, NoCopy> {
         let folder = self.download_folder(parent);
         let Self { module, version, sum, go_mod_sum, .. } = self;
@@ -111,7 +108,7 @@ impl Amendment {
         Err(if is_refused { NoCopy::NotCached } else { NoCopy::Go(reason) })
     }
 
-    /// Other processes see the copy whole or not at all.
+    /// The rename makes the copy visible to other processes only when it is complete.
     fn fill(&self, source: &Path, parent: &Path, target: &Path) -> Result<(), ClusterError> {
         let unfinished = tempfile::tempdir_in(parent).map_err(ClusterError::file(parent))?;
         copy(source, unfinished.path())?;
@@ -125,7 +122,7 @@ impl Amendment {
         }
         match std::fs::rename(unfinished.path(), target) {
             Ok(()) => drop(unfinished.keep()),
-            // Another process was faster.
+            // Another process created the copy first.
             Err(_) if target.is_dir() => {}
             Err(source) => return Err(ClusterError::File { path: target.into(), source }),
         }
@@ -133,7 +130,7 @@ impl Amendment {
     }
 }
 
-/// Copies files and folders, but not their modes: those of the module cache may not be written.
+/// Copies files and folders without their modes: files in the module cache are read-only.
 fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
     home::make(to)?;
     for entry in std::fs::read_dir(from).map_err(ClusterError::file(from))? {
@@ -176,7 +173,7 @@ mod tests {
     fn a_copy_has_the_files_of_the_module_and_those_that_are_added() {
         let (source, parent) = (module(), tempfile::tempdir().unwrap());
         let target = parent.path().join("m");
-        // As in the module cache.
+        // Files in the module cache are read-only.
         for path in ["pkg/there.go", "pkg"] {
             let path = source.path().join(path);
             let mut mode = std::fs::metadata(&path).unwrap().permissions();
@@ -187,7 +184,7 @@ mod tests {
         for path in ["go.mod", "pkg/there.go", "pkg/added.go"] {
             assert!(!std::fs::metadata(target.join(path)).unwrap().permissions().readonly(), "{path}");
         }
-        // A second process that was slower.
+        // Another process that finished later.
         amendment(ADDED).fill(source.path(), parent.path(), &target).unwrap();
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "something is left over");
     }
@@ -216,7 +213,8 @@ mod tests {
         assert!(!parent.path().join("m").exists());
     }
 
-    /// A proxy in a folder, with one module: Go refuses it where its digest is not the pinned one.
+    /// A folder serves as proxy with one module. Go refuses the module because its digest is not the pinned
+    /// one.
     #[tokio::test]
     async fn a_module_with_another_digest_is_refused() {
         let parent = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Runs Go: the programs of one module together, their packages counted as they compile, the log kept.
+//! Runs Go: builds the programs of one module together, counts compiled packages, and keeps the log.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,52 +12,46 @@ use super::component::{Component, Module};
 use crate::preflight::available_memory_mib;
 use crate::{ClusterError, home};
 
-/// Free disk that a build needs, MiB.
+/// Free disk space that a build needs, in MiB.
 const SPARE_MIB: u64 = 1024;
 
-/// Flags of the compiler. The linker drops DWARF in any case (`-s -w`); not writing it saves an eighth of compiling.
+/// Compiler flags. The linker drops DWARF anyway (`-s -w`); not writing it saves an eighth of the compile
+/// time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// On fewer processors, packages that compile side by side keep all of them busy, and several threads for one package only wait
-/// for each other. What is compiled does not depend on it.
+/// Below this number of processors, packages that compile in parallel keep all processors busy. Several
+/// threads per package would only wait for each other. The output does not depend on it.
 const ONE_THREAD_BELOW: usize = 5;
 
-/// Memory that a compiler or linker may use before it collects garbage, MiB. Where there is less than the lower bound, Go's own
-/// rule stays.
+/// Memory in MiB that a compiler or linker may use before it collects garbage. With less than the lower
+/// bound, Go's default applies.
 const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
 
-/// The Go toolchain on PATH.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
-    /// As `go env GOVERSION` says, e.g. `go1.26.8`.
+    /// The output of `go env GOVERSION`, for example `go1.26.8`.
     pub version: String,
-    /// Target, e.g. `linux/amd64`.
+    /// The target platform, for example `linux/amd64`.
     pub target: String,
 }
 
-/// How a program was built; written beside it.
+/// How a program was built. Written next to the program.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BuiltBy {
-    /// Program name.
     pub name: String,
-    /// Pinned version.
     pub version: String,
-    /// Toolchain.
     pub go: String,
     /// SHA-256 of the program, hex.
     pub sha256: String,
-    /// Size of the program; unknown of those that older versions built.
+    /// The program's size. Files from older versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Seconds that the build took.
     pub seconds: f64,
 }
 
 impl Toolchain {
-    /// Asks the `go` on PATH, inside the module, so that its `go` line and GOTOOLCHAIN are honoured.
-    ///
-    /// # Errors
-    /// [`ClusterError::Go`] if there is none or it is too old.
+    /// Runs `go env` inside the module, so that Go honours the module's `go` line and GOTOOLCHAIN. Fails if
+    /// Go is missing or too old.
     pub async fn find(module: &'static Module) -> Result<Self, ClusterError> {
         let folder = materialise(module)?;
         Self::in_folder(&folder)
@@ -65,10 +59,7 @@ impl Toolchain {
             .map_err(|reason| ClusterError::Go { reason, needed: module.go_version().into() })
     }
 
-    /// The same inside the folder of any module.
-    ///
-    /// # Errors
-    /// What `go` answered, or that it cannot be run.
+    /// Runs `go env` inside the folder of any module.
     pub(crate) async fn in_folder(folder: &Path) -> Result<Self, String> {
         let answer = Command::new("go")
             .args(["env", "GOVERSION", "GOOS", "GOARCH"])
@@ -89,42 +80,35 @@ impl Toolchain {
         }
     }
 
-    /// Whether the `go` on PATH is new enough for a module. `go env` answers whatever the module's `go` line says; this does not.
-    ///
-    /// # Errors
-    /// What `go` answered.
+    /// Checks that the `go` on PATH is new enough for a module. `go env` succeeds whatever the module's `go`
+    /// line requires; `go list -m` does not.
     pub(crate) async fn serves(module: &Path) -> Result<(), String> {
         let asked =
             Command::new("go").args(["list", "-m"]).current_dir(module).stdin(Stdio::null()).output().await;
         let answer = asked.map_err(|e| format!("`go` cannot be run: {e}"))?;
         let text = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-        // Whatever else is wrong with the module is said when it is built.
+        // Ignore other problems of the module: its build reports them.
         let is_too_old = text.contains("requires go") || text.contains("toolchain");
         if answer.status.success() || !is_too_old { Ok(()) } else { Err(text) }
     }
 }
 
-/// Programs of one module, to be built together.
+/// Programs of one module that are built together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
-    /// The folder of the module.
     pub folder: &'a Path,
-    /// Value of `-ldflags`.
+    /// The value of `-ldflags`.
     pub ldflags: &'a str,
-    /// Their version.
     pub version: &'a str,
-    /// The programs. Where there are several, each has the name of its package's last folder.
+    /// If there are several, the name of each must be the last folder of its package.
     pub programs: &'a [Target<'a>],
 }
 
-/// A program to build.
 #[derive(Debug, Clone)]
 pub(crate) struct Target<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its package, as an argument of `go build`.
+    /// The package, as an argument of `go build`.
     pub package: &'a str,
-    /// The folder of the cache that keeps it.
     pub kept_in: PathBuf,
 }
 
@@ -154,7 +138,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes the module's files where Go can work on them. What [`complete`] adds is needed as soon as Go loads packages.
+/// Writes the module's files where Go can work on them. Go also needs the copy from [`complete`] as soon as
+/// it loads packages.
 pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ClusterError> {
     let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
     if let Some(amendment) = module.amendment {
@@ -171,7 +156,7 @@ pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ClusterErr
     Ok(folder)
 }
 
-/// The same with the copy of the module that is amended; Go may download that module.
+/// Like [`materialise`], and also copies the amended module, which Go may download.
 pub(super) async fn complete(module: &'static Module) -> Result<PathBuf, ClusterError> {
     let folder = materialise(module)?;
     if let Some(amendment) = module.amendment {
@@ -189,10 +174,7 @@ pub(super) fn no_copy(module: &'static Module, error: NoCopy) -> ClusterError {
     ClusterError::Modules { module: module.name, reason }
 }
 
-/// The folder with the source of a component's Go module, downloaded if it is not there any more.
-///
-/// # Errors
-/// [`ClusterError::Go`] if Go cannot be run or cannot get it, [`ClusterError::Modules`] if it cannot get what is amended.
+/// The folder with the source of a component's Go module. Downloads the module if Go no longer has it.
 pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterError> {
     let module = component.module;
     let path = component.module_path();
@@ -224,17 +206,15 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterErr
     if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
 }
 
-/// Builds programs into the folder `into`, each under its name; `packages` is called with the number of packages compiled so far.
-///
-/// # Errors
-/// [`ClusterError::Disk`] before, [`ClusterError::Build`] with the log after.
+/// Builds programs into the folder `into`, each under its name. Calls `packages` with the number of packages
+/// compiled so far.
 pub(super) async fn build(
     build: Build<'_>,
     into: &Path,
     log: &Path,
     mut packages: impl FnMut(usize),
 ) -> Result<(), ClusterError> {
-    // Again before each build: a disk can be filled by what was built before.
+    // Checked before each build: earlier builds may have filled the disk.
     home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
     let failed = |reason: &str| ClusterError::Build {
         component: names(build.programs),
@@ -244,7 +224,7 @@ pub(super) async fn build(
     };
     home::write(log, "")?;
     home::make(into)?;
-    // Go names a single program as it is told to, and several after their packages.
+    // Go uses the given name for a single program, and the package names for several.
     let output = match build.programs {
         [only] => into.join(only.name),
         _ => into.join(""),
@@ -287,16 +267,16 @@ pub(super) async fn build(
     }
 }
 
-/// The programs' names, for people.
 pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Variables with which a compiler collects no garbage before it has used its share of the memory: an eighth less of compiling.
-/// None where the share is small, or the user has set one of them.
+/// Variables that stop a compiler from collecting garbage before it has used its share of the memory. This
+/// saves an eighth of the compile time. Returns none if the share is small or the user has set one of them.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
-    // One runs per processor, beside `go` itself; half of the memory is left to what else runs, and to the cache of files.
+    // One compiler runs per processor, in addition to `go` itself. Half of the memory is left to other
+    // programs and the file cache.
     let share = available_mib.unwrap_or(0) / (2 * processors as u64);
     if share < *MEMORY_OF_COMPILER_MIB.start()
         || VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
@@ -335,7 +315,7 @@ mod tests {
         assert_ne!(key(scheduler(), &go("go1.26.8")), key(&UNAMENDED, &go("go1.26.8")));
     }
 
-    /// The one whose module is amended.
+    /// The component whose module is amended.
     fn scheduler() -> &'static Component {
         let found = component("vc-scheduler").unwrap();
         assert!(found.module.amendment.is_some());

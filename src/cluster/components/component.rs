@@ -1,4 +1,4 @@
-//! What can be built: a program, and the pinned Go module that it is in. [`crate::catalogue`] lists them.
+//! What can be built: a program, and the pinned Go module that contains it. [`crate::catalogue`] lists them.
 
 use std::borrow::Cow;
 
@@ -6,54 +6,47 @@ use conformance_contract::scheduler::Scheduler;
 
 use super::amendment::Amendment;
 
-/// A Go module with pinned requirements.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Folder below `components/`.
+    /// The folder below `components/`.
     pub name: &'static str,
-    /// Its `go.mod`.
     pub go_mod: &'static str,
-    /// Its `go.sum`.
     pub go_sum: &'static str,
     /// Linker flags that stamp the version into the programs.
     pub ldflags: Cow<'static, str>,
-    /// A module that the build needs with more files.
+    /// The module to which the build adds files.
     pub amendment: Option<&'static Amendment>,
 }
 
-/// One program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Component {
     /// The program's name, as in `--bin NAME=PATH`.
     pub name: &'static str,
-    /// Its version as the module pins it.
+    /// The version that the module pins.
     pub version: &'static str,
-    /// The Go package of its `main`.
     pub package: &'static str,
-    /// Where it is pinned.
     pub module: &'static Module,
-    /// What it is needed for.
     pub purpose: Purpose,
 }
 
-/// What a program is needed for.
+/// Which clusters need a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Any control plane.
+    /// Every control plane.
     ControlPlane,
-    /// A scheduler.
+    /// Clusters with this scheduler.
     Scheduler(Scheduler),
-    /// A local control plane that runs TrainJobs.
+    /// Local control planes that run TrainJobs.
     Trainer,
-    /// A local control plane, whose nodes are simulated.
+    /// Local control planes, whose nodes are simulated.
     Simulation,
-    /// A kind cluster, on the host.
+    /// The host of a kind cluster.
     Kind,
-    /// A kind cluster, inside its nodes' image.
+    /// The node image of a kind cluster.
     Node,
 }
 
-/// The module of that folder below `components/`, with these linker flags, and an amendment if it needs one.
+/// The module in this folder below `components/`, with these linker flags and an optional amendment.
 macro_rules! module {
     ($name:literal, $ldflags:expr) => {
         module!($name, $ldflags, None)
@@ -70,11 +63,11 @@ macro_rules! module {
 }
 pub(crate) use module;
 
-/// Lines of module, program and CPU seconds of its build.
+/// Each line has a module, a program and the CPU seconds of its build.
 const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
 
 impl Component {
-    /// CPU seconds that its build takes with an empty Go build cache, as measured; `None` if it was not.
+    /// The measured CPU seconds of its build with an empty Go build cache; `None` if not measured.
     pub fn build_seconds(&self) -> Option<f64> {
         BUILD_SECONDS.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
             [module, name, seconds] if module == self.module.name && name == self.name => {
@@ -84,12 +77,12 @@ impl Component {
         })
     }
 
-    /// Whether one call of Go builds both.
+    /// Whether one `go build` builds both.
     pub(crate) fn is_built_with(&self, other: &Self) -> bool {
         self.module.name == other.module.name && self.version == other.version
     }
 
-    /// Path of the Go module that the program comes from, by which its `go.mod` requires it.
+    /// The path by which a `go.mod` requires the program's Go module.
     pub fn module_path(&self) -> &'static str {
         let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
         end.iter().find_map(|end| self.package.split_once(end)).map_or(self.package, |(module, _)| module)
@@ -97,7 +90,6 @@ impl Component {
 }
 
 impl Module {
-    /// The Go version its `go` line asks for.
     pub fn go_version(&self) -> &'static str {
         self.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26.0").trim()
     }

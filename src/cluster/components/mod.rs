@@ -1,11 +1,15 @@
-//! The programs a cluster is made of, built from pinned Go modules.
+//! The programs of a cluster, built from pinned Go modules.
 //!
-//! `components/<module>/go.mod` at the top of the repository pins every version; the files are embedded here, so
-//! an installed binary needs no checkout. [`crate::catalogue`] lists the programs, [`toolbox`] hands out their paths
-//! (building what is missing), [`build`] runs Go, and [`modules`] asks before whether Go can get what it needs. A program built once is kept in the cache folder under a hash of
-//! everything that went into it: it is rebuilt when that changes and never otherwise. Where no version of a module can be
-//! downloaded that a build needs, an [`Amendment`] adds files to one that can. What else a module has (CRDs) is
-//! read from its [`source`].
+//! `components/<module>/go.mod` at the top of the repository pins every version. The files are embedded here,
+//! so an installed binary needs no checkout. The cache folder keeps each program under a hash of all its
+//! inputs. A program is rebuilt only when that hash changes.
+//!
+//! - [`crate::catalogue`] lists the programs.
+//! - [`toolbox`] returns their paths and builds missing programs.
+//! - [`build`] runs Go.
+//! - [`modules`] checks before a build whether Go can get its modules.
+//! - An [`Amendment`] adds files to a module if no downloadable version has what a build needs.
+//! - [`source`] is the folder of a module's source, from which other files such as CRDs are read.
 
 mod amendment;
 mod build;

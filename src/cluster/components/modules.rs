@@ -1,5 +1,5 @@
-//! Whether Go has, or can get, the modules that a build needs. Asked before anything is built: without them a build fails
-//! after minutes, or hangs where a firewall drops packets.
+//! Checks whether Go has, or can download, the modules that a build needs. Without them, a build fails after
+//! minutes, or hangs behind a firewall that drops packets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,11 @@ use super::build::{materialise, no_copy};
 use super::component::{Component, Module};
 use crate::ClusterError;
 
-/// How long a module proxy may take to answer; the answer is a version and its go.mod.
+/// How long a module proxy may take to answer. The answer is a version and its go.mod.
 pub(crate) const PROXY_ANSWER: Duration = Duration::from_secs(20);
 
-/// The folders of `components/` whose modules Go has to download before it can build these components; it reaches a source
-/// of each.
-///
-/// # Errors
-/// [`ClusterError::Modules`] for the first that is neither in the module cache nor to be had within `limit`.
+/// The folders of `components/` whose modules Go must download before it can build these components. Fails
+/// for the first module that is not cached and that Go cannot reach within `limit`.
 pub(crate) async fn to_download(
     to_build: &[&'static Component],
     limit: Duration,
@@ -33,7 +30,7 @@ pub(crate) async fn to_download(
     for (module, components) in by_module {
         let folder = materialise(components[0].module)?;
         let missing_first = match missing_amended(components[0].module, &folder).await? {
-            // Go loads no package before the copy exists.
+            // Go cannot load packages before the copy exists.
             Some(amended) => Some(amended),
             None => first_missing(&folder, &components).await.map(|first| (folder, first)),
         };
@@ -46,8 +43,8 @@ pub(crate) async fn to_download(
     Ok(missing)
 }
 
-/// The module that is amended, as PATH@VERSION, and the folder that it is downloaded from, where Go has to download it. It
-/// is copied where not.
+/// The amended module as PATH@VERSION and the folder to download it from, if Go must download it. Otherwise
+/// this copies the module.
 async fn missing_amended(
     module: &'static Module,
     folder: &Path,
@@ -60,8 +57,8 @@ async fn missing_amended(
     }
 }
 
-/// The first module that Go would download to load these packages, as PATH@VERSION. Whatever else is wrong with the
-/// packages is reported by their build.
+/// The first module that Go would download to load these packages, as PATH@VERSION. The build reports other
+/// problems of the packages.
 async fn first_missing(folder: &Path, components: &[&Component]) -> Option<String> {
     let mut list = go(folder, &["list", "-mod=readonly", "-deps", "-f", ""]);
     list.args(components.iter().map(|component| component.package));
@@ -72,10 +69,11 @@ async fn first_missing(folder: &Path, components: &[&Component]) -> Option<Strin
     said.contains("module lookup disabled").then(|| format!("{path}@{version}"))
 }
 
-/// Asks Go for that version without its source. Go's own answer covers GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials.
+/// Asks Go for this version without its source. Go's answer covers GOPROXY, GOPRIVATE, HTTPS_PROXY and
+/// credentials.
 async fn reachable(folder: &Path, module: &str, limit: Duration) -> Result<(), String> {
     let mut query = go(folder, &["list", "-mod=readonly", "-m", module]);
-    // `direct` means git, which may ask for a password.
+    // `direct` uses git, which may prompt for a password.
     query.env("GIT_TERMINAL_PROMPT", "0");
     let proxy = variable(folder, "GOPROXY").await?;
     within(limit, query).await.map_err(|reason| format!("{reason} (GOPROXY={proxy})"))
@@ -90,10 +88,8 @@ async fn within(limit: Duration, mut go: Command) -> Result<(), String> {
     }
 }
 
-/// One of Go's own folders, which need not exist yet.
-///
-/// # Errors
-/// [`ClusterError::GoFolder`] where there is none, such as with GOCACHE=off or without a home; [`ClusterError::Go`].
+/// One of Go's own folders, which need not exist. Fails if there is no such folder, for example with
+/// GOCACHE=off or without a home directory.
 pub(crate) async fn folder_of_go(
     component: &'static Component,
     name: &'static str,

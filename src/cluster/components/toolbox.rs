@@ -1,4 +1,4 @@
-//! Hands out programs: the user's own (`--bin NAME=PATH`), else cached, else built now.
+//! Provides programs: the user's own (`--bin NAME=PATH`), cached ones, or newly built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,37 +12,28 @@ use super::build::{self, Build, BuiltBy, Target, Toolchain, hex};
 use super::component::Component;
 use crate::{ClusterError, home, preflight};
 
-/// Where a program came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Built from the pinned module, or found in the cache.
+    /// Built from the pinned module, now or earlier.
     Built,
-    /// Given by the user.
     Given,
 }
 
-/// A program that is there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
-    /// Its name.
     pub name: String,
-    /// Pinned version, or what a given program's `--version` says.
+    /// The pinned version, or the `--version` output of a given program.
     pub version: String,
-    /// Where it is.
     pub path: PathBuf,
-    /// SHA-256, hex.
+    /// SHA-256 of the file, hex.
     pub sha256: String,
-    /// Where it came from.
     pub source: Source,
-    /// Seconds that the build of it, and of what was built with it, took, if this call had to build it.
+    /// The seconds of the build that produced it and other programs, if this call ran that build.
     pub built_in: Option<f64>,
 }
 
 impl Program {
-    /// Recomputes its digest.
-    ///
-    /// # Errors
-    /// [`ClusterError::Corrupt`] if it is not what it should be; [`ClusterError::File`].
+    /// Compares the program's digest with the recorded one.
     pub fn verify(&self) -> Result<(), ClusterError> {
         let now = digest(&self.path)?;
         if now == self.sha256 {
@@ -56,41 +47,32 @@ impl Program {
 /// Programs that the user gave: name to path.
 pub type Overrides = BTreeMap<String, PathBuf>;
 
-/// A build that is to come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBuild {
-    /// What is built: one program, or `etcd, etcdctl`.
+    /// The program or programs: `etcd`, or `etcd, etcdctl`.
     pub names: String,
-    /// How many CPU seconds it takes, where that was measured.
+    /// The measured CPU seconds, if known.
     pub seconds: Option<f64>,
 }
 
-/// Told about builds.
+/// Receives the progress of builds.
 pub trait Progress: Send + Sync {
-    /// These are to be built, in this order; none if everything is cached.
+    /// Reports the planned builds in order; none if everything is cached.
     fn planned(&self, _builds: &[PlannedBuild]) {}
-    /// A build began.
     fn building(&self, name: &str, version: &str);
-    /// This many packages are compiled so far.
     fn compiled(&self, name: &str, version: &str, packages: usize);
-    /// A build ended.
     fn built(&self, name: &str, version: &str, seconds: f64);
-    /// Another process builds the same program.
+    /// Another process is building the same program.
     fn waiting(&self, name: &str);
 }
 
-/// All programs of a cluster.
 #[derive(Debug, Clone)]
 pub struct Toolbox {
     programs: BTreeMap<String, Program>,
 }
 
 impl Toolbox {
-    /// These programs, building what is missing.
-    ///
-    /// # Errors
-    /// [`ClusterError::Override`], [`ClusterError::Preflight`], [`ClusterError::Go`], [`ClusterError::Build`],
-    /// [`ClusterError::Disk`].
+    /// Prepares these programs and builds those that are not cached.
     pub async fn prepare_only(
         components: impl Iterator<Item = &'static Component>,
         overrides: &Overrides,
@@ -98,7 +80,7 @@ impl Toolbox {
     ) -> Result<Self, ClusterError> {
         let mut programs = BTreeMap::new();
         let mut ours = Vec::new();
-        // What was given is looked at before minutes are spent on the rest.
+        // Check given programs before the build, which takes minutes.
         for component in components {
             match overrides.get(component.name) {
                 Some(path) => drop(programs.insert(component.name.to_owned(), given(component, path).await?)),
@@ -117,7 +99,7 @@ impl Toolbox {
         Ok(Self { programs })
     }
 
-    /// Those of these components that are not in the cache.
+    /// The components that are not in the cache.
     pub async fn to_build(components: impl Iterator<Item = &'static Component>) -> Vec<&'static Component> {
         let mut to_build = Vec::new();
         for component in components {
@@ -128,7 +110,7 @@ impl Toolbox {
         to_build
     }
 
-    /// Whether a component is in the cache, built by the Go that is on PATH now.
+    /// Whether a component is in the cache, built by the Go that is now on PATH.
     pub async fn is_built(component: &'static Component) -> bool {
         match Toolchain::find(component.module).await {
             Ok(go) => cached(component.name, &folder(component, &go)).is_some(),
@@ -136,10 +118,6 @@ impl Toolbox {
         }
     }
 
-    /// A program by name.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoProgram`] for a name that was not prepared.
     pub fn get(&self, name: &str) -> Result<&Program, ClusterError> {
         self.programs.get(name).ok_or_else(|| ClusterError::NoProgram {
             program: name.into(),
@@ -147,15 +125,12 @@ impl Toolbox {
         })
     }
 
-    /// All of them, by name.
+    /// All programs, sorted by name.
     pub fn programs(&self) -> impl Iterator<Item = &Program> {
         self.programs.values()
     }
 
-    /// Recomputes each program's digest and has it say its version.
-    ///
-    /// # Errors
-    /// [`ClusterError::Corrupt`] for the first that is not what it should be.
+    /// Checks each program's digest and the version that it reports.
     pub async fn verify(&self) -> Result<(), ClusterError> {
         for program in self.programs() {
             program.verify()?;
@@ -169,10 +144,7 @@ impl Toolbox {
     }
 }
 
-/// Refuses a `--bin` for a program that no cluster here would start.
-///
-/// # Errors
-/// [`ClusterError::Override`].
+/// Rejects a `--bin` for a program that no cluster here would start.
 pub fn must_be_of(
     overrides: &Overrides,
     components: impl Iterator<Item = &'static Component>,
@@ -188,9 +160,6 @@ pub fn must_be_of(
 }
 
 /// SHA-256 of a file, hex.
-///
-/// # Errors
-/// [`ClusterError::File`].
 pub fn digest(path: &Path) -> Result<String, ClusterError> {
     let mut hash = Sha256::new();
     let mut file = File::open(path).map_err(ClusterError::file(path))?;
@@ -207,7 +176,7 @@ pub fn digest(path: &Path) -> Result<String, ClusterError> {
 async fn say_version(path: &Path) -> Result<String, String> {
     let answer = Command::new(path).arg("--version").output().await.map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&answer.stdout);
-    // Most say it in one line; Volcano's line follows one about its API.
+    // Most programs print one line. Volcano prints a line about its API before its version.
     let said = text.lines().find(|line| line.starts_with("Version:")).or_else(|| text.lines().next());
     match said {
         Some(line) if answer.status.success() => Ok(line.trim().to_owned()),
@@ -225,7 +194,7 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ClusterErr
     Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
 }
 
-/// Components of the same module and version together, in the order of the first of each.
+/// Groups components by module and version, in the order of the first of each.
 fn by_module(components: &[&'static Component]) -> Vec<Vec<&'static Component>> {
     let mut groups: Vec<Vec<&'static Component>> = Vec::new();
     for component in components {
@@ -243,7 +212,6 @@ fn planned(group: &[&'static Component]) -> PlannedBuild {
     PlannedBuild { names: names.join(", "), seconds: measured.sum() }
 }
 
-/// Programs of one module.
 async fn cached_or_built(
     components: &[&'static Component],
     progress: &dyn Progress,
@@ -266,10 +234,7 @@ async fn cached_or_built(
     built_once(build, &go, progress).await
 }
 
-/// Programs in their folders of the cache, in their order; those that are not there are built now.
-///
-/// # Errors
-/// [`ClusterError::Build`], [`ClusterError::Disk`], [`ClusterError::File`].
+/// Returns programs from their cache folders, in order. Builds those that are missing.
 pub(crate) async fn built_once(
     build: Build<'_>,
     go: &Toolchain,
@@ -282,13 +247,13 @@ pub(crate) async fn built_once(
             .cloned()
             .collect::<Vec<_>>()
     };
-    // Every process takes them in the same order, so that no two wait for each other.
+    // Every process locks them in the same order, to avoid a deadlock.
     let mut locks = Vec::new();
     for program in missing() {
         home::make(&program.kept_in)?;
         locks.push(hold(program.name, &program.kept_in.join("lock"), progress).await?);
     }
-    // Another process may have finished some meanwhile.
+    // Another process may have finished some in the meantime.
     let to_build = missing();
     let seconds = match &to_build[..] {
         [] => None,
@@ -307,7 +272,7 @@ pub(crate) async fn built_once(
     build.programs.iter().map(whole).collect()
 }
 
-/// Builds programs and keeps them; how many seconds that took.
+/// Builds programs and moves them into the cache. Returns the seconds that it took.
 async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> Result<f64, ClusterError> {
     let (names, version) = (build::names(build.programs), build.version);
     progress.building(&names, version);
@@ -328,7 +293,7 @@ async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> R
             seconds,
         };
         std::fs::rename(&made, &program).map_err(ClusterError::file(&program))?;
-        // Written last: a folder without it is an unfinished build.
+        // Written last: a folder without this file is an unfinished build.
         let text = serde_json::to_string_pretty(&built).unwrap_or_default();
         home::write(&kept_in.join("built.json"), text)?;
     }
@@ -341,12 +306,12 @@ fn folder(component: &Component, go: &Toolchain) -> PathBuf {
     home::cache().join("components").join(format!("{}-{}", component.name, build::key(component, go)))
 }
 
-/// The program that a cache folder has, whole.
+/// The program in a cache folder, if it is complete.
 pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
     let path = folder.join(name);
-    // A copy that was cut off half way is none.
+    // Ignore a copy that was cut off.
     let whole = std::fs::metadata(&path)
         .is_ok_and(|file| file.is_file() && built.bytes.is_none_or(|bytes| bytes == file.len()));
     whole.then_some(Program {
@@ -369,7 +334,7 @@ async fn hold(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, 
     if file.try_lock().is_err() {
         progress.waiting(name);
     }
-    // Asked again and again rather than waited for: a blocked thread would keep Ctrl-C waiting too.
+    // Polled instead of blocked on: a blocked thread would also delay Ctrl-C.
     while let Err(error) = file.try_lock() {
         if let std::fs::TryLockError::Error(source) = error {
             return Err(ClusterError::File { path: path.into(), source });

@@ -1,14 +1,14 @@
-//! kind's configuration: a file of `kind-configs/`, or the user's, and what this host needs on top.
+//! kind's configuration: a file of `kind-configs/` or of the user, with additions for this host.
 
 use conformance_contract::kubernetes::Kubernetes;
 use serde_json::{Value, json};
 
 use crate::error::{ClusterError, KindConfigError};
 
-/// The file as it is for the first version of Kubernetes.
+/// The file's content for the first Kubernetes version.
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
 
-/// The configuration that is used where no other is named: gates and APIs are those of the version.
+/// The default configuration, with the gates and APIs of this version.
 pub fn of(kubernetes: Kubernetes) -> String {
     let [first, ..] = Kubernetes::ALL;
     let flag = |of: Kubernetes| {
@@ -26,13 +26,10 @@ pub fn of(kubernetes: Kubernetes) -> String {
         .replace(&apis(first), &apis(kubernetes))
 }
 
-/// Older kubelets' default; hosts with cgroup v1 need to be allowed explicitly since 1.35.
+/// The former default of kubelets. Since 1.35, kubelets on hosts with cgroup v1 need this setting.
 const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroupDriver: cgroupfs\n";
 
-/// The configuration for a host with this version of cgroups.
-///
-/// # Errors
-/// [`ClusterError::KindConfig`] if the text is no kind configuration.
+/// The configuration for a host with this cgroup version. Fails if the text is not a kind configuration.
 pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError> {
     let documents = grove_yaml::documents(text).map_err(KindConfigError::from)?;
     let [document] = documents.as_slice() else {
@@ -51,7 +48,6 @@ pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError>
     Ok(config)
 }
 
-/// How many nodes it asks for.
 pub fn nodes(config: &Value) -> usize {
     config["nodes"].as_array().map_or(1, Vec::len)
 }

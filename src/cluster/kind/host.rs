@@ -1,4 +1,5 @@
-//! Whether this machine can run a kind cluster. What is missing is reported before anything is created.
+//! Checks whether this machine can run a kind cluster. Reports everything that is missing before anything is
+//! created.
 
 use std::path::Path;
 
@@ -6,22 +7,20 @@ use crate::docker;
 use crate::docker::Engine;
 use crate::{ClusterError, home};
 
-/// A cluster's containers and volumes: some 800 MB on each of thirteen nodes.
+/// Containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
 const DISK_MIB: u64 = 12 * 1024;
-/// Kubelets and container runtimes of thirteen nodes; with the usual 128 some of them never come up.
+/// For kubelets and container runtimes of thirteen nodes. With the usual 128 instances, some of them never
+/// start.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
-/// What prepares a plain Debian machine, as root.
+/// Prepares a plain Debian machine; needs root.
 pub const PREPARE_DEBIAN: &str = "apt-get install -y docker.io debootstrap && \
                                   sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=65536";
 
-/// Checks everything that needs no image: the engine, disk, inotify.
-///
-/// # Errors
-/// [`ClusterError::Docker`], [`ClusterError::Disk`], [`ClusterError::Host`].
+/// Checks everything that needs no image: the engine, disk space and inotify limits.
 pub async fn check() -> Result<Engine, ClusterError> {
     let engine = docker::engine().await?;
-    // The engine may be on another machine; then its folder is none of ours.
+    // The engine may run on another machine, so its folder may not exist here.
     if Path::new(&engine.root).is_dir() {
         home::require_space(Path::new(&engine.root), DISK_MIB, "for a kind cluster", "data-root of Docker")?;
     }
@@ -40,10 +39,7 @@ pub async fn check() -> Result<Engine, ClusterError> {
     Ok(engine)
 }
 
-/// Whether an image is a kind node's, and a privileged container of it starts.
-///
-/// # Errors
-/// [`ClusterError::Host`].
+/// Checks that an image is a kind node image, and that a privileged container of it starts.
 pub async fn check_node_image(image: &str) -> Result<(), ClusterError> {
     let words =
         ["run", "--rm", "--privileged", "--network", "none", "--entrypoint", "cat", image, "/kind/version"];

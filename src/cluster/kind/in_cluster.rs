@@ -19,25 +19,22 @@ use crate::schedulers::in_cluster::{Deployed, DeployedScheduler};
 use crate::schedulers::installation;
 use crate::{ClusterError, SchedulerFailure, deploy};
 
-/// kubelets join and their networks come up.
+/// How long kubelets may take to join and to set up networking.
 const NODES: Duration = Duration::from_secs(120);
-/// Containers of images that are there start and answer.
+/// How long containers of loaded images may take to become ready.
 pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
-/// The same of what a chart's operator makes once helm has gone: its images come from a registry.
+/// How long the objects of a chart may take to become ready after helm returns: a registry provides their
+/// images.
 pub(super) const OF_OPERATORS: Duration = Duration::from_secs(300);
 
 const PLUGIN: [&str; 2] = [
     include_str!("../../../manifests/fake-gpu-plugin/rbac.yaml"),
     include_str!("../../../manifests/fake-gpu-plugin/daemonset.yaml"),
 ];
-/// The plugin's namespace and name.
 const PLUGIN_SYSTEM: &str = "grove-conformance-system";
 const PLUGIN_NAME: &str = "fake-gpu-plugin";
 
-/// Waits until that many nodes are Ready.
-///
-/// # Errors
-/// [`ClusterError::NotReady`] with what the others say.
+/// Waits until `count` nodes are Ready. A timeout reports the status of the others.
 pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     until_complete(format!("a cluster of {count} nodes"), NODES, || async {
@@ -56,11 +53,8 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
     .await
 }
 
-/// Writes the block and rack that the configuration gives a node under the labels that schedulers read: a kubelet may not
-/// do so itself.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Copies the block and rack that the configuration gives a node to the labels that schedulers read. A
+/// kubelet may not set those labels itself.
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
@@ -80,17 +74,16 @@ pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> 
     Ok(())
 }
 
-/// What has become of the schedulers beside kube-scheduler.
+/// The state of the schedulers other than kube-scheduler.
 #[derive(Debug)]
 pub(super) struct Schedulers {
-    /// Those that do not work, and why.
     pub failed: Vec<(Scheduler, SchedulerFailure)>,
-    /// Those that work and that helm has installed.
+    /// Schedulers that work and that helm installed.
     pub installed: Vec<Installed>,
 }
 
 impl Schedulers {
-    /// Where one is, by whichever way it came.
+    /// Where a scheduler runs, whether helm or the manifests installed it.
     pub(super) fn deployed(&self, scheduler: Scheduler) -> Deployed {
         let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
         let package = installation(scheduler).package.filter(|_| by_chart);
@@ -98,16 +91,13 @@ impl Schedulers {
     }
 }
 
-/// Installs operator, plugin and schedulers, and waits until they work. `folder` is the cluster's.
-///
-/// # Errors
-/// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::NotReady`] with what the pods say.
+/// Installs operator, plugin and schedulers, and waits until they are ready. `folder` is the cluster's.
 pub(super) async fn install(
     client: &Client,
     spec: &KindSpec,
     folder: &Path,
 ) -> Result<Schedulers, ClusterError> {
-    // An operator looks for the schedulers' APIs at its start.
+    // Schedulers are installed first: an operator looks for their APIs only when it starts.
     let built = join_all(spec.schedulers.iter().map(|deployed| async move {
         let made = scheduler_up(client, deployed).await;
         made.err().map(|error| (deployed.scheduler, error.into()))
@@ -134,7 +124,7 @@ pub(super) async fn install(
     Ok(Schedulers { failed, installed })
 }
 
-/// Everything of `manifests/fake-gpu-plugin`, with this image, and with the faults that are asked for.
+/// The objects of `manifests/fake-gpu-plugin` with this image and these faults.
 fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterError> {
     let mut objects = Vec::new();
     for text in PLUGIN {
@@ -165,8 +155,8 @@ async fn scheduler_up(client: &Client, deployed: &DeployedScheduler) -> Result<(
     Ok(())
 }
 
-/// Has helm install a scheduler with everything that it needs, CRDs among it. What the harness adds comes when it works:
-/// a chart of the user's own may have webhooks.
+/// Installs a scheduler with helm, including its CRDs. The harness adds its own objects once the scheduler
+/// works, because a user's chart may have webhooks.
 async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result<Installed, ClusterError> {
     let deployed = release.package.deployed;
     let made = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
@@ -180,8 +170,7 @@ async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result
     Ok(installed)
 }
 
-/// What Helm made, or its failure with what the pods of the namespace say: Helm says of pods that do not become ready that it
-/// has waited long enough.
+/// Adds the status of the namespace's pods to a failure of Helm. Helm itself reports only that it timed out.
 pub(super) async fn with_what_pods_say<T>(
     made: Result<T, ClusterError>,
     client: &Client,
@@ -196,10 +185,8 @@ pub(super) async fn with_what_pods_say<T>(
     }
 }
 
-/// Waits until every replica of a Deployment's current template is available.
-///
-/// # Errors
-/// [`ClusterError::NotReady`] with what its pods say.
+/// Waits until every replica of a Deployment's current template is available. A timeout reports the status of
+/// its pods.
 pub(super) async fn deployment_ready(
     client: &Client,
     namespace: &str,
@@ -208,10 +195,7 @@ pub(super) async fn deployment_ready(
     deployment_ready_in(client, namespace, name, ROLLOUT).await
 }
 
-/// The same with another limit.
-///
-/// # Errors
-/// As [`deployment_ready`].
+/// Like [`deployment_ready`], with another limit.
 pub(super) async fn deployment_ready_in(
     client: &Client,
     namespace: &str,
@@ -256,7 +240,7 @@ async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: D
     ClusterError::NotReady { what, seconds: limit.as_secs(), last }
 }
 
-/// What the pods of a namespace say that do not run, and the end of the log of each.
+/// The status of a namespace's pods that do not run, and the end of each pod's log.
 async fn pods_say(client: &Client, namespace: &str) -> String {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! Operations on what runs in a kind cluster, for cases about it: a node's kubelet, and the controller's replicas.
+//! Operations on a kind cluster for cases: a node's kubelet, and the controller's replicas.
 
 use std::time::Duration;
 
@@ -15,50 +15,34 @@ use super::{KindCluster, in_cluster};
 use crate::docker::docker;
 use crate::{ClusterError, deploy};
 
-/// A kubelet that was started talks to the API server, and the node's taints go.
+/// How long a started kubelet may take to report, until the node's taints are removed.
 const NODE_BACK: Duration = Duration::from_secs(90);
-/// A pod that was deleted ends.
+/// How long a deleted pod may take to end.
 const POD_END: Duration = Duration::from_secs(60);
-/// Annotation of a pod template that says nothing but is another one each time.
+/// A pod template annotation with a new value for each rollout.
 const ROLLED_AT: &str = "conformance.grove.io/rolled-at";
 
 impl KindCluster {
-    /// Runs a command on a node; what it wrote to standard output.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`] with what it said.
+    /// Runs a command on a node and returns its standard output.
     pub async fn on_node(&self, node: &str, words: &[&str]) -> Result<String, ClusterError> {
         docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await
     }
 
-    /// Restarts a node's kubelet; its containers go on.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`].
+    /// Restarts a node's kubelet. The node's containers keep running.
     pub async fn restart_kubelet(&self, node: &str) -> Result<(), ClusterError> {
         self.on_node(node, &["systemctl", "restart", "kubelet"]).await.map(drop)
     }
 
-    /// Stops a node's kubelet: the node stops talking to the API server.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`].
+    /// Stops a node's kubelet, so that the node no longer reports to the API server.
     pub async fn stop_kubelet(&self, node: &str) -> Result<(), ClusterError> {
         self.on_node(node, &["systemctl", "stop", "kubelet"]).await.map(drop)
     }
 
-    /// Starts a node's kubelet again.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`].
     pub async fn start_kubelet(&self, node: &str) -> Result<(), ClusterError> {
         self.on_node(node, &["systemctl", "start", "kubelet"]).await.map(drop)
     }
 
-    /// Waits until a node is Ready, and no longer tainted for not having been.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`].
+    /// Waits until a node is Ready and has no `node.kubernetes.io` taints.
     pub async fn node_ready(&self, node: &str) -> Result<(), ClusterError> {
         let takes_pods = |found: Option<&Node>| {
             let conditions = found.and_then(|node| node.status.as_ref()?.conditions.as_ref());
@@ -72,11 +56,8 @@ impl KindCluster {
         deploy::await_node(&self.client(), node, NODE_BACK, format!("node {node}"), last, takes_pods).await
     }
 
-    /// Replaces the controller's replicas as a new version of it would; returns when the last of the former ones has
-    /// gone.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`], [`ClusterError::NotReady`].
+    /// Replaces the controller's replicas as a new version would. Returns when the last of the old replicas
+    /// is deleted.
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
         let OperatorPlace { namespace, deployment: name, .. } = self.operator();
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);

@@ -1,11 +1,15 @@
-//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin; controller and schedulers run in
-//! it.
+//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin. Controller and schedulers
+//! run in the cluster.
 //!
-//! [`host`] checks whether this machine can run one, [`node_image`] provides the node image, [`config`] kind's
-//! configuration, [`prepare`] the programs and images, [`in_cluster`] what is installed: schedulers built here, or
-//! charts ([`super::schedulers::helm`]), and the [`operator`] under test. Cases lease the cluster's workers ([`super::workers`]). Clusters have
-//! their own Docker network, and are found by their names if the process that created them was killed:
-//! [`remove_abandoned`].
+//! - [`host`] checks whether this machine can run one.
+//! - [`node_image`] provides the node image.
+//! - [`config`] has kind's configuration.
+//! - [`prepare`] builds or finds the programs and images.
+//! - [`in_cluster`] installs schedulers that are built here, or charts ([`super::schedulers::helm`]).
+//! - [`operator`] is the operator under test.
+//!
+//! Cases lease the cluster's workers ([`super::workers`]). Clusters have their own Docker network. If the
+//! process that created them was killed, [`remove_abandoned`] finds them by their names.
 
 pub mod config;
 pub mod host;
@@ -36,37 +40,27 @@ use super::schedulers::helm::{Installed, Release};
 use super::schedulers::in_cluster::DeployedScheduler;
 use super::workers::Workers;
 
-/// How all clusters' names begin.
+/// The prefix of all clusters' names.
 const PREFIX: &str = "grove-conformance-";
-/// The Docker network of all of them.
 const NETWORK: &str = "grove-conformance";
 /// Node label of the workers that cases lease.
 const WORKER: &str = "conformance.grove.io/worker=true";
 
-/// What a kind cluster is made of.
 #[derive(Debug, Clone)]
 pub struct KindSpec {
-    /// The program `kind`.
     pub kind: PathBuf,
-    /// The nodes' image.
     pub node_image: String,
-    /// kind's configuration, as [`config::for_host`] makes it.
+    /// kind's configuration, as [`config::for_host`] returns it.
     pub config: Value,
-    /// The operator under test.
     pub operator: UnderTest,
-    /// The fake GPU plugin's image.
     pub plugin_image: Image,
-    /// The schedulers that become Deployments of images built here. kube-scheduler is in the nodes' image.
+    /// The schedulers that become Deployments of images built here. The node image contains kube-scheduler.
     pub schedulers: Vec<DeployedScheduler>,
-    /// The charts of schedulers that helm installs.
     pub releases: Vec<Release>,
-    /// How the operator is configured.
     pub controller: ControllerSpec,
-    /// Faults of the fake GPU plugin.
     pub plugin_faults: Vec<String>,
 }
 
-/// A running kind cluster.
 #[derive(Debug)]
 pub struct KindCluster {
     name: String,
@@ -75,23 +69,20 @@ pub struct KindCluster {
     node_pools: NodePools,
     schedulers: in_cluster::Schedulers,
     operator: OperatorPlace,
-    /// What every service account might do before the operator was installed.
+    /// The rights of every service account before the operator was installed.
     rights_of_all: Vec<serde_json::Value>,
-    /// From the first container to every node being Ready.
+    /// From the first container until every node is Ready.
     pub nodes_ready_in: Duration,
-    /// From the first container to a controller and schedulers that work.
+    /// From the first container until the controller and the schedulers work.
     pub ready_in: Duration,
     /// Whether dropping it removes its containers.
     armed: std::sync::atomic::AtomicBool,
 }
 
 impl KindCluster {
-    /// Makes a cluster and installs everything in it, on a host that [`prepare`] has looked at. A scheduler other than
-    /// kube-scheduler that does not come up does not fail it.
-    ///
-    /// # Errors
-    /// [`ClusterError::NameTaken`]; [`ClusterError::NotOurs`]; [`ClusterError::Command`] with kind's output;
-    /// [`ClusterError::NotReady`]. Nothing of it is left.
+    /// Creates a cluster and installs everything in it, on a host that [`prepare`] has checked. It succeeds
+    /// without a scheduler that does not become ready, except kube-scheduler. A failure leaves nothing
+    /// behind.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");
@@ -117,7 +108,8 @@ impl KindCluster {
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
         load(&spec.kind, &name, spec.images_of_nodes(), None).await?;
-        // Workers take no scheduler. An image takes twice its size on each node.
+        // Schedulers do not run on workers, so only the control plane loads their images. An image takes
+        // twice its size on each node.
         load(&spec.kind, &name, spec.images_of_schedulers(), Some(&control_plane(&name))).await?;
         let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;
@@ -137,17 +129,14 @@ impl KindCluster {
         })
     }
 
-    /// The kubeconfig of the cluster's administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         kubeconfig_in(&self.home.path)
     }
 
-    /// Where the operator under test is.
     pub fn operator(&self) -> &OperatorPlace {
         &self.operator
     }
 
-    /// What helm has installed.
     pub fn installed(&self) -> &[Installed] {
         &self.schedulers.installed
     }
@@ -157,18 +146,12 @@ impl KindCluster {
         self.node_pools.client()
     }
 
-    /// Loads an image that the engine has into every node.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`].
+    /// Loads an image of the engine into every node.
     pub async fn load(&self, reference: &str) -> Result<(), ClusterError> {
         load(&self.kind, &self.name, [reference], None).await
     }
 
     /// Writes the logs of all nodes to a folder, as `kind export logs` does.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`].
     pub async fn export_all_logs(&self, folder: &Path) -> Result<(), ClusterError> {
         let mut export = kind(&self.kind);
         export.args(["export", "logs", "--name", &self.name]).arg(folder);
@@ -176,9 +159,6 @@ impl KindCluster {
     }
 
     /// Removes its containers and their volumes, and, unless `keep`, its folder.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`], [`ClusterError::File`].
     pub async fn delete(&self, keep: bool) -> Result<(), ClusterError> {
         if keep {
             self.export_all_logs(&self.home.path.join("logs")).await?;
@@ -218,12 +198,11 @@ impl KindSpec {
     }
 }
 
-/// The kubeconfig of the administrator of the cluster that has this folder.
 fn kubeconfig_in(folder: &Path) -> PathBuf {
     folder.join("kubeconfig")
 }
 
-/// The error with the end of the kubelet's log: kind reports only that the control plane did not start.
+/// Adds the end of the kubelet's log: kind reports only that the control plane did not start.
 async fn with_log_of_kubelet(failed: ClusterError, name: &str) -> ClusterError {
     let node = control_plane(name);
     let log = ["exec", &node, "journalctl", "--unit", "kubelet", "--lines", "3", "--output", "cat"];
@@ -264,31 +243,30 @@ async fn load<'a>(
     docker::output(command).await.map(drop)
 }
 
-/// The container of the control plane's node.
+/// The container of the control plane node.
 fn control_plane(cluster: &str) -> String {
     format!("{cluster}-control-plane")
 }
 
-/// The containers of a cluster.
 async fn containers(name: &str) -> Result<Vec<String>, ClusterError> {
     let filter = format!("label=io.x-k8s.kind.cluster={name}");
     let found = docker(["ps", "--all", "--quiet", "--filter", &filter]).await?;
     Ok(found.lines().map(str::to_owned).collect())
 }
 
-/// Removes a cluster's containers with their volumes, and the network if it was the last.
+/// Removes a cluster's containers with their volumes, and the network after the last cluster.
 async fn remove(name: &str) -> Result<(), ClusterError> {
     let found = containers(name).await?;
     if !found.is_empty() {
         let words = ["rm", "--force", "--volumes"].into_iter().chain(found.iter().map(String::as_str));
         docker(words).await?;
     }
-    // Another cluster may be on it still, or have removed it.
+    // Another cluster may still use the network, or may have removed it.
     let _ = docker(["network", "rm", NETWORK]).await;
     Ok(())
 }
 
-/// Removes a cluster's containers when it is dropped, without waiting.
+/// Removes a cluster's containers when dropped.
 struct Guard {
     name: Option<String>,
 }
@@ -306,7 +284,8 @@ impl Drop for Guard {
             "docker ps --all --quiet --filter label=io.x-k8s.kind.cluster={name} | xargs --no-run-if-empty docker rm \
              --force --volumes; docker network rm {NETWORK}"
         );
-        // The runtime may be ending: a process of its own sees to it. What it misses, `clean` finds.
+        // The async runtime may be shutting down, so a separate process removes them. `clean` finds what it
+        // misses.
         let ended = std::process::Command::new("sh")
             .args(["-c", &script])
             .stdin(std::process::Stdio::null())
@@ -319,10 +298,7 @@ impl Drop for Guard {
     }
 }
 
-/// Removes the clusters whose harness was killed; their names. Without an engine there is nothing to find.
-///
-/// # Errors
-/// [`ClusterError::Command`], [`ClusterError::File`].
+/// Removes the clusters whose harness was killed, and returns their names. Without an engine there are none.
 pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());

@@ -1,8 +1,7 @@
-//! The node image for kind: the published one if a registry provides it, else one that is built here.
+//! The node image for kind: the published one if a registry provides it, otherwise one that is built here.
 //!
-//! The built image is Debian with systemd and containerd, the pinned kubelet and kubeadm, and the control plane's
-//! images in containerd's store, as defined by `images/node/Dockerfile`. It is named by a hash of everything that
-//! went into it.
+//! `images/node/Dockerfile` defines the built image: Debian with systemd and containerd, the pinned kubelet
+//! and kubeadm, and the control plane's images in containerd's store. Its name has a hash of all its inputs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,16 +15,16 @@ use crate::components::{Overrides, Progress, Toolbox};
 use crate::own_program::PAUSE;
 use crate::{ClusterError, docker, home, images};
 
-/// How long a registry may take to answer; afterwards the image is built.
+/// How long a registry may take to answer before the image is built.
 const ASK: Duration = Duration::from_secs(15);
-/// How long a pull may take; afterwards the image is built.
+/// How long a pull may take before the image is built.
 const PULL: Duration = Duration::from_secs(300);
-/// What is installed beside Debian's minimum.
+/// Packages in addition to Debian's minimum.
 const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,socat,ebtables,jq,procps,\
                         ca-certificates,libseccomp2,util-linux,crun";
-/// systemd 252 is the last that boots on hosts with cgroup v1.
+/// systemd 252 is the last version that boots on hosts with cgroup v1.
 const SUITE: &str = "bookworm";
-/// Parts of the root that no node needs.
+/// Parts of the root file system that no node needs.
 const LEFT_OUT: [&str; 6] = [
     "./dev",
     "./var/cache/apt",
@@ -78,7 +77,7 @@ const FILES: [(&str, u32, &str); 9] = [
     ),
 ];
 
-/// The programs of the node itself, and where they go.
+/// The programs of the node itself, and their folders.
 const PROGRAMS: [(&str, &str); 9] = [
     ("kubelet", "usr/bin"),
     ("kubeadm", "usr/bin"),
@@ -91,10 +90,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("host-local", "opt/cni/bin"),
 ];
 
-/// The node image to use: the published one if the engine has it or gets it, else the built one.
-///
-/// # Errors
-/// What kept both from being had.
+/// The node image to use: the published one if the engine has it or can pull it, otherwise the built one.
 pub async fn any(
     kubernetes: Kubernetes,
     overrides: &Overrides,
@@ -106,7 +102,7 @@ pub async fn any(
     {
         return Ok(image.into());
     }
-    // One that was built before spares every run the question whether a registry answers.
+    // Prefer an image that was built before, so that runs do not ask a registry.
     let recipe = Recipe::prepare(kubernetes, overrides, progress).await?;
     if docker::has_image(&recipe.reference).await {
         return Ok(recipe.reference);
@@ -124,7 +120,7 @@ pub async fn any(
     recipe.build().await
 }
 
-/// Whether the engine has the published image, so that none has to be built.
+/// Whether the engine has the published image, so that none must be built.
 pub(super) async fn is_there(kubernetes: Kubernetes) -> bool {
     match kubernetes.node_image() {
         Some(image) => docker::has_image(image).await,
@@ -133,10 +129,6 @@ pub(super) async fn is_there(kubernetes: Kubernetes) -> bool {
 }
 
 /// Builds the image, unless the engine has it.
-///
-/// # Errors
-/// [`ClusterError::Go`], [`ClusterError::Build`]; [`ClusterError::Host`] without debootstrap;
-/// [`ClusterError::Command`].
 pub async fn build(
     kubernetes: Kubernetes,
     overrides: &Overrides,
@@ -149,7 +141,6 @@ pub async fn build(
     }
 }
 
-/// Everything that goes into the image.
 struct Recipe {
     kubernetes: Kubernetes,
     toolbox: Toolbox,
@@ -205,7 +196,7 @@ impl Recipe {
         Ok(self.reference.clone())
     }
 
-    /// Makes the control plane's images, by the names that kubeadm asks for.
+    /// Builds the control plane's images under the names that kubeadm expects.
     async fn control_plane(&self, context: &Path) -> Result<Vec<String>, ClusterError> {
         let mut kubeadm = Command::new(&self.toolbox.get("kubeadm")?.path);
         kubeadm.args(["config", "images", "list", "--kubernetes-version", self.kubernetes.version()]);
@@ -214,7 +205,7 @@ impl Recipe {
             let name =
                 reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
             match name {
-                // kind-configs/ turn it off.
+                // The files in kind-configs/ turn CoreDNS off.
                 "coredns" => continue,
                 "kube-proxy" => {
                     copy(&self.toolbox.get(name)?.path, &context.join(name))?;
@@ -222,7 +213,7 @@ impl Recipe {
                 }
                 "pause" => {
                     images::named(name, &self.pause, None, reference).await?;
-                    // The workloads of cases run it, too.
+                    // The workloads of cases also run this image.
                     let (repository, _) = reference.split_once(':').unwrap_or((reference, ""));
                     let theirs = format!("{repository}:3.10");
                     images::named(name, &self.pause, None, &theirs).await?;
@@ -236,7 +227,7 @@ impl Recipe {
     }
 }
 
-/// A tar of Debian's minimum with [`PACKAGES`], made once.
+/// A tar of Debian's minimum with [`PACKAGES`], created once.
 async fn debian() -> Result<PathBuf, ClusterError> {
     let key: String = Sha256::digest(PACKAGES).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     let tar = home::cache().join("debian").join(format!("{SUITE}-{key}.tar"));
@@ -276,7 +267,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::copy(from, to).map(drop).map_err(ClusterError::file(from))
 }
 
-/// A second name for a large file on the same disk.
+/// Hard-links a large file if it is on the same disk, otherwise copies it.
 fn link(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::hard_link(from, to)
         .or_else(|_| std::fs::copy(from, to).map(drop))

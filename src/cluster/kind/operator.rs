@@ -1,5 +1,5 @@
-//! The operator under test in a kind cluster: the reference controller from its own manifests, or another operator from
-//! the chart in its source.
+//! The operator under test in a kind cluster: the reference controller from its own manifests, or another
+//! operator from the chart in its source.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,42 +20,30 @@ use crate::polling::until_complete;
 use crate::schedulers::helm::{Chart, Helm, Wanted};
 use crate::{ClusterError, deploy};
 
-/// The operator under test.
 #[derive(Debug, Clone)]
 pub enum UnderTest {
     /// The reference controller, which prints its manifests.
     Reference {
-        /// It as a program of this machine.
+        /// Runs on this machine to print the manifests.
         program: OwnProgram,
-        /// Its image.
         image: Image,
         /// The image of init containers that wait for other cliques.
         init: Image,
     },
-    /// Another one, installed by Helm.
-    ByChart {
-        /// The operator.
-        operator: Arc<Operator>,
-        /// Its chart.
-        chart: Box<OperatorChart>,
-        /// Images of its programs.
-        images: OperatorImages,
-    },
+    /// Another operator, installed by Helm.
+    ByChart { operator: Arc<Operator>, chart: Box<OperatorChart>, images: OperatorImages },
 }
 
-/// Where the operator is in the cluster.
+/// Where the operator runs in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorPlace {
-    /// Its namespace.
     pub namespace: String,
-    /// Its Deployment.
     pub deployment: String,
-    /// The lease for which its replicas stand.
+    /// The lease for leader election of its replicas.
     pub lease: String,
 }
 
 impl UnderTest {
-    /// Where it will be.
     pub fn place(&self) -> OperatorPlace {
         let (namespace, deployment, lease) = match self {
             Self::Reference { .. } => (CONTROLLER_NAMESPACE, CONTROLLER, names::CONTROLLER_LEASE),
@@ -67,7 +55,6 @@ impl UnderTest {
         OperatorPlace { namespace, deployment, lease }
     }
 
-    /// The images of its programs.
     pub fn images(&self) -> impl Iterator<Item = &Image> {
         let (own, init) = match self {
             Self::Reference { image, init, .. } => (image, Some(init)),
@@ -76,11 +63,8 @@ impl UnderTest {
         std::iter::once(own).chain(init)
     }
 
-    /// Installs it, and waits until it works. `folder` is the cluster's.
-    ///
-    /// # Errors
-    /// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::Command`] with the end of what Helm says;
-    /// [`ClusterError::NotReady`] with what its pods say.
+    /// Installs the operator and waits until it works. `folder` is the cluster's. Errors include the output
+    /// of Helm and the status of the pods.
     pub(super) async fn install(
         &self,
         client: &Client,
@@ -118,8 +102,8 @@ impl UnderTest {
     }
 }
 
-/// Waits until the API server reaches the operator's webhooks through their Service: kube-proxy writes its rules a moment
-/// after the pods are ready.
+/// Waits until the API server reaches the operator's webhooks through their Service. kube-proxy writes its
+/// rules a moment after the pods are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
     let resource = ApiResource::from_gvk(&kind);

@@ -1,5 +1,5 @@
-//! Everything that a kind cluster needs, built or found: kind itself, the node image, and an image for each program
-//! that runs in it.
+//! Builds or finds everything that a kind cluster needs: kind itself, the node image, and an image for each
+//! program that runs in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,48 +22,36 @@ use crate::schedulers::helm::{Helm, Release};
 use crate::schedulers::in_cluster::{self, DeployedScheduler};
 use crate::schedulers::{GivenScheduler, installation};
 
-/// What the cluster is to be made of.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
-    /// The version of Kubernetes in the nodes' image.
     pub kubernetes: Kubernetes,
-    /// The schedulers. One that is neither built nor given can be installed by its chart only.
+    /// The schedulers. One that is neither built nor given needs a chart.
     pub schedulers: &'a BTreeSet<Scheduler>,
-    /// Those of them that the user gave.
     pub given: &'a BTreeMap<Scheduler, Arc<GivenScheduler>>,
-    /// Charts of those that helm installs. The others are built.
+    /// Charts of the schedulers that helm installs. The others are built.
     pub releases: &'a [Release],
-    /// How the controller is configured.
     pub controller: &'a ControllerSpec,
-    /// Faults of the fake GPU plugin.
     pub plugin_faults: &'a [String],
     /// kind's configuration, YAML.
     pub config: &'a str,
-    /// The nodes' image, if it is not to be found or built.
+    /// A node image that replaces the default one.
     pub node_image: Option<&'a str>,
-    /// Components that the user gives.
     pub overrides: &'a Overrides,
-    /// The reference controller.
     pub controller_program: &'a OwnProgram,
-    /// Another operator, instead of it.
+    /// Another operator that replaces the reference controller.
     pub operator: Option<OperatorByChart<'a>>,
 }
 
 /// An operator that is installed from its chart.
 #[derive(Debug, Clone, Copy)]
 pub struct OperatorByChart<'a> {
-    /// The operator.
     pub operator: &'a Arc<Operator>,
-    /// Its chart.
     pub chart: &'a OperatorChart,
     /// The program of its init containers.
     pub init: Option<&'a Path>,
 }
 
-/// Builds what is missing. Everything that the host lacks is reported first, before minutes are spent on builds.
-///
-/// # Errors
-/// [`ClusterError::Preflight`]; [`host::check_node_image`]; what cannot be built.
+/// Builds what is missing. First reports everything that the host lacks, because builds take minutes.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
@@ -91,7 +79,7 @@ pub async fn prepare(
         node_image,
         config,
         operator,
-        // The folder of the kubelet's plugins is root's.
+        // Runs as root: only root may write to the kubelet's plugin folder.
         plugin_image: images::of_reference(PLUGIN, None, None).await?,
         schedulers,
         releases: wanted.releases.to_vec(),
@@ -102,7 +90,7 @@ pub async fn prepare(
 }
 
 impl Wanted<'_> {
-    /// The components that are needed with these schedulers built: none for those that the user gave.
+    /// The components to build for these schedulers. A scheduler that the user gave needs none.
     fn components(&self, built: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
         let pinned: BTreeSet<_> =
             built.iter().filter(|scheduler| !self.given.contains_key(scheduler)).copied().collect();
@@ -110,7 +98,7 @@ impl Wanted<'_> {
     }
 }
 
-/// A scheduler with images of its programs; nothing for one that does not become Deployments.
+/// A scheduler with images of its programs, or `None` if it does not become Deployments.
 async fn deployed(
     scheduler: Scheduler,
     given: Option<&Arc<GivenScheduler>>,
@@ -122,7 +110,7 @@ async fn deployed(
             Some(given) => given.program(name).map(|program| &program.path),
             None => Some(&toolbox.get(name)?.path),
         };
-        // A program that the scheduler does without may not have been given.
+        // The user may not have given an optional program.
         if let Some(path) = path {
             made.push(images::of_program(name, path, Some(NOBODY)).await?);
         }
@@ -131,10 +119,8 @@ async fn deployed(
     Ok((!deployed.images.is_empty()).then_some(deployed))
 }
 
-/// Whether this machine can install a chart in a cluster of containers; asked before an operator is built for one.
-///
-/// # Errors
-/// [`ClusterError::Preflight`].
+/// Checks whether this machine can install a chart in a kind cluster. Called before an operator is built for
+/// one.
 pub async fn can_install_charts() -> Result<(), ClusterError> {
     let engine = host::check().await;
     preflight::require(vec![
@@ -171,7 +157,7 @@ impl OperatorByChart<'_> {
     }
 }
 
-/// What the host must have: helm for charts, an engine, cargo, and what the builds of components need.
+/// Checks the host for helm if a chart needs it, an engine, cargo, and what the builds of components need.
 async fn host_for(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
     let mut components: Vec<_> = wanted.components(built).collect();
     if wanted.node_image.is_none() && !node_image::is_there(wanted.kubernetes).await {
@@ -179,7 +165,7 @@ async fn host_for(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<En
     }
     let ours = components.into_iter().filter(|component| !wanted.overrides.contains_key(component.name));
     let mut checks = preflight::checks(&Toolbox::to_build(ours).await).await;
-    // The plugin is always linked here, and so is pause for an image of ours.
+    // The GPU plugin is always linked here, and so is pause for a node image that is built here.
     checks.push(Check::new("cargo", images::can_link().await));
     if !wanted.releases.is_empty() || wanted.operator.is_some() {
         checks.push(Check::new("helm", Helm::on_path().version().await));

@@ -1,4 +1,4 @@
-//! A kind cluster as cases see it.
+//! The kind cluster as a [`Provider`].
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! kube-apiserver: RBAC, tokens and client certificates, and the Workload API as far as the cluster's gates enable it.
+//! kube-apiserver: RBAC, tokens and client certificates, and the Workload API as far as the cluster's gates
+//! enable it.
 
 use std::path::Path;
 
@@ -6,34 +7,26 @@ use super::audit;
 use super::certs::{KeyFiles, ServiceAccountKeys};
 use crate::cluster_spec::Gates;
 
-/// What its arguments depend on.
 #[derive(Debug)]
 pub(super) struct Apiserver<'a> {
-    /// Port of etcd.
     pub etcd_port: u16,
-    /// Its own port.
     pub port: u16,
     /// CA of client certificates.
     pub client_ca: &'a Path,
-    /// Tokens and whose they are.
+    /// The file with tokens and their users.
     pub tokens: &'a Path,
-    /// Serving certificate.
     pub serving: &'a KeyFiles,
     /// Signs and verifies service account tokens.
     pub service_account: &'a ServiceAccountKeys,
-    /// Feature gates.
     pub gates: &'a Gates,
     /// API versions that are off by default, as `group/version`.
     pub runtime_config: &'a [String],
-    /// Whether watches are served from memory.
+    /// Whether the API server serves watches from memory.
     pub watch_cache: bool,
-    /// Audit policy.
     pub audit_policy: &'a Path,
-    /// Where the audit log goes.
     pub audit_log: &'a Path,
 }
 
-/// Arguments of `kube-apiserver`.
 pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", of.etcd_port),
@@ -48,10 +41,10 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--service-account-issuer=https://kubernetes.default.svc".into(),
         "--service-cluster-ip-range=10.96.0.0/16".into(),
         "--authorization-mode=RBAC".into(),
-        // Pods here need no token, and KWOK's nodes no taints from a lifecycle controller.
+        // Pods here need no token, and KWOK's nodes need no taints from a lifecycle controller.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
-    // Nobody here is to wait for others' requests.
+    // Requests must not wait for those of other clients.
     let unlimited =
         ["enable-priority-and-fairness=false", "max-requests-inflight=0", "max-mutating-requests-inflight=0"];
     args.extend(unlimited.map(|flag| format!("--{flag}")));

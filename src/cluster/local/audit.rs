@@ -1,9 +1,9 @@
-//! Who bound which pod, and what the operator under test has written: the API server's audit log has these requests, those
-//! of what runs TrainJobs, and no others.
+//! Who bound which pod, and what the operator under test has written. The API server's audit log records
+//! these requests, those of the users that run TrainJobs, and no others.
 //!
-//! The history shows that a pod got a node, the audit log who requested it; each scheduler has its own user. A write that
-//! changes nothing, or that was refused, is in no history at all. A line is written when the request is answered, moments
-//! after a watch has shown what came of it.
+//! The history shows that a pod got a node. The audit log shows who requested it, because each scheduler has
+//! its own user. No history contains a write that changed nothing or that was rejected. The API server writes
+//! a line when it answers the request, moments after a watch has delivered the result.
 
 use std::path::Path;
 
@@ -16,45 +16,40 @@ use crate::ClusterError;
 /// Name of the log in a cluster's folder.
 pub(super) const FILE: &str = "audit.log";
 
-/// One successful `pods/binding` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// The pod's name.
     pub pod: String,
-    /// Who asked.
     pub user: String,
 }
 
-/// A request that the API server refused for want of rights.
+/// A request that the API server rejected because the user lacks rights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
-    /// Who asked.
     pub user: String,
-    /// What for, as `verb resource`.
+    /// The denied action, as `verb resource`.
     pub action: String,
 }
 
-/// A write that the operator under test requested, whatever the answer was.
+/// A write that the operator under test requested, regardless of the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
-    /// API group.
     pub group: String,
     /// The kind's plural name, with the subresource.
     pub resource: String,
-    /// The object's name, where the request names one.
+    /// The object's name, if the request has one.
     pub name: String,
-    /// The answer's status.
     pub code: u64,
-    /// When it was received.
+    /// When the API server received it.
     pub at: Timestamp,
 }
 
-/// The audit policy; `operators` are the users that the operator under test may be, and of `audited` all requests count.
+/// The audit policy. It records the writes of `operators`, the possible users of the operator under test, and
+/// all requests of `audited`.
 pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
     let of_group = |group: &str, resources: &[&str]| json!({"group": group, "resources": resources});
-    // No promise is about these.
+    // No clause covers these.
     let excepted = [
         of_group("", &["events"]),
         of_group("events.k8s.io", &["events"]),
@@ -82,7 +77,7 @@ pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
     })
 }
 
-/// Arguments of `kube-apiserver` that make it write the log, into one file however long it gets.
+/// Makes `kube-apiserver` write the log into one file of unlimited size.
 pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     [
         format!("--audit-policy-file={}", policy.display()),
@@ -91,18 +86,12 @@ pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     ]
 }
 
-/// The bindings in a namespace, in the order of their requests. A last line that is being written is left out.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// The bindings in a namespace, in request order. Skips an incomplete last line.
 pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
     Ok(bindings_in(&read(log)?, namespace))
 }
 
-/// The requests of these users that were refused for want of rights, in any namespace, each once.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// The requests of these users that were rejected for lack of rights, in any namespace, without duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
     let text = read(log)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -119,10 +108,7 @@ pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, Cl
     Ok(found)
 }
 
-/// What one of these users has written in a namespace since then, in the order of the requests.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// The writes of these users in a namespace since then, in request order.
 pub(super) fn operator_writes(
     log: &Path,
     operators: &[String],
@@ -135,14 +121,14 @@ pub(super) fn operator_writes(
 fn read(log: &Path) -> Result<String, ClusterError> {
     match std::fs::read_to_string(log) {
         Ok(text) => Ok(text),
-        // The first request makes the file.
+        // The first request creates the file.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(ClusterError::File { path: log.into(), source }),
     }
 }
 
 fn events(text: &str, namespace: &str) -> impl Iterator<Item = Value> {
-    // Most lines are other cases', and not worth parsing.
+    // Most lines belong to other cases, so they are not parsed.
     let its = memmem::Finder::new(namespace).into_owned();
     let lines = text.lines().filter(move |line| its.find(line.as_bytes()).is_some());
     let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -1,8 +1,8 @@
-//! The order in which a control plane starts, and what happens to a scheduler that does not.
+//! The order in which a control plane starts, and the handling of a scheduler that fails to start.
 //!
-//! Two things determine the order. A scheduler whose CRDs are missing waits forever, so all CRDs come first,
-//! including the controller's. And the garbage collector looks for new kinds only every 30 s, so it comes after
-//! them. The rest starts concurrently: the controller, and each scheduler with the objects it needs.
+//! Two things determine the order. A scheduler waits indefinitely for missing CRDs, so all CRDs come first,
+//! including the controller's. The garbage collector looks for new kinds only every 30 s, so it starts after
+//! them. The rest starts concurrently: the controller, and each scheduler with the objects that it needs.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -18,17 +18,13 @@ use crate::node_pools::NodePools;
 use crate::schedulers::installation;
 use crate::{ClusterError, SchedulerFailure, deploy, rights_of_all, trainer};
 
-/// What a cluster's folder may grow to.
+/// The maximum size of a cluster's folder.
 const CLUSTER_MIB: u64 = 1024;
 
 impl LocalCluster {
-    /// Brings a control plane up. A scheduler other than kube-scheduler that does not come up does not fail it:
-    /// [`LocalCluster::failed_schedulers`].
-    ///
-    /// # Errors
-    /// [`ClusterError::InvalidName`], [`ClusterError::NameTaken`], [`ClusterError::Disk`], [`ClusterError::Ports`] before anything runs;
-    /// [`ClusterError::Process`] with the log of a component that ended; [`ClusterError::NotReady`]. Whatever ran by
-    /// then is killed.
+    /// Starts a control plane. If a scheduler other than kube-scheduler does not become ready, the control
+    /// plane continues without it: [`LocalCluster::failed_schedulers`]. A failure kills all processes that
+    /// were started.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
         home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
         let home = ClusterHome::take(name)?;
@@ -69,7 +65,7 @@ impl LocalCluster {
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
             join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
-        // The trainer looks only once which CRDs of schedulers are there; they are by now.
+        // The trainer checks only once which scheduler CRDs exist; all are installed by now.
         let (controller, trainer, _) =
             join3(cluster.start_controller(), cluster.start_trainer(), schedulers).await;
         controller.and(trainer)?;
@@ -77,7 +73,7 @@ impl LocalCluster {
         Ok(cluster)
     }
 
-    /// Installs what the trainer, JobSet and the plugin need of the API, if the cluster is for TrainJobs.
+    /// Installs the API objects of the trainer, JobSet and the plugin, on a cluster for TrainJobs.
     async fn install_trainer(&self) -> Result<(), ClusterError> {
         let spec = self.spec();
         let Some(trainer) = &spec.trainer else { return Ok(()) };
@@ -95,7 +91,7 @@ impl LocalCluster {
         self.trainer_ready().await
     }
 
-    /// What the controller that the specification names needs of the API.
+    /// The API objects of the controller in the spec.
     pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
         let spec = self.spec();
         let objects = match &spec.operator {
@@ -113,7 +109,7 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// The schedulers beside kube-scheduler that were neither given up nor are up.
+    /// The schedulers other than kube-scheduler that are still starting.
     fn starting(&self) -> Vec<Scheduler> {
         let not_up = self.not_up();
         not_up
@@ -123,7 +119,6 @@ impl LocalCluster {
             .collect()
     }
 
-    /// Installs a scheduler's CRDs and roles.
     async fn install_api(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let install = async {
@@ -137,7 +132,7 @@ impl LocalCluster {
         }
     }
 
-    /// Starts a scheduler with the objects it needs and waits until it works.
+    /// Starts a scheduler with its objects and waits until it works.
     async fn start_scheduler(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let objects = (installation(scheduler).objects)();
@@ -155,9 +150,9 @@ impl LocalCluster {
         }
     }
 
-    /// Goes on without a scheduler: ends its processes and remembers why, with the last lines of their logs.
+    /// Continues without a scheduler: kills its processes and records the reason with the end of their logs.
     async fn give_up(&self, scheduler: Scheduler, error: ClusterError) {
-        // A death has the end of the log itself.
+        // This error already contains the end of the log.
         let has_log = matches!(error, ClusterError::Process { .. });
         let mut failure = SchedulerFailure::from(error);
         for part in self.spec().parts_of(scheduler) {
@@ -172,7 +167,7 @@ impl LocalCluster {
     }
 }
 
-/// The objects with the changes that the specification has for them.
+/// The objects with the patches from the spec.
 fn altered(mut objects: Vec<Value>, spec: &ClusterSpec) -> Vec<Value> {
     let name = |object: &Value| {
         let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
-//! One certificate authority per cluster, and one identity per component, which has a token and a certificate.
+//! One certificate authority per cluster, and one identity per component with a token and a certificate.
 //!
-//! A token costs the API server nothing to look up; a client's certificate it verifies with every request, which was a
-//! twentieth of its processor time. What needs a certificate is the connection to a fault proxy.
+//! The API server looks up a token at no cost. It verifies a client certificate with every request, which
+//! took a twentieth of its processor time. Only connections to a fault proxy need certificates.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -16,39 +16,37 @@ use sha2::{Digest, Sha256};
 use crate::components::hex;
 use crate::{ClusterError, home};
 
-/// Who a token or a client certificate speaks for: of a certificate the common name is the user, the organisation the group.
+/// The identity in a token or a client certificate. In a certificate, the common name is the user and the
+/// organisation is the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity<'a> {
-    /// Name of the kubeconfig.
     pub file: &'a str,
-    /// User.
     pub user: &'a str,
-    /// Group.
     pub group: Option<&'a str>,
 }
 
-/// The user of a kubeconfig that asks the API server itself.
+/// The kubeconfig user for direct connections to the API server.
 pub(super) const TOKEN: &str = "token";
-/// The user of a kubeconfig that asks a fault proxy.
+/// The kubeconfig user for connections through a fault proxy.
 pub(super) const CERTIFICATE: &str = "certificate";
 
 /// The harness: cluster administrator.
 pub(super) const ADMIN: Identity<'static> =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
-/// kube-controller-manager; its controllers act as service accounts of their own.
+/// kube-controller-manager. Its controllers use their own service accounts.
 pub(super) const CONTROLLER_MANAGER: Identity<'static> =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
-/// KWOK plays every kubelet.
+/// KWOK acts as every kubelet.
 pub(super) const KWOK: Identity<'static> =
     Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
-/// The reference backend controller speaks for the service account that its RBAC binds.
+/// The reference backend controller uses the service account that its RBAC binds.
 pub(super) const CONTROLLER: Identity<'static> = Identity {
     file: "grove-backend-controller",
     user: "system:serviceaccount:grove-system:grove-backend-controller",
     group: Some("system:serviceaccounts"),
 };
 
-/// A cluster's certificate authority and the files it has written.
+/// A cluster's certificate authority, and the folder of its files.
 pub(super) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: PathBuf,
@@ -60,21 +58,20 @@ impl std::fmt::Debug for Authority {
     }
 }
 
-/// A certificate and its key, as files.
 #[derive(Debug, Clone)]
 pub(super) struct KeyFiles {
-    /// PEM certificate.
+    /// PEM.
     pub certificate: PathBuf,
-    /// PEM key, PKCS #8.
+    /// PEM, PKCS #8.
     pub key: PathBuf,
 }
 
 /// The key pair of service account tokens, as files.
 #[derive(Debug, Clone)]
 pub(super) struct ServiceAccountKeys {
-    /// PEM key, PKCS #8.
+    /// PEM, PKCS #8.
     pub private: PathBuf,
-    /// PEM public key.
+    /// PEM.
     pub public: PathBuf,
 }
 
@@ -83,10 +80,7 @@ fn wrong(error: impl std::fmt::Display) -> ClusterError {
 }
 
 impl Authority {
-    /// Makes a CA whose files go to `folder`.
-    ///
-    /// # Errors
-    /// [`ClusterError::Certificates`], [`ClusterError::File`].
+    /// Creates a CA whose files are in `folder`.
     pub(super) fn new(folder: &Path) -> Result<Self, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "grove-conformance");
@@ -103,15 +97,11 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// The CA's certificate, as a file.
     pub(super) fn bundle_file(&self) -> PathBuf {
         self.folder.join("ca.crt")
     }
 
     /// A serving certificate for loopback and the given names.
-    ///
-    /// # Errors
-    /// [`ClusterError::Certificates`], [`ClusterError::File`].
     pub(super) fn serving(&self, name: &str, names: &[&str]) -> Result<KeyFiles, ClusterError> {
         let names: Vec<String> =
             names.iter().chain(&["127.0.0.1", "localhost"]).map(|n| (*n).to_owned()).collect();
@@ -128,10 +118,7 @@ impl Authority {
         Ok(files)
     }
 
-    /// A key pair for service account tokens, as `service-account.key` (signs) and `service-account.pub` (verifies).
-    ///
-    /// # Errors
-    /// [`ClusterError::Certificates`], [`ClusterError::File`].
+    /// A key pair for service account tokens: `service-account.key` signs, `service-account.pub` verifies.
     pub(super) fn service_account_keys(&self) -> Result<ServiceAccountKeys, ClusterError> {
         let keys = ServiceAccountKeys {
             private: self.folder.join("service-account.key"),
@@ -143,15 +130,13 @@ impl Authority {
         Ok(keys)
     }
 
-    /// The tokens of every identity that has a kubeconfig, as kube-apiserver reads them.
+    /// The file with the tokens of all kubeconfigs, in the format of kube-apiserver.
     pub(super) fn tokens(&self) -> PathBuf {
         self.folder.join("tokens.csv")
     }
 
-    /// A kubeconfig with a token for `identity`, against `server`, and with a client certificate beside it ([`CERTIFICATE`]).
-    ///
-    /// # Errors
-    /// [`ClusterError::Certificates`], [`ClusterError::File`].
+    /// A kubeconfig for `server` with a token for `identity`, and with a client certificate as another user
+    /// ([`CERTIFICATE`]).
     pub(super) fn kubeconfig(&self, identity: Identity<'_>, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);
@@ -176,12 +161,12 @@ impl Authority {
             "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": TOKEN}}],
         });
         let path = self.folder.join(format!("{}.kubeconfig", identity.file));
-        // JSON is YAML.
+        // JSON is valid YAML.
         home::write(&path, config.to_string())?;
         Ok(path)
     }
 
-    /// A token of its own, made of its key, which the API server knows when it is started after this.
+    /// A token derived from the identity's key. The API server reads it when it starts.
     fn token(&self, Identity { user, group, .. }: Identity<'_>, key: &str) -> Result<String, ClusterError> {
         let token = hex(&Sha256::digest(key));
         let path = self.tokens();

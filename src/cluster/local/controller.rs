@@ -5,18 +5,16 @@ use std::path::Path;
 use super::certs::KeyFiles;
 use crate::cluster_spec::ControllerSpec;
 
-/// Ports it listens on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ControllerPorts {
     /// Admission webhooks (TLS).
     pub webhook: u16,
-    /// `/healthz`, `/readyz`.
+    /// Serves `/healthz` and `/readyz`.
     pub health: u16,
-    /// `/metrics`.
+    /// Serves `/metrics`.
     pub metrics: u16,
 }
 
-/// Arguments of `grove-backend-controller`.
 pub(super) fn args(
     kubeconfig: &Path,
     configuration: &Path,

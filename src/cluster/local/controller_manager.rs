@@ -1,12 +1,12 @@
-//! kube-controller-manager with the controllers that a run needs: garbage collection, namespaces, the finalizer of
-//! PodGroups, the claims of pods that are gone, volumes for others, and the groundwork of RBAC.
+//! kube-controller-manager with the controllers that a run needs: garbage collection, namespaces, the
+//! finalizer of PodGroups, claims of deleted pods, volumes for other workloads, and the basics of RBAC.
 
 use std::path::Path;
 
 use super::certs::KeyFiles;
 use crate::cluster_spec::Gates;
 
-/// The API server puts a finalizer on every `scheduling.k8s.io` PodGroup; only this controller takes it off.
+/// The API server adds a finalizer to every `scheduling.k8s.io` PodGroup. Only this controller removes it.
 pub(super) const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";
 
 const CONTROLLERS: [&str; 11] = [
@@ -23,7 +23,6 @@ const CONTROLLERS: [&str; 11] = [
     "ephemeral-volume-controller",
 ];
 
-/// Arguments of `kube-controller-manager`.
 pub(super) fn args(
     kubeconfig: &Path,
     service_account_key: &Path,
@@ -48,13 +47,14 @@ pub(super) fn args(
         format!("--root-ca-file={}", ca.display()),
         format!("--tls-cert-file={}", serving.certificate.display()),
         format!("--tls-private-key-file={}", serving.key.display()),
-        // At the default of 20 requests a second the garbage collection of 1,000 objects takes most of a minute.
+        // At the default of 20 requests per second, the garbage collection of 1,000 objects takes most of a
+        // minute.
         "--kube-api-qps=1000".into(),
         "--kube-api-burst=2000".into(),
         "--concurrent-gc-syncs=20".into(),
         format!("--controllers={controllers}"),
     ];
-    // The scheduler's gates are not known here.
+    // kube-controller-manager does not know the scheduler's gates.
     args.extend(gates.only(&["GenericWorkload", "WorkloadWithJob"]).flag());
     args
 }

@@ -1,8 +1,8 @@
-//! etcd: one member, no TLS on loopback, no fsync (a test cluster's data need not survive a power cut).
+//! etcd: one member, no TLS on loopback, no fsync, because a test cluster's data need not survive a power
+//! cut.
 
 use std::path::Path;
 
-/// Arguments of `etcd`.
 pub(super) fn args(data: &Path, client_port: u16, peer_port: u16) -> Vec<String> {
     let client = format!("http://127.0.0.1:{client_port}");
     let peer = format!("http://127.0.0.1:{peer_port}");

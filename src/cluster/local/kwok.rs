@@ -1,21 +1,21 @@
-//! KWOK plays the kubelets: it keeps node leases, runs bound pods and completes the deletion of deleted ones. Nodes
-//! are created Ready (see [`crate::nodes`]), so no stage has to make them so.
+//! KWOK acts as the kubelets: it maintains node leases, runs bound pods and completes the deletion of pods.
+//! Nodes are created Ready (see [`crate::nodes`]), so no stage makes them Ready.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// The stages, written for this suite: a bound pod runs and is ready at once, a deleted one is gone at once.
+/// The stages of this suite: a bound pod is running and ready immediately, and a deleted pod is removed
+/// immediately.
 const STAGES: &str = include_str!("kwok-stages.yaml");
 
-/// Those, and further ones.
+/// The suite's stages and further ones.
 pub(super) fn stages(further: &[Value]) -> String {
-    // YAML holds JSON.
+    // JSON is valid YAML.
     let further = further.iter().map(|stage| format!("---\n{stage}\n"));
     std::iter::once(STAGES.to_owned()).chain(further).collect()
 }
 
-/// Arguments of `kwok`.
 pub(super) fn args(kubeconfig: &Path, stages: &Path, port: u16) -> Vec<String> {
     vec![
         format!("--kubeconfig={}", kubeconfig.display()),

@@ -1,14 +1,15 @@
-//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK and
-//! the controller under test, with its own loopback ports, CA, credentials and folder.
+//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK
+//! and the controller under test, with its own loopback ports, CA, credentials and folder.
 //!
-//! One file per component defines how it is started, `bring_up` the order, `readiness` when it works. Everything a
-//! case may want to break is a [`Part`]: it can be stopped, started again, or started with other settings, and
-//! [`LocalCluster::dead`] distinguishes a part that exited by itself from one that was stopped on purpose.
+//! One file per component defines how it is started, `bring_up` the order, and `readiness` when it works.
+//! Everything that a case may break is a [`Part`]: a case can stop it, start it again, or start it with other
+//! settings. [`LocalCluster::dead`] distinguishes a part that exited by itself from one that was stopped on
+//! purpose.
 //!
-//! Any part can be started behind a fault proxy (`proxied`), which its kubeconfig leads to instead.
+//! Any part can be started behind a fault proxy (`proxied`): its kubeconfig then points to the proxy.
 //!
-//! A scheduler other than kube-scheduler that does not start, or exits by itself, is given up, and the cluster
-//! continues without it: [`LocalCluster::failed_schedulers`] has the reason.
+//! If a scheduler other than kube-scheduler does not start, or exits by itself, the cluster continues without
+//! it. [`LocalCluster::failed_schedulers`] returns the reason.
 
 mod apiserver;
 mod audit;
@@ -59,18 +60,16 @@ use crate::operator::Operator;
 #[derive(Default)]
 struct Processes(Mutex<BTreeMap<Part, Process>>);
 
-/// Why a scheduler is not up.
 #[derive(Debug, Clone)]
 enum NotUp {
-    /// It is being started.
     Starting,
-    /// It never came up and was given up, for this reason.
+    /// It never became ready.
     Failed(SchedulerFailure),
-    /// It was up, and a process of it ended by itself.
+    /// It was ready, and one of its processes exited by itself.
     Ended(SchedulerFailure),
 }
 
-/// A running control plane. Dropping it kills its processes; [`LocalCluster::stop`] ends it in order.
+/// A running control plane. Dropping it kills its processes; [`LocalCluster::stop`] shuts it down in order.
 pub struct LocalCluster {
     home: ClusterHome,
     programs: Programs,
@@ -78,14 +77,15 @@ pub struct LocalCluster {
     spec: Mutex<ClusterSpec>,
     processes: Processes,
     proxies: proxied::Proxies,
-    /// The schedulers beside kube-scheduler that are not, or not yet, up.
+    /// The schedulers other than kube-scheduler that failed or are still starting.
     not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
     node_pools: NodePools,
-    /// How long an operator's log was when it was started last.
+    /// The length of the operator's log when the operator was last started.
     operator_log_from: AtomicU64,
-    /// From the first process to a controller that answers `/readyz`, and schedulers that are up or given up.
+    /// From the first process until the controller answers `/readyz` and each scheduler is ready or has
+    /// failed.
     pub ready_in: Duration,
-    /// What every service account might do before the operator was installed.
+    /// The rights of every service account before the operator was installed.
     rights_of_all: Vec<serde_json::Value>,
 }
 
@@ -95,17 +95,14 @@ impl LocalCluster {
         self.node_pools.client()
     }
 
-    /// The kubeconfig of the cluster's administrator.
     pub fn kubeconfig(&self) -> &Path {
         &self.layout.admin
     }
 
-    /// The folder with its logs.
     pub fn logs(&self) -> PathBuf {
         self.home.path.join("logs")
     }
 
-    /// The log of a part.
     pub fn log(&self, part: Part) -> PathBuf {
         match part {
             Part::Controller => self.controller_log(self.spec().operator.as_deref()),
@@ -119,17 +116,17 @@ impl LocalCluster {
         self.logs().join(format!("{name}.log"))
     }
 
-    /// How it was asked to be.
+    /// The current spec, including changes by [`LocalCluster::respecify`].
     pub fn spec(&self) -> ClusterSpec {
         self.spec.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes how parts that are started from now on are started.
+    /// Changes the spec for parts that are started from now on.
     pub fn respecify(&self, change: impl FnOnce(&mut ClusterSpec)) {
         change(&mut self.spec.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The parts that should be there: those of its specification but for the schedulers that never came up.
+    /// The parts of the spec, except those of schedulers that never became ready.
     pub fn parts(&self) -> Vec<Part> {
         let not_up = self.not_up().clone();
         let given_up = |part: &Part| {
@@ -139,11 +136,11 @@ impl LocalCluster {
         self.spec().parts().filter(|part| !given_up(part)).collect()
     }
 
-    /// The schedulers other than kube-scheduler that did not come up, or have ended by themselves since, and that the
-    /// cluster does without: each with the reason and the last lines of its log.
+    /// The schedulers other than kube-scheduler that did not become ready or have exited by themselves. The
+    /// cluster continues without them. Each has a reason with the end of its log.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, SchedulerFailure> {
         for (scheduler, part) in self.ended_schedulers() {
-            // Told once: the end of a log is no matter of every look.
+            // The end of the log is read only once, not with every call.
             let death = self.lock().get(&part).and_then(Process::death);
             if let Some(death) = death {
                 self.not_up().insert(scheduler, NotUp::Ended(death.into()));
@@ -156,13 +153,14 @@ impl LocalCluster {
         self.not_up().iter().filter_map(failed).collect()
     }
 
-    /// Whether a scheduler other than kube-scheduler was up, and has ended by itself since.
+    /// Whether a scheduler other than kube-scheduler was ready and has exited by itself.
     pub fn has_ended(&self, scheduler: Scheduler) -> bool {
         drop(self.failed_schedulers());
         matches!(self.not_up().get(&scheduler), Some(NotUp::Ended(_)))
     }
 
-    /// The schedulers other than kube-scheduler that are up as far as is known, and have a process that ended by itself.
+    /// The schedulers other than kube-scheduler with a process that exited by itself and whose failure is not
+    /// recorded yet.
     fn ended_schedulers(&self) -> Vec<(Scheduler, Part)> {
         let not_up = self.not_up().clone();
         let running = self.lock();
@@ -171,28 +169,20 @@ impl LocalCluster {
         others.filter(|(of, _)| *of != Scheduler::KUBE && !not_up.contains_key(of)).collect()
     }
 
-    /// Who has bound which pod in a namespace, by the API server's audit log. A binding is in it once its request was
-    /// answered, which can be a moment after a watch has shown the pod.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
+    /// Who bound which pod in a namespace, from the API server's audit log. A binding is logged once its
+    /// request is answered. A watch may deliver the pod a moment earlier.
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
     }
 
-    /// What those that run TrainJobs asked for and were refused for want of rights.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
+    /// The requests of the users that run TrainJobs that were rejected for lack of rights.
     pub fn forbidden(&self) -> Result<Vec<Forbidden>, ClusterError> {
         audit::forbidden(&self.layout.audit_log(), &self.spec().audited())
     }
 
-    /// What the operator under test has requested to be written in a namespace since then, by the API server's audit log:
-    /// what changed nothing and what was refused too, Leases and Events excepted.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
+    /// The writes that the operator under test has requested in a namespace since then, from the API server's
+    /// audit log. It includes writes that changed nothing or were rejected, but not those of Leases and
+    /// Events.
     pub fn operator_writes(
         &self,
         namespace: &str,
@@ -206,18 +196,19 @@ impl LocalCluster {
         self.lock().values().filter_map(Process::resident_bytes).sum()
     }
 
-    /// Resident memory of one part, in bytes, while it runs.
+    /// Resident memory of one running part, in bytes.
     pub fn resident_bytes_of(&self, part: Part) -> Option<u64> {
         self.lock().get(&part).and_then(Process::resident_bytes)
     }
 
-    /// The first part that should be running and has ended, as an error with its log. The others go on without a
-    /// scheduler that is not kube-scheduler: [`LocalCluster::failed_schedulers`].
+    /// The first part that should be running and has exited, as an error with its log. Ignores schedulers
+    /// other than kube-scheduler, without which the cluster continues: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
         self.dead_parts().first().and_then(|part| self.lock().get(part).and_then(Process::death))
     }
 
-    /// How the operator under test ended by itself, if it is the only part that did: not for want of an API server.
+    /// How the operator under test exited by itself, if no other part exited. Otherwise a missing API server
+    /// may be the cause.
     pub fn operator_death(&self) -> Option<ClusterError> {
         let only = self.dead_parts() == [Part::Controller];
         only.then(|| self.lock().get(&Part::Controller).and_then(Process::death)).flatten()
@@ -230,10 +221,7 @@ impl LocalCluster {
         ended.map(|(part, _)| *part).collect()
     }
 
-    /// Whether the API server is ready and no part has ended.
-    ///
-    /// # Errors
-    /// What is wrong.
+    /// Checks that the API server is ready and no part has exited.
     pub async fn healthy(&self) -> Result<(), ClusterError> {
         if let Some(death) = self.dead() {
             return Err(death);
@@ -241,10 +229,7 @@ impl LocalCluster {
         self.apiserver_answers().await
     }
 
-    /// Starts a part as the specification says now.
-    ///
-    /// # Errors
-    /// [`ClusterError::Process`], [`ClusterError::File`]; [`ClusterError::NoProgram`] if its program was not prepared.
+    /// Starts a part as the current spec defines it.
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {
         let spec = self.spec();
         let process = self.layout.process(part, &spec, &self.programs)?;
@@ -256,13 +241,14 @@ impl LocalCluster {
         let running = self.programs.launcher.start(&process, &self.log(part)).await?;
         self.lock().insert(part, running);
         if let Some(scheduler) = part.scheduler() {
-            // Started again, it has another chance.
+            // A restarted scheduler no longer counts as failed.
             self.not_up().retain(|of, why| *of != scheduler || !matches!(why, NotUp::Ended(_)));
         }
         Ok(())
     }
 
-    /// Stops a part on purpose: SIGKILL, or SIGTERM with 5 s of grace. Whether it obeyed.
+    /// Stops a part on purpose: SIGKILL, or SIGTERM with 5 s of grace. Returns false if the part did not exit
+    /// within the grace period.
     pub async fn stop_part(&self, part: Part, signal: Signal) -> bool {
         let process = self.lock().remove(&part);
         match process {
@@ -275,10 +261,8 @@ impl LocalCluster {
         }
     }
 
-    /// Waits until a part has ended by itself and forgets it; its exit code.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`] if it still runs after `limit`.
+    /// Waits until a part has exited by itself, forgets it, and returns its exit code. Fails if it still runs
+    /// after `limit`.
     pub async fn ended(&self, part: Part, limit: Duration) -> Result<Option<i32>, ClusterError> {
         let Some(process) = self.lock().remove(&part) else { return Ok(None) };
         if tokio::time::timeout(limit, process.wait()).await.is_ok() {
@@ -293,10 +277,7 @@ impl LocalCluster {
         })
     }
 
-    /// Stops the controller and starts it as `spec` says; returns once it is ready.
-    ///
-    /// # Errors
-    /// As [`LocalCluster::start`].
+    /// Stops the controller and starts it as `spec` defines. Returns once it is ready.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);
@@ -304,15 +285,12 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// The process id of a part that runs.
     pub fn pid(&self, part: Part) -> Option<u32> {
         self.lock().get(&part).map(|process| process.pid)
     }
 
-    /// Ends the cluster: the controller in order, everything else at once. Removes its folder unless `keep`.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`] if the folder cannot be removed.
+    /// Ends the cluster: sends SIGTERM to the controller and kills everything else. Removes its folder unless
+    /// `keep`.
     pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
         let parts: Vec<_> = Part::all().collect();
@@ -345,24 +323,17 @@ impl Drop for Processes {
     }
 }
 
-/// A client for a kubeconfig file.
-///
-/// # Errors
-/// [`ClusterError::Kubeconfig`] if the file cannot be used.
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
     Client::try_from(config(kubeconfig).await?).map_err(|source| ClusterError::api("connect", source))
 }
 
-/// What a kubeconfig says. Nothing is asked of its server.
-///
-/// # Errors
-/// [`ClusterError::Kubeconfig`].
+/// Reads a kubeconfig, without a request to its server.
 pub async fn config(kubeconfig: &Path) -> Result<kube::Config, ClusterError> {
     let unusable = |source| ClusterError::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
     let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
     let mut config =
         kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
-    // Watches stay open for minutes; a request that hangs is bounded by the wait it belongs to.
+    // Watches stay open for minutes. The caller's timeout limits a hanging request.
     config.read_timeout = None;
     Ok(config)
 }

@@ -1,4 +1,4 @@
-//! An operator that was given, in the reference controller's place.
+//! An operator that replaces the reference controller.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -12,13 +12,9 @@ use crate::plain_http::{ask, plain_client};
 use crate::process::Process;
 use crate::{ClusterError, home};
 
-/// How much of a log a message shows.
 const TAIL: usize = 15;
 
-/// What a new cluster has for an operator, in files of this name.
-///
-/// # Errors
-/// [`ClusterError::Certificates`], [`ClusterError::File`].
+/// Creates an operator's kubeconfig, certificates and folder in a new cluster, under the name `file`.
 pub(super) fn place(
     operator: &Operator,
     file: &str,
@@ -46,13 +42,12 @@ pub(super) fn place(
     })
 }
 
-/// The user that an operator is.
 fn user(operator: &Operator) -> &str {
     let identity = operator.description.identity.as_ref();
     identity.map_or(&operator.description.name, |identity| &identity.user)
 }
 
-/// The users that the operators under test in such a cluster are.
+/// The possible users of the operator under test.
 pub(super) fn users(spec: &ClusterSpec) -> Vec<String> {
     let upgrade = spec.upgrade.iter().flat_map(|upgrade| upgrade.from.iter().chain(&upgrade.to));
     let given = spec.operator.iter().chain(upgrade).map(|operator| user(operator).to_owned());
@@ -60,10 +55,8 @@ pub(super) fn users(spec: &ClusterSpec) -> Vec<String> {
 }
 
 impl LocalCluster {
-    /// Waits until an operator says that it is ready, and its webhooks answer.
-    ///
-    /// # Errors
-    /// [`OperatorError::Ended`], [`OperatorError::NotReady`], [`OperatorError::Webhook`].
+    /// Waits until an operator reports that it is ready and its webhooks answer. Returns its answer or log
+    /// line.
     pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
         let place = self.layout.operator_place(operator)?;
         let name = &operator.description.name;
@@ -101,7 +94,7 @@ impl LocalCluster {
         Ok(said)
     }
 
-    /// Why an operator's process is not there any more.
+    /// Why an operator's process has exited.
     fn dead_operator(&self, operator: &Operator) -> Option<ClusterError> {
         let how = self.lock().get(&Part::Controller).and_then(Process::ended)?;
         let command = self.layout.process(Part::Controller, &self.spec(), &self.programs);
@@ -119,7 +112,7 @@ impl LocalCluster {
         Some(error.into())
     }
 
-    /// The line containing this text that the operator has logged since it was started.
+    /// The first log line with this text since the operator's start.
     fn logged(&self, words: &str) -> Option<String> {
         let from = self.operator_log_from.load(Ordering::Relaxed);
         let log = std::fs::read(self.log(Part::Controller)).ok()?;

@@ -1,30 +1,26 @@
-//! The processes that a control plane can have, in the order in which they are started.
+//! The processes that a control plane can have, in start order.
 
 use conformance_contract::scheduler::Scheduler;
 
 use crate::schedulers::{self, Install, SchedulerProcess};
 use crate::trainer;
 
-/// A process of the control plane. In their order they are started.
+/// A process of the control plane. Parts sort by start order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// etcd.
     Etcd,
-    /// kube-apiserver.
     Apiserver,
-    /// One of a scheduler.
     OfScheduler(ProcessId),
-    /// KWOK, the kubelets.
+    /// Acts as the kubelets.
     Kwok,
-    /// kube-controller-manager.
     ControllerManager,
-    /// One of those that run TrainJobs: its place among them.
+    /// A process that runs TrainJobs, by its index among them.
     OfTrainer(u8),
     /// The controller under test.
     Controller,
 }
 
-/// Which process of which scheduler: its place among the descriptions, in whose order schedulers are started.
+/// A process of a scheduler, by index in the descriptions. Schedulers start in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
     install: usize,
@@ -49,20 +45,16 @@ impl ProcessId {
 }
 
 impl Part {
-    /// kube-scheduler, which every cluster has.
+    /// Every cluster has kube-scheduler.
     pub const KUBE_SCHEDULER: Self = Self::OfScheduler(ProcessId { install: 0, process: 0 });
 
-    /// JobSet.
     pub const JOB_SET: Self = Self::OfTrainer(0);
-    /// The Kubeflow Trainer.
     pub const TRAINER: Self = Self::OfTrainer(1);
-    /// Its KAI plugin.
     pub const TRAINER_PLUGIN: Self = Self::OfTrainer(2);
-    /// Those that run TrainJobs.
+    /// The processes that run TrainJobs.
     pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
 
-    /// All of them, in the order in which they are started. A cluster has those that its specification asks for:
-    /// [`super::ClusterSpec::parts`].
+    /// All parts in start order. A cluster has those of its spec: [`super::ClusterSpec::parts`].
     pub fn all() -> impl Iterator<Item = Self> {
         let before = [Self::Etcd, Self::Apiserver];
         let nodes = [Self::Kwok, Self::ControllerManager];
@@ -70,12 +62,12 @@ impl Part {
         before.into_iter().chain(schedulers).chain(nodes).chain(Self::OF_TRAINER).chain([Self::Controller])
     }
 
-    /// The processes of a scheduler, in the order in which they are started.
+    /// The processes of a scheduler, in start order.
     pub fn of_scheduler(scheduler: Scheduler) -> impl Iterator<Item = Self> {
         ProcessId::all().filter(move |id| id.install().scheduler == scheduler).map(Self::OfScheduler)
     }
 
-    /// The program's name, which is its log's and its kubeconfig's name too.
+    /// The program's name, which is also the name of its log and kubeconfig.
     pub fn program(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
@@ -88,17 +80,16 @@ impl Part {
         }
     }
 
-    /// As whom a process of a scheduler, or of those that run TrainJobs, asks the API server.
+    /// The API server user of a process of a scheduler or of the trainer.
     pub fn user(self) -> Option<&'static str> {
         self.process().map(|process| process.user)
     }
 
-    /// Whether it is one of those that run TrainJobs.
     pub fn is_of_trainer(self) -> bool {
         matches!(self, Self::OfTrainer(_))
     }
 
-    /// The description of a process that has a place of its own.
+    /// The description of a process of a scheduler or of the trainer.
     pub(crate) fn process(self) -> Option<&'static SchedulerProcess> {
         match self {
             Self::OfTrainer(place) => trainer::PROCESSES.get(usize::from(place)),
@@ -106,12 +97,11 @@ impl Part {
         }
     }
 
-    /// The scheduler that it is a process of.
     pub fn scheduler(self) -> Option<Scheduler> {
         self.described().map(|(install, _)| install.scheduler)
     }
 
-    /// What is known of it, if it is a scheduler's.
+    /// The descriptions of the scheduler and of the process, for a part of a scheduler.
     pub(crate) fn described(self) -> Option<(&'static Install, &'static SchedulerProcess)> {
         match self {
             Self::OfScheduler(id) => Some((id.install(), id.process())),

@@ -1,9 +1,10 @@
 //! Loopback ports, each reserved by a kernel lock on a file for as long as the cluster lives.
 //!
-//! Asking the kernel for a free port and using it later leaves a window in which another cluster can get the same
-//! one, and a client with the same trust would then write to the wrong cluster. The lock closes the window between
-//! clusters of this program; each cluster's own CA closes it towards everything else. A port from the range out of which the
-//! kernel gives outgoing connections theirs could be taken by any of them before its server starts, so the ports are below it.
+//! Asking the kernel for a free port and using it later leaves a window in which another cluster can get the
+//! same port. A client with the same trust would then write to the wrong cluster. The lock closes the window
+//! between clusters of this program; each cluster's own CA closes it towards everything else. The kernel
+//! gives outgoing connections ports from its ephemeral range. Such a connection could take a port before its
+//! server starts, so the reserved ports are below that range.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -12,10 +13,8 @@ use std::path::PathBuf;
 
 use crate::{ClusterError, home};
 
-/// A reserved port.
 #[derive(Debug)]
 pub(super) struct Port {
-    /// Its number.
     pub number: u16,
     _lock: File,
 }
@@ -24,14 +23,15 @@ fn folder() -> PathBuf {
     home::state().join("ports")
 }
 
-/// Where the kernel says out of which range outgoing connections get their ports.
+/// The kernel's range of ports for outgoing connections.
 const OUTGOING: &str = "/proc/sys/net/ipv4/ip_local_port_range";
-/// That range's begin, where the kernel was not told otherwise.
+/// The kernel's default start of that range.
 const USUAL_BEGIN: u16 = 32_768;
-/// How many ports below it are tried; those that need no rights begin at 1024.
+/// How many ports below the range to choose from. Ports below 1024 need privileges.
 const WIDTH: u16 = 12_000;
 
-/// The ports to choose from; 0, for one that the kernel chooses, where outgoing connections may have every port.
+/// The ports to choose from. If outgoing connections may use every port, this is 0, so that the kernel
+/// chooses.
 fn range() -> Range<u16> {
     let said = std::fs::read_to_string(OUTGOING).unwrap_or_default();
     let begin = said.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(USUAL_BEGIN);
@@ -43,10 +43,7 @@ fn below(begin: u16) -> Range<u16> {
     if first < begin { first..begin } else { 0..1 }
 }
 
-/// Reserves one port.
-///
-/// # Errors
-/// [`ClusterError::Ports`] after 50 tries.
+/// Reserves one port. Fails after 50 attempts.
 pub(super) fn reserve() -> Result<Port, ClusterError> {
     home::make(&folder())?;
     let mut last = String::from("every port tried was reserved by another cluster");
@@ -66,10 +63,7 @@ pub(super) fn reserve() -> Result<Port, ClusterError> {
     Err(ClusterError::Ports(last))
 }
 
-/// Whether a port can be reserved at all; it is given back at once.
-///
-/// # Errors
-/// As [`reserve`].
+/// Checks that a port can be reserved, and releases it.
 pub(crate) fn reserve_any() -> Result<String, ClusterError> {
     reserve().map(|port| format!("127.0.0.1:{} is free", port.number))
 }

@@ -1,4 +1,4 @@
-//! The local control plane as cases see it.
+//! The local control plane as a [`Provider`].
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -80,14 +80,14 @@ impl Provider for LocalCluster {
         let operators = std::iter::once(Part::Controller).chain(of_trainer);
         let parts: Vec<_> = operators.chain(Part::of_scheduler(scheduler)).collect();
         let paths = parts.iter().map(|part| self.log(*part));
-        // A scheduler that somebody stands in for has none.
+        // A scheduler that kube-scheduler stands in for has no log.
         let length = |path: &Path| std::fs::metadata(path).map(|log| log.len());
         let there = paths.filter_map(|path| Some((path.clone(), length(&path).ok()?)));
         let mut files: Vec<_> = there.collect();
-        // An upgrade's second operator will have one.
+        // An upgrade's second operator will create one.
         let next = spec.upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
         files.extend(next.filter(|next| files.iter().all(|(path, _)| path != next)).map(|next| (next, 0)));
-        // What fault proxies do is logged from when a case asks for one.
+        // A fault proxy creates its log when a case starts the proxy.
         files.extend(parts.iter().map(|part| self.fault_log(*part)).map(|path| {
             let length = length(&path).unwrap_or(0);
             (path, length)
@@ -115,7 +115,7 @@ impl Provider for LocalCluster {
     }
 
     async fn end(&self, keep: bool) -> Result<(), ClusterError> {
-        // The logs of a part that ended by itself are named in the report.
+        // The report names the logs of a part that exited by itself, so keep them.
         let failed = self.dead().is_some() || !self.failed_schedulers().is_empty();
         self.stop(keep || failed).await
     }

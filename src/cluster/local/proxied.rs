@@ -1,8 +1,8 @@
 //! Fault proxies between parts of the cluster and its API server, one per part and so per identity.
 //!
-//! A part's kubeconfig says where the API server is: the proxy while the part is among [`ClusterSpec::proxied`], the API
-//! server itself otherwise. It is written when the part is started; nothing else of the part changes. A proxy stays, with
-//! its rules, while the part is stopped and started again.
+//! A part's kubeconfig points to the proxy while [`ClusterSpec::proxied`] contains the part, and otherwise to
+//! the API server. It is written when the part starts; nothing else of the part changes. A proxy keeps its
+//! rules while the part is stopped and started again.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,17 +19,13 @@ use super::ports::{self, Port};
 use super::{ClusterSpec, LocalCluster, Part};
 use crate::{ClusterError, home};
 
-/// The proxies that run.
 #[derive(Default)]
 pub(super) struct Proxies(Mutex<BTreeMap<Part, (Proxy, Port)>>);
 
 impl LocalCluster {
-    /// Controls the fault proxy of a part, which is there from the first call on. The part uses it once it is started with
-    /// a specification that has it among [`ClusterSpec::proxied`].
-    ///
-    /// # Errors
-    /// [`ClusterError::NoProgram`] for a part that does not ask the API server; [`ClusterError::Proxy`],
-    /// [`ClusterError::Ports`], [`ClusterError::File`].
+    /// Controls the fault proxy of a part. The first call starts the proxy. The part uses it once it is
+    /// started while [`ClusterSpec::proxied`] contains it. Fails for a part that sends no requests to the API
+    /// server.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ClusterError::NoProgram {
             program: format!("a fault proxy of {}", part.program()),
@@ -39,7 +35,7 @@ impl LocalCluster {
         self.running(part, kubeconfig, |proxy| proxy.handle())
     }
 
-    /// Looks at a part's proxy, which is started if it is not there.
+    /// Calls `look` with a part's proxy, which is started if it does not run.
     fn running<T>(
         &self,
         part: Part,
@@ -54,12 +50,12 @@ impl LocalCluster {
         Ok(look(proxy))
     }
 
-    /// What a part's fault proxies did, as JSON lines.
+    /// The log of a part's fault proxies, as JSON lines.
     pub(super) fn fault_log(&self, part: Part) -> PathBuf {
         self.logs().join(format!("{}.faults.jsonl", part.program()))
     }
 
-    /// Has a part's kubeconfig lead where the specification says.
+    /// Points a part's kubeconfig to its proxy or to the API server, as the spec defines.
     pub(super) fn route(&self, part: Part, spec: &ClusterSpec) -> Result<(), ClusterError> {
         let Some(kubeconfig) = self.layout.kubeconfig(part) else { return Ok(()) };
         if spec.proxied.contains(&part) {
@@ -114,7 +110,7 @@ fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
     Ok(Credentials { certificate: pem("client-certificate-data")?, key: pem("client-key-data")? })
 }
 
-/// Writes where the API server is, and as which user it is asked, unless that is what the kubeconfig says.
+/// Writes the server and the user to a kubeconfig, unless they are current.
 fn lead(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError> {
     let mut configuration = configuration(kubeconfig)?;
     let there = &mut configuration["clusters"][0]["cluster"]["server"];

@@ -1,4 +1,4 @@
-//! When a part works: it is polled until it reports ready, or until it has exited.
+//! When a part works: the harness polls it until it reports ready or exits.
 
 use std::time::{Duration, Instant};
 
@@ -13,29 +13,23 @@ use crate::process::Process;
 
 /// How long a part of the control plane may take.
 const CONTROL_PLANE: Duration = Duration::from_secs(60);
-/// How long a scheduler may take before the cluster goes on without it.
+/// How long a scheduler may take before the cluster continues without it.
 const SCHEDULER: Duration = Duration::from_secs(30);
 
 impl LocalCluster {
-    /// Waits until the API server is ready.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], or the death of a part.
+    /// Waits until the API server is ready. Fails early if a part exits.
     pub async fn apiserver_ready(&self) -> Result<(), ClusterError> {
         ready("the API server", &self.client(), "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
     }
 
-    /// Whether the API server says within 5 s that it is ready.
+    /// Checks that the API server reports ready within 5 s.
     pub(super) async fn apiserver_answers(&self) -> Result<(), ClusterError> {
         let not_ready =
             |last: String| ClusterError::NotReady { what: "the API server".into(), seconds: 5, last };
         ask(&self.client(), "/readyz", Duration::from_secs(5)).await.map(drop).map_err(not_ready)
     }
 
-    /// Waits until the controller says that it is ready; its detail.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], or the death of a part; [`ClusterError::Operator`] for one that was given.
+    /// Waits until the controller reports ready, and returns its message. Fails early if a part exits.
     pub async fn controller_ready(&self) -> Result<String, ClusterError> {
         if let Some(operator) = &self.spec().operator {
             return self.operator_ready(operator).await;
@@ -44,10 +38,8 @@ impl LocalCluster {
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
     }
 
-    /// Waits until every process of a scheduler that can be asked says that it works.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], or the death of one of them.
+    /// Waits until every process of a scheduler with a health endpoint reports ready. Fails early if one
+    /// exits.
     pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {
@@ -57,10 +49,7 @@ impl LocalCluster {
         try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
     }
 
-    /// Waits until those that run TrainJobs say that they work.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], or the death of a part.
+    /// Waits until the processes that run TrainJobs report ready. Fails early if a part exits.
     pub async fn trainer_ready(&self) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts().filter(|part| part.is_of_trainer()).collect();
         let dead = || self.dead();
@@ -78,7 +67,7 @@ impl LocalCluster {
     }
 }
 
-/// Asks until the answer is 200. A question every 25 ms is no load for a process that is just starting.
+/// Polls until the response is 200. A request every 25 ms is no load for a process that is just starting.
 async fn ready(
     what: &str,
     client: &Client,

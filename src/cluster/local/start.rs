@@ -1,4 +1,4 @@
-//! Which files and ports a cluster has, and how each part is started from them.
+//! The files and ports of a cluster, and the command line of each part.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,25 @@ use crate::process::{Launcher, ProcessSpec};
 use crate::schedulers::{Command, ProcessHome};
 use crate::{ClusterError, home, trainer};
 
-/// What every part of a control plane written in Go is started with. Each request has a goroutine of its own, which grows its stack
-/// as it goes deeper; a twentieth of the time went into copying them, so they begin as large as most become.
+/// Environment variables for every part, all of which are Go programs. Go serves each request in a goroutine,
+/// whose stack grows with its depth. A twentieth of the time went into copying stacks, so they start at the
+/// size that most reach.
 fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, String)> {
     let variables = spec.memory.of_go(part, spec.schedulers.len());
     variables.into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
 }
 
-/// The programs of a cluster.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// Kubernetes, etcd, KWOK, and the schedulers that are built.
     pub toolbox: Toolbox,
-    /// Starts them.
     pub launcher: Launcher,
-    /// The controller under test.
     pub controller: OwnProgram,
-    /// The trainer's KAI plugin.
     pub trainer_plugin: OwnProgram,
 }
 
 impl Programs {
-    /// These, and beside them the parts of `program`, a `grove-conformance` executable.
+    /// Uses the launcher, controller and plugin inside `program`, a `grove-conformance` executable.
     pub fn within(toolbox: Toolbox, program: &Path) -> Self {
         Self {
             toolbox,
@@ -49,7 +46,7 @@ impl Programs {
     }
 }
 
-/// Files and ports, fixed for a cluster's life so that a part comes back where it was.
+/// Files and ports, fixed for a cluster's life, so that a restarted part uses the same ones.
 #[derive(Debug)]
 pub(super) struct Layout {
     folder: PathBuf,
@@ -57,7 +54,6 @@ pub(super) struct Layout {
     api: Port,
     kwok: Port,
     _controller_ports: [Port; 3],
-    /// Ports of the controller.
     pub controller: ControllerPorts,
     /// Serving certificate for loopback, shared by API server and controller.
     pub serving: KeyFiles,
@@ -66,7 +62,6 @@ pub(super) struct Layout {
     ca: PathBuf,
     tokens: PathBuf,
     service_account: ServiceAccountKeys,
-    /// Kubeconfig of the administrator.
     pub admin: PathBuf,
     controller_manager: PathBuf,
     kwok_config: PathBuf,
@@ -77,9 +72,6 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Reserves ports and writes certificates and kubeconfigs.
-    ///
-    /// # Errors
-    /// [`ClusterError::Ports`], [`ClusterError::Certificates`], [`ClusterError::File`].
     pub(super) fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
         let api = ports::reserve()?;
         let controller_ports = [ports::reserve()?, ports::reserve()?, ports::reserve()?];
@@ -141,16 +133,13 @@ impl Layout {
         })
     }
 
-    /// What the controller's manifests are made for: webhooks at its port, known by the cluster's CA.
+    /// Flags for the controller's manifests: webhooks at its port, verified with the cluster's CA.
     pub(super) fn webhook_flags(&self) -> [String; 2] {
         let url = format!("--webhook-url=https://127.0.0.1:{}", self.controller.webhook);
         [url, format!("--ca-bundle={}", self.ca.display())]
     }
 
-    /// What the cluster has for an operator that was given.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoProgram`] if it was made without one.
+    /// The files and ports of an operator. Fails if the cluster was created without it.
     pub(super) fn operator_place(&self, operator: &Operator) -> Result<&OperatorHome, ClusterError> {
         let home = self.operators.iter().find(|(known, _)| **known == *operator).map(|(_, home)| home);
         home.ok_or_else(|| ClusterError::NoProgram {
@@ -159,12 +148,11 @@ impl Layout {
         })
     }
 
-    /// Where the API server is.
     pub(super) fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.api.number)
     }
 
-    /// The kubeconfig of a part that asks the API server.
+    /// The kubeconfig of a part that sends requests to the API server.
     pub(super) fn kubeconfig(&self, part: Part) -> Option<&Path> {
         match part {
             Part::Etcd | Part::Apiserver => None,
@@ -174,22 +162,20 @@ impl Layout {
             Part::Kwok => Some(&self.kwok_config),
             Part::ControllerManager => Some(&self.controller_manager),
             Part::Controller => {
-                // Which of an upgrade's two operators runs is not known here: both have the same rights.
+                // The layout does not know which of an upgrade's two operators runs. Both have the same
+                // rights.
                 let operator = self.operators.first().map(|(_, place)| &place.kubeconfig);
                 Some(operator.unwrap_or(&self.controller_config))
             }
         }
     }
 
-    /// Where the API server writes down who has bound what.
     pub(super) fn audit_log(&self) -> PathBuf {
         self.folder.join(audit::FILE)
     }
 
-    /// Where a process of a scheduler, or of those that run TrainJobs, lives.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoProgram`] for a part that the cluster was not made with.
+    /// The files and ports of a process of a scheduler or of the trainer. Fails if the cluster was created
+    /// without it.
     pub(super) fn place(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
         let missing = || ClusterError::NoProgram {
             program: part.program().into(),
@@ -198,10 +184,7 @@ impl Layout {
         self.processes.get(&part).map(|(place, _)| place).ok_or_else(missing)
     }
 
-    /// How a part is started; writes its configuration file if it has one.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`]; [`ClusterError::NoProgram`] for a program that was not prepared.
+    /// How to start a part. Writes its configuration file if it has one.
     pub(super) fn process(
         &self,
         part: Part,
@@ -286,7 +269,7 @@ impl Layout {
     }
 }
 
-/// Writes a configuration file; JSON is YAML.
+/// Writes a configuration file. JSON is valid YAML.
 fn write(folder: &Path, name: &str, content: impl ToString) -> Result<PathBuf, ClusterError> {
     let path = folder.join(name);
     home::write(&path, content.to_string()).map(|()| path)

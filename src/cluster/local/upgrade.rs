@@ -1,5 +1,5 @@
-//! One operator in another's place, as an upgrade of its chart would do it: the old one ends, the CRDs, webhooks and
-//! whatever else the new one needs are applied over the old one's, and the new one starts.
+//! Replaces one operator by another, as an upgrade of its chart does. The old one ends, the new one's CRDs,
+//! webhooks and other objects are applied over the old ones, and the new one starts.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -7,16 +7,13 @@ use serde_json::Value;
 use super::{LocalCluster, Part};
 use crate::{ClusterError, deploy};
 
-/// What is left of an operator's is harmless, but for webhooks that nobody serves any more: they refuse every write.
+/// Leftover webhook configurations must be deleted: without a server they reject every write. Other leftover
+/// objects are harmless.
 const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl LocalCluster {
-    /// Ends the operator that is replaced, and makes the new one the cluster's, with what it needs of the API. It is not
-    /// started yet: [`LocalCluster::start_part`].
-    ///
-    /// # Errors
-    /// [`ClusterError::NoProgram`] without an upgrade in the specification; [`ClusterError::Api`];
-    /// [`ClusterError::Operator`] for objects that cannot be read.
+    /// Stops the old operator and installs the new one's objects. The caller starts the new operator:
+    /// [`LocalCluster::start_part`]. Fails if the spec has no upgrade.
     pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
         let upgrade = self.spec().upgrade.ok_or(ClusterError::NoProgram {
             program: "an operator to upgrade to".into(),

@@ -1,4 +1,4 @@
-//! How an operator is installed where nodes are containers: by Helm, from the chart in its source, with images of the
+//! How an operator is installed in a kind cluster: by Helm, from the chart in its source, with images of the
 //! programs that are built from it.
 
 use std::path::{Path, PathBuf};
@@ -16,53 +16,43 @@ use crate::source::GoBuild;
 /// The placeholders of a chart's values.
 const OF_VALUES: [&str; 7] =
     ["image-repository", "image-tag", "init-repository", "init-tag", "namespace", "version", "commit"];
-/// Those of the tag of the init program's image.
+/// The placeholders of the init image's tag.
 const OF_TAGS: [&str; 2] = ["version", "commit"];
 
-/// The chart in an operator's source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperatorChart {
-    /// Its folder, relative to the source.
+    /// The folder, relative to the source.
     pub folder: PathBuf,
-    /// The release's name.
     pub release: String,
-    /// The Deployment that it makes in the operator's namespace. Its pods carry this name as `app.kubernetes.io/name`.
+    /// The chart's Deployment in the operator's namespace. Its pods have this name as
+    /// `app.kubernetes.io/name`.
     pub deployment: String,
-    /// The lease there for which the replicas stand.
+    /// The lease for leader election of the replicas, in the same namespace.
     pub lease: String,
-    /// The program of init containers that the operator gives to pods.
+    /// The program of the init containers that the operator adds to pods.
     pub init: Option<InitProgram>,
-    /// The chart's values.
     pub values: Configuration,
 }
 
-/// The program of init containers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InitProgram {
-    /// Its name.
     pub name: String,
-    /// How it is built.
     pub build: GoBuild,
-    /// The tag under which the operator looks for its image, with `{version}` and `{commit}`.
+    /// The tag under which the operator expects its image, with `{version}` and `{commit}`.
     pub tag: String,
 }
 
-/// The images of an operator's programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorImages {
-    /// Of the operator.
     pub operator: Image,
-    /// Of init containers.
+    /// The image of init containers.
     pub init: Option<Image>,
 }
 
 impl OperatorChart {
-    /// Whether all placeholders exist.
-    ///
-    /// # Errors
-    /// The field, and what is wrong with it.
+    /// Checks that all placeholders exist. The error names the field.
     pub(super) fn check(&self) -> Result<(), String> {
         let any = |names: &[&'static str]| names.iter().map(|name| (*name, "1".to_owned())).collect();
         let values = fill_value(&self.values.template, &any(&OF_VALUES));
@@ -74,33 +64,23 @@ impl OperatorChart {
 }
 
 impl Operator {
-    /// Its chart, if it has one.
     pub fn chart(&self) -> Option<&OperatorChart> {
         self.description.chart.as_ref()
     }
 
-    /// Its program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// The folder of its chart.
     pub fn chart_folder(&self, chart: &OperatorChart) -> PathBuf {
         self.dir.join(&chart.folder)
     }
 
-    /// The tag of the init program's image.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`] for a placeholder without a value.
     pub fn init_tag(&self, init: &InitProgram) -> Result<String, OperatorError> {
         fill(&init.tag, &self.revision()).map_err(OperatorError::in_field("chart.init.tag"))
     }
 
-    /// The chart's values in one cluster.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`] for a placeholder without a value.
+    /// The chart's values in one cluster. Fails for a placeholder without a value.
     pub fn chart_values(
         &self,
         chart: &OperatorChart,

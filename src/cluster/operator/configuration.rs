@@ -1,4 +1,4 @@
-//! The operator's configuration file in one cluster: the template, with a profile for each backend that is enabled.
+//! The operator's configuration file in one cluster: the template, with a profile for each enabled backend.
 
 use serde_json::{Map, Value, json};
 
@@ -8,18 +8,15 @@ use super::template::{Values, fill_value};
 use crate::cluster_spec::ControllerSpec;
 
 impl Operator {
-    /// The enabled backends that it has, in the order of the specification. What the harness enables beside them for the
-    /// reference controller, an External profile, is left out.
+    /// The enabled backends that the operator has, in the order of the spec. Omits the External profile,
+    /// which the harness enables only for the reference controller.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());
         names.filter(|name| self.description.backends.contains_key(*name)).map(str::to_owned).collect()
     }
 
-    /// The configuration's text, if the operator has any; JSON is YAML.
-    ///
-    /// # Errors
-    /// A placeholder without a value.
+    /// The configuration's text, if the operator has one. JSON is valid YAML.
     pub(super) fn configuration(
         &self,
         values: &Values,
@@ -29,10 +26,7 @@ impl Operator {
         self.filled(configuration, values, spec).map(|content| Some(content.to_string()))
     }
 
-    /// A template with its placeholders filled, and with a profile for each enabled backend.
-    ///
-    /// # Errors
-    /// A placeholder without a value.
+    /// Fills the placeholders of a template and adds a profile for each enabled backend.
     pub(super) fn filled(
         &self,
         of: &Configuration,

@@ -1,5 +1,5 @@
-//! What an operator declares: per release and backend the features of the contract that it claims to have, and the
-//! configuration under which it does. A file that is given with the operator, and nothing that is built in.
+//! An operator's declaration: the features of the contract that it claims, per release and backend, and the
+//! configuration that it needs for them. The declaration is a file that comes with the operator.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,28 +17,25 @@ use crate::source::{SourceError, When, document};
 
 const KIND: &str = "ImplementationDeclaration";
 
-/// What one release declares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
-    /// The release, as the file calls it.
+    /// The release's name in the file.
     pub release: String,
-    /// Per backend, by schedulerName.
+    /// Backends by schedulerName.
     pub backends: BTreeMap<String, Declared>,
     /// SHA-256 of the file, hex.
     pub sha256: String,
 }
 
-/// What is declared of a backend.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Declared {
-    /// Its features.
     #[serde(default)]
     pub features: Vec<Feature>,
     /// `config` of its profile.
     #[serde(default)]
     pub configuration: Map<String, Value>,
-    /// Whether it acts on PodGangs that a PodCliqueSet controls, and on no others.
+    /// Whether the operator acts only on PodGangs that a PodCliqueSet controls.
     #[serde(default)]
     pub pod_gangs_of_sets_only: bool,
 }
@@ -60,10 +57,7 @@ struct Release {
 }
 
 impl Declaration {
-    /// Reads a file: the first of its releases that is like the source in `dir`.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`], [`SourceError::Release`].
+    /// Reads a file and selects the first release that matches the source in `dir`.
     pub(super) fn read(text: &str, path: &Path, operator: &str, dir: &Path) -> Result<Self, OperatorError> {
         let mut releases = releases(text, path, operator)?.into_iter();
         let release =
@@ -75,11 +69,8 @@ impl Declaration {
         Ok(Self::of(release, text))
     }
 
-    /// Reads what an operator declares of whose source nothing is known: the release that is called like its version, or
-    /// the only one.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`].
+    /// Reads the declaration of an operator without source. Selects the release whose name is the operator's
+    /// version, or the only release.
     pub fn of_version(path: &Path, operator: &str, version: &str) -> Result<Self, OperatorError> {
         let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
@@ -99,7 +90,8 @@ impl Declaration {
         Self { release: release.name, backends: release.backends, sha256 }
     }
 
-    /// A target as `operator`, with its version, declares it; as it was if it declares nothing of the backend.
+    /// Applies the declaration to a target; `operator` includes the version. A target without a declared
+    /// backend stays unchanged.
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };

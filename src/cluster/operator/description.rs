@@ -14,68 +14,61 @@ use crate::source::{GoBuild, NoRelease, SourceError, VersionFrom, document, for_
 
 const KIND: &str = "OperatorDescription";
 
-/// How an operator is built, started and known to be ready.
+/// How an operator is built, started and checked for readiness.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Description {
-    /// Its name: of its program, its log, and in reports.
+    /// The name of its program and its log, and in reports.
     pub name: String,
-    /// Who makes it.
     pub organization: Option<String>,
-    /// Where it is found.
     pub url: Option<String>,
-    /// The folder of its source, relative to the file; the file's own if there is none.
+    /// The folder of its source, relative to the file. By default the folder of the file.
     pub source: Option<PathBuf>,
-    /// Files that show that a folder is its source.
+    /// Files that identify a folder as its source.
     #[serde(default)]
     pub checkout: Vec<String>,
-    /// Where its version is read.
     #[serde(default)]
     pub version: VersionFrom,
-    /// How its program is built.
     pub build: Option<GoBuild>,
-    /// Its program, instead of building it.
+    /// A program to use instead of building one.
     pub program: Option<PathBuf>,
     /// Arguments, with placeholders.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Environment, with placeholders.
+    /// Environment variables, with placeholders.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The namespace that is its own.
+    /// The operator's own namespace.
     #[serde(default = "default_namespace")]
     pub namespace: String,
-    /// Whom its kubeconfig speaks for; an administrator if nobody is named.
+    /// The user of its kubeconfig; an administrator by default.
     pub identity: Option<User>,
-    /// The ClusterRoles that its identity has.
     #[serde(default)]
     pub roles: Vec<RoleFile>,
-    /// Whether its identity may do everything instead, so that what its own roles lack is not found out.
+    /// Whether its identity has all rights instead of roles. Then the run does not detect rules that its own
+    /// roles lack.
     #[serde(default)]
     pub cluster_admin: bool,
-    /// Files with CRDs, relative to its source; `*` stands for a part of a file's name.
+    /// Files with CRDs, relative to its source. `*` matches any part of a file name.
     #[serde(default)]
     pub crds: Vec<String>,
     /// Other objects that it needs before it starts, with placeholders.
     #[serde(default)]
     pub manifests: Vec<Value>,
-    /// Its admission webhooks.
     #[serde(default)]
     pub webhooks: Vec<Webhook>,
     /// Names of the files in `{cert-dir}`.
     #[serde(default)]
     pub certificates: Certificates,
-    /// Its configuration file.
     pub configuration: Option<Configuration>,
-    /// The backends it has, by schedulerName.
+    /// The backends that it has, by schedulerName.
     pub backends: BTreeMap<String, Backend>,
-    /// How it says that it is ready.
     pub readiness: Readiness,
     /// Where its metrics of gangs are, if it has any.
     pub metrics: Option<Metrics>,
-    /// How it is installed where nodes are containers.
+    /// How it is installed in a kind cluster.
     pub chart: Option<OperatorChart>,
-    /// What it declares: a file relative to this one.
+    /// The file of its declaration, relative to this file.
     pub declares: Option<PathBuf>,
 }
 
@@ -83,13 +76,10 @@ fn default_namespace() -> String {
     "grove-system".into()
 }
 
-/// A user of the API server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct User {
-    /// Its name.
     pub user: String,
-    /// Its group.
     pub group: Option<String>,
 }
 
@@ -97,22 +87,17 @@ pub struct User {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Webhook {
-    /// Its name, with dots.
+    /// The name, with dots.
     pub name: String,
-    /// What it does.
     pub kind: WebhookKind,
-    /// Its path.
     pub path: String,
-    /// What it is asked about: `rules` of a webhook configuration.
+    /// The `rules` of its webhook configuration.
     pub rules: Vec<Value>,
 }
 
-/// What a webhook does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum WebhookKind {
-    /// Mutating: it may change the object.
     Mutating,
-    /// It admits or refuses it.
     Validating,
 }
 
@@ -120,11 +105,8 @@ pub enum WebhookKind {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Certificates {
-    /// The serving certificate.
     pub certificate: String,
-    /// Its key.
     pub key: String,
-    /// The CA's certificate.
     pub ca: String,
 }
 
@@ -135,21 +117,18 @@ impl Default for Certificates {
     }
 }
 
-/// What configures it: a file, or a chart's values.
+/// A configuration file, or the values of a chart.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configuration {
-    /// Its content, with placeholders.
+    /// The content, with placeholders.
     pub template: Value,
-    /// Where in it the list is that takes the profile of every enabled backend, as a JSON pointer.
+    /// JSON pointer to the list in the template that receives the profile of each enabled backend.
     pub profiles: Option<String>,
 }
 
 impl Configuration {
-    /// Whether there is a list for profiles.
-    ///
-    /// # Errors
-    /// That there is none.
+    /// Checks that the template has the list for profiles.
     pub(super) fn check(&self) -> Result<(), String> {
         let is_list = |pointer: &String| self.template.pointer(pointer).is_some_and(Value::is_array);
         match self.profiles.as_ref().filter(|pointer| !is_list(pointer)) {
@@ -159,37 +138,34 @@ impl Configuration {
     }
 }
 
-/// A backend of the operator's.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Backend {
     /// Its profile in the configuration; `{"name": …}` by default.
     pub profile: Option<Map<String, Value>>,
-    /// The gang scopes that it has, of a scheduler that is judged on several; the first alone if it names none.
+    /// The gang scopes that it has, if its scheduler has several targets. By default only the first scope.
     #[serde(default)]
     pub gang_scopes: Vec<String>,
 }
 
-/// How an operator says that it is ready.
+/// The condition for an operator's readiness.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Readiness {
-    /// This path on `{health-port}` answers 200.
+    /// A path on `{health-port}` that answers 200.
     pub path: Option<String>,
-    /// Its log has a line that contains this text.
+    /// Text that a line of its log contains.
     pub log_line: Option<String>,
-    /// How long it may take.
+    /// The limit in seconds.
     #[serde(default = "a_minute")]
     pub seconds: u64,
 }
 
-/// Where an operator's metrics are.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metrics {
-    /// Their path on `{metrics-port}`.
+    /// The path on `{metrics-port}`.
     pub path: String,
-    /// What they are called.
     #[serde(default)]
     pub names: MetricNames,
 }
@@ -198,7 +174,7 @@ fn a_minute() -> u64 {
     60
 }
 
-/// The name, kept beside a description, of the folder it is about and of the release that was recognised.
+/// A description, the source folder that it applies to, and the release variant that was selected.
 #[derive(Debug)]
 pub(super) struct Read {
     pub description: Description,
@@ -207,11 +183,8 @@ pub(super) struct Read {
 }
 
 impl Description {
-    /// Reads a description for the source in `dir`, or, without one, in the folder that the file names. `path` is the
-    /// file, for messages and relative paths.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`], [`SourceError::Checkout`], [`SourceError::Release`].
+    /// Reads a description for the source in `dir`, or, without one, in the folder that the file names.
+    /// `path` is the file, for messages and relative paths.
     pub(super) fn read(text: &str, path: &Path, dir: Option<&Path>) -> Result<Read, OperatorError> {
         let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
         let mut fields = document(text, KIND).map_err(wrong)?;

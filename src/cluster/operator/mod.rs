@@ -1,15 +1,16 @@
-//! Any operator, from its source or as a program: what `--operator` names.
+//! Any operator, from its source or as a program: the value of `--operator`.
 //!
-//! A [`Description`] is data: how the program is built, started, configured and known to be ready, and what it needs of
-//! the API. [`open`] reads one and looks at the checkout that it is about, without running anything; [`Opened::build`]
-//! builds its program into the component cache. What comes of it, an [`Operator`], takes the reference controller's
-//! place in a [local cluster](crate::local): the same part, stopped and started by the same cases.
+//! A [`Description`] is data: how the program is built, started, configured and checked for readiness, and
+//! which API objects it needs. [`open`] reads a description and checks its checkout, without running
+//! anything. [`Opened::build`] builds the program into the component cache. The resulting [`Operator`]
+//! replaces the reference controller in a [local cluster](crate::local): it is the same part, and the same
+//! cases stop and start it.
 //!
-//! - [`word`]: what may be written behind `--operator`, and the descriptions that this program brings;
-//! - [`description`]: the file's fields; [`template`]: its placeholders;
-//! - [`configuration`], [`objects`], [`roles`], [`process`], [`webhooks`]: what becomes of it in one cluster;
-//! - [`chart`]: the same in a cluster of containers;
-//! - [`declaration`]: which features it declares on which backend.
+//! - [`word`]: the values of `--operator`, and the built-in descriptions
+//! - [`description`]: the file's fields; [`template`]: its placeholders
+//! - [`configuration`], [`objects`], [`roles`], [`process`], [`webhooks`]: the operator in one local cluster
+//! - [`chart`]: the operator in a kind cluster
+//! - [`declaration`]: which features it declares on which backend
 
 mod chart;
 mod configuration;

@@ -1,4 +1,4 @@
-//! What an operator needs of the API before it starts: its namespace, its CRDs, which are read from its source, other
+//! The API objects that an operator needs before it starts: its namespace, the CRDs from its source, other
 //! objects of its description, and webhook configurations by URL.
 
 use std::path::{Path, PathBuf};
@@ -12,10 +12,6 @@ use crate::ClusterError;
 use crate::cluster_spec::ControllerSpec;
 
 impl Operator {
-    /// All of it, in one cluster.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`].
     pub fn objects(&self, place: &OperatorHome, spec: &ControllerSpec) -> Result<Vec<Value>, ClusterError> {
         let values = self.values(place, spec);
         let namespace = &self.description.namespace;
@@ -33,10 +29,6 @@ impl Operator {
         Ok(objects)
     }
 
-    /// Its CRDs, read from its source.
-    ///
-    /// # Errors
-    /// [`OperatorError::File`].
     pub fn crds(&self) -> Result<Vec<Value>, OperatorError> {
         let of_pattern = |pattern: &String| self.crds_in(pattern);
         Ok(self.description.crds.iter().map(of_pattern).collect::<Result<Vec<_>, _>>()?.concat())
@@ -89,7 +81,7 @@ fn entry(webhook: &Webhook, values: &Values) -> Value {
     })
 }
 
-/// The files of a folder that match a pattern, in order; `*` matches any part of the last name.
+/// The files of a folder that match a pattern, sorted; `*` matches any part of the last name.
 fn matching(dir: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = dir.join(pattern);
     let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name().and_then(|name| name.to_str()))

@@ -1,5 +1,5 @@
-//! From a word to an operator: its files are read and its source is looked at first, so that everything that is wrong
-//! with them is known before anything is built or started.
+//! Opens the operator that a flag names. It first reads the files and checks the source, so that all errors
+//! are reported before anything is built or started.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,33 +30,26 @@ pub struct Opened {
 /// An operator that can be started in a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operator {
-    /// How it is started.
     pub description: Description,
-    /// What it declares, if that was given.
     pub declaration: Option<Declaration>,
-    /// Its version.
     pub version: String,
-    /// Its commit, where git knows it.
+    /// The commit, if git knows it.
     pub commit: Option<String>,
-    /// Which variant of the description it is.
+    /// The variant of the description that was selected.
     pub variant: Option<String>,
     /// SHA-256 of the description, hex.
     pub description_sha256: String,
     /// SHA-256 of its program, hex.
     pub sha256: String,
-    /// Whether its program was built here.
     pub is_built: bool,
-    /// The word that names it on the command line, whatever the working directory.
+    /// The value of the flag that names it, with absolute paths.
     pub word: String,
     pub(super) dir: PathBuf,
     pub(super) program: PathBuf,
 }
 
-/// Reads what a word names: the description, the release that the source is, and what it declares. `declares` is a file
-/// instead of the one that comes with the description.
-///
-/// # Errors
-/// [`OperatorError`], all of them usage errors.
+/// Reads an operator's description and declaration, and selects the release that matches its source.
+/// `declares` replaces the declaration of the description. All errors are usage errors.
 pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, OperatorError> {
     let named = Word::parse(word)?;
     let word = named.absolute();
@@ -81,7 +74,7 @@ pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, Operato
         Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
         None => None,
     };
-    // Whether they can be read is known before anything is built.
+    // Check before any build that the roles can be read.
     roles::objects(&description, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
     let revision = revision(&dir, &description.version).await;
     let sha256 = hex(&Sha256::digest(&text));
@@ -95,25 +88,25 @@ fn read(path: &Path) -> Result<String, OperatorError> {
 }
 
 impl Opened {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.description.name
     }
 
-    /// Whether it has a backend and, where it declares any, declares it.
+    /// Whether the operator has a backend. If it declares backends, it must declare this one too.
     pub fn has(&self, backend: &str) -> bool {
         let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
         self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
     }
 
-    /// A target as it declares it: with the features and the configuration of its release, if it declares any.
+    /// Applies the operator's declaration to a target: the features and the configuration of its release.
     #[must_use]
     pub fn declared(&self, target: Target) -> Target {
         let Some(declaration) = &self.declaration else { return target };
         declaration.declared(format!("{} {}", self.description.name, self.tree.revision.version), target)
     }
 
-    /// These targets in the gang scopes that it has, and those in others.
+    /// Splits targets into those in gang scopes that the operator has, and the others. A backend without
+    /// declared scopes has only the first scope of its scheduler.
     #[must_use]
     pub fn by_scope(&self, targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
         let mut begun = BTreeSet::new();
@@ -127,10 +120,7 @@ impl Opened {
         })
     }
 
-    /// Refuses a backend that it does not have.
-    ///
-    /// # Errors
-    /// [`OperatorError::Backend`].
+    /// Fails if the operator does not have this backend.
     pub fn must_have(&self, backend: &str) -> Result<(), OperatorError> {
         if self.has(backend) {
             return Ok(());
@@ -140,10 +130,7 @@ impl Opened {
         Err(OperatorError::Backend { operator, backend: backend.into(), declared })
     }
 
-    /// The operator with its program, built unless it is in the cache.
-    ///
-    /// # Errors
-    /// [`ClusterError::Source`], [`OperatorError::File`]; [`ClusterError::Build`], [`ClusterError::Disk`].
+    /// Builds the program unless it is cached, and returns the operator.
     pub async fn build(self, progress: &dyn Progress) -> Result<Operator, ClusterError> {
         let program = match (&self.description.build, &self.description.program) {
             (Some(build), _) => self.built(&self.description.name, build, progress).await?,
@@ -164,15 +151,11 @@ impl Opened {
         })
     }
 
-    /// Its chart, if it has one.
     pub fn chart(&self) -> Option<&OperatorChart> {
         self.description.chart.as_ref()
     }
 
-    /// The program of its init containers, built unless it is in the cache; none if it has none.
-    ///
-    /// # Errors
-    /// As [`Opened::build`].
+    /// Builds the program of its init containers unless it is cached. Returns `None` if it has none.
     pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, ClusterError> {
         let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
         let program = self.built(&init.name, &init.build, progress).await?;
@@ -205,7 +188,7 @@ impl Opened {
 }
 
 impl Operator {
-    /// Whether it may do everything in its cluster, so that what its own roles lack is not found out.
+    /// Whether it has all rights in its cluster. Then the run does not detect rules that its own roles lack.
     pub fn is_cluster_admin(&self) -> bool {
         self.description.cluster_admin || self.description.identity.is_none()
     }

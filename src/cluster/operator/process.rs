@@ -10,30 +10,24 @@ use crate::cluster_spec::ControllerSpec;
 use crate::process::ProcessSpec;
 use crate::{ClusterError, home};
 
-/// What a cluster has for it.
+/// The files and ports of an operator in a cluster.
 #[derive(Debug, Clone)]
 pub struct OperatorHome {
-    /// Its folder.
     pub folder: PathBuf,
-    /// Its kubeconfig.
     pub kubeconfig: PathBuf,
-    /// Its serving certificate, the key, and the CA's certificate.
+    /// The serving certificate, its key, and the CA's certificate.
     pub certificates: [PathBuf; 3],
     /// The CA's certificate, PEM.
     pub ca_bundle: String,
-    /// Port of its webhooks.
     pub webhook: u16,
-    /// Port of its probes.
+    /// The port of its probes.
     pub health: u16,
-    /// Port of its metrics.
     pub metrics: u16,
 }
 
 impl Operator {
-    /// Writes its certificates and its configuration; how it is started with them.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`]; [`OperatorError::File`] for a placeholder without a value.
+    /// Writes the operator's certificates and configuration, and returns how to start it. Fails for a
+    /// placeholder without a value.
     pub fn process(&self, place: &OperatorHome, spec: &ControllerSpec) -> Result<ProcessSpec, ClusterError> {
         let values = self.values(place, spec);
         let names = &self.description.certificates;
@@ -56,7 +50,6 @@ impl Operator {
         })
     }
 
-    /// Values of the placeholders.
     pub(super) fn values(&self, place: &OperatorHome, spec: &ControllerSpec) -> Values {
         let path = |path: &std::path::Path| path.display().to_string();
         let bundle = ByteString(place.ca_bundle.clone().into_bytes());

@@ -1,7 +1,8 @@
-//! The rules of an operator's own ClusterRoles, from its chart: a template that is nearly plain YAML, read without Helm.
+//! The rules of an operator's own ClusterRoles, from its chart: a template that is almost plain YAML, read
+//! without Helm.
 //!
-//! Only what follows `rules:` is read. There a template may have blocks, `{{ if … }}` to `{{ end }}`, of which the
-//! description says when they are taken; any other template text is refused, because nobody knows what it stands for.
+//! Only the text after `rules:` is read. It may have blocks from `{{ if … }}` to `{{ end }}`; the description
+//! says when they apply. Any other template text is rejected, because its value is unknown.
 
 use std::path::Path;
 
@@ -10,35 +11,31 @@ use serde_json::{Value, json};
 
 use super::{Description, OperatorError};
 
-/// A file with rules.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoleFile {
-    /// The file, relative to the source: a ClusterRole, or a chart's template of one.
+    /// A ClusterRole, or a chart's template of one. Relative to the source.
     pub file: String,
-    /// When its `{{ if … }}` blocks are taken.
+    /// When its `{{ if … }}` blocks apply.
     #[serde(default)]
     pub blocks: Vec<RoleBlock>,
 }
 
-/// A block of a template: one for a backend that is enabled, or one that is always or never taken.
+/// A block of a template. It applies if a backend is enabled, or always, or never.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoleBlock {
-    /// Words of its condition.
+    /// Text in its condition.
     pub condition: String,
-    /// The backend with which it is taken.
+    /// The backend that must be enabled.
     pub backend: Option<String>,
-    /// Whether it is taken, where that depends on no backend.
+    /// Whether the block applies, if it depends on no backend.
     #[serde(default)]
     pub taken: bool,
 }
 
-/// The ClusterRole with its rules, and the binding to the operator's identity; nothing if the description asks for
-/// nothing of the kind.
-///
-/// # Errors
-/// [`OperatorError::File`] for a template that cannot be read.
+/// The ClusterRole with its rules, and the binding to the operator's identity. Empty if the description has
+/// no roles.
 pub(super) fn objects(
     description: &Description,
     dir: &Path,
@@ -87,7 +84,7 @@ fn read(role: &RoleFile, dir: &Path, enabled: &[String]) -> Result<Vec<Value>, O
 /// The rules of a ClusterRole, or of a template of one.
 fn rules(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<Value>, String> {
     let mut plain = String::new();
-    // Of the blocks around a line, whether each is taken.
+    // Whether each enclosing block applies.
     let mut around: Vec<bool> = Vec::new();
     for (number, line) in text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != "rules:") {
         let refused = |what: &str| format!("line {}: {what}: {}", number + 1, line.trim());

@@ -1,10 +1,9 @@
-//! Placeholders in a description: `{webhook-port}`, `{kubeconfig}` and the like.
+//! Placeholders in a description: `{webhook-port}`, `{kubeconfig}` and others.
 
 use serde_json::Value;
 
 pub(super) use crate::source::{Values, fill};
 
-/// Every placeholder there is.
 pub(super) const NAMES: [&str; 13] = [
     "kubeconfig",
     "config",
@@ -21,10 +20,7 @@ pub(super) const NAMES: [&str; 13] = [
     "backends",
 ];
 
-/// The value with the placeholders in all its strings filled; a string that is nothing but a port is a number.
-///
-/// # Errors
-/// As [`fill`].
+/// Fills the placeholders in all strings of a value. A string that is only a port becomes a number.
 pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => {
@@ -45,7 +41,7 @@ pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, String
     })
 }
 
-/// Values for every placeholder, to find out whether a text has one that does not exist.
+/// A value for every placeholder, to find placeholders that do not exist.
 pub(super) fn any() -> Values {
     NAMES.into_iter().map(|name| (name, "1".to_owned())).collect()
 }

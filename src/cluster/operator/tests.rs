@@ -1,4 +1,4 @@
-//! Descriptions, releases and what becomes of an operator in a cluster, on folders made for the purpose.
+//! Descriptions, releases, and operators in a cluster, in temporary folders.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ const BINDINGS: &str = "operator/api/core/v1alpha1/crds/grove.io_clustertopology
 const GANG_MAPS: &str = "operator/api/core/v1alpha1/crds/grove.io_podgangmaps.yaml";
 const VOLCANO: &str = "operator/internal/scheduler/volcano/backend.go";
 
-/// A folder that looks like a checkout of upstream's, with these files besides.
+/// A folder that looks like an upstream checkout, with additional files.
 fn upstream(files: &[&str]) -> TempDir {
     let marks = [
         "operator/go.mod",
@@ -37,7 +37,7 @@ fn upstream(files: &[&str]) -> TempDir {
 }
 
 const ROLE: &str = "operator/charts/templates/clusterrole.yaml";
-/// As upstream's is, with fewer rules.
+/// Like upstream's role, with fewer rules.
 const ROLE_TEMPLATE: &str = r#"metadata: {name: {{ .Values.clusterRole.name }}}
 rules:
 - {apiGroups: [grove.io], resources: [podcliquesets], verbs: [get]}
@@ -62,7 +62,7 @@ backends: {default-scheduler: {}}
 readiness: {logLine: started}
 ";
 
-/// A description with this put behind it.
+/// A description with this text appended.
 fn described(more: &str) -> (TempDir, std::path::PathBuf) {
     let folder = folder(&["mine"]);
     put(folder.path(), "mine.yaml", &format!("{SMALL}{more}"));
@@ -96,7 +96,7 @@ async fn operator(folder: &TempDir) -> Operator {
     let text = UPSTREAM
         .description
         .replace("build:\n  module: operator", "program: operator/go.mod\nnothing:\n  module: operator");
-    // The same description with a program instead of a build: nothing is compiled in a unit test.
+    // The same description with a program instead of a build, because a unit test compiles nothing.
     let mut document = grove_yaml::documents(&text).unwrap().remove(0);
     document.as_object_mut().unwrap().remove("nothing");
     document["source"] = json!(folder.path());
@@ -314,7 +314,7 @@ async fn a_declaration_tells_features_and_configuration() {
     assert_eq!(target.configured("gangMode"), Some(&"Strict".into()));
     let operator = opened.build(&Silent).await.unwrap();
     assert_eq!(operator.declaration.as_ref().map(|of| of.release.as_str()), Some("old"));
-    // What the description has and the declaration lacks is no backend of its.
+    // A backend that only the description has does not count.
     put(folder.path(), "other.yaml", &declared("volcano"));
     let opened = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap();
     assert!(!opened.has("default-scheduler"));
@@ -377,7 +377,7 @@ async fn a_module_for_a_newer_go_says_which() {
     assert!(!error.is_usage() && error.to_string().contains("Go 9.99.9 or newer builds it"), "{error}");
 }
 
-/// The recipe for a checkout of this repository says what the controller's own manifests say.
+/// The recipe for a checkout of this repository has the same content as the controller's own manifests.
 #[tokio::test]
 async fn the_recipe_of_the_reference_controller_has_its_webhooks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

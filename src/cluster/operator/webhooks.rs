@@ -1,4 +1,5 @@
-//! Whether an operator's webhooks answer, asked as the API server will ask: by TLS, trusting the cluster's CA alone.
+//! Checks that an operator's webhooks answer. Like the API server, it uses TLS and trusts only the cluster's
+//! CA.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +11,14 @@ use serde_json::json;
 use super::{Operator, OperatorHome};
 use crate::ClusterError;
 
-/// An operator that is ready serves its webhooks within this time.
+/// How long a ready operator may take to serve its webhooks.
 const LIMIT: Duration = Duration::from_secs(15);
-/// For one answer.
+/// Timeout of one request.
 const ANSWER: Duration = Duration::from_secs(5);
 
 impl Operator {
-    /// Asks each webhook until it answers; the first that does not, with what came instead. `gave_up` ends the wait.
-    ///
-    /// # Errors
-    /// [`ClusterError::Name`] for certificates that cannot be used.
+    /// Sends requests to each webhook until it answers. Returns the first that does not, and its last
+    /// response. `gave_up` ends the wait.
     pub async fn silent_webhook(
         &self,
         place: &OperatorHome,
@@ -42,7 +41,7 @@ impl Operator {
     }
 }
 
-/// Whatever is answered to a request that is no review is an answer, but for *not found*.
+/// The request is not an AdmissionReview, so every response except 404 counts as an answer.
 async fn ask(client: &Client, path: &str) -> Result<(), String> {
     let request = http::Request::post(path).body(Body::empty()).map_err(|error| error.to_string())?;
     match tokio::time::timeout(ANSWER, client.send(request)).await {

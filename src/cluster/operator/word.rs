@@ -1,10 +1,11 @@
-//! What may be written behind `--operator` and `--upgrade-from`: `upstream=DIR`, whose description this program brings, or `exec:FILE`.
+//! The values of `--operator` and `--upgrade-from`: `upstream=DIR`, with a built-in description, or
+//! `exec:FILE`.
 
 use std::path::{Path, PathBuf};
 
 use super::OperatorError;
 
-/// A description and its declaration that are part of this program.
+/// A built-in description and its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recipe {
     pub path: &'static str,
@@ -22,12 +23,11 @@ pub(super) const UPSTREAM: Recipe = Recipe {
     ),
 };
 
-/// An operator, as it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
-    /// A recipe of this program's, for the source in a folder.
+    /// A built-in recipe for the source in a folder.
     Of(Recipe, PathBuf),
-    /// A description of the user's.
+    /// The user's description file.
     File(PathBuf),
 }
 
@@ -43,7 +43,7 @@ impl Word {
         }
     }
 
-    /// The same word wherever it is read.
+    /// The value with absolute paths.
     pub(super) fn absolute(&self) -> String {
         let absolute =
             |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into()).display().to_string();

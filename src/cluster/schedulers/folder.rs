@@ -1,4 +1,5 @@
-//! A folder with a scheduler's programs and CRDs, as unpacked or built by the user: the files may be anywhere below it.
+//! A folder with a scheduler's programs and CRDs, as the user unpacked or built it. The files may be anywhere
+//! below it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,16 +14,13 @@ use crate::ClusterError;
 use crate::components::{Program, Source, digest};
 use crate::source::UNKNOWN;
 
-/// How far below the folder files are looked for.
+/// The maximum depth of files below the folder.
 const DEPTH: usize = 8;
 
-/// Looks for a scheduler's files below `path`: the programs of its processes, and its CRDs, without one of which it would
-/// wait forever. Of several programs of a name the one nearest to `path` is taken. CRDs are known by their names inside
-/// YAML files. `None` of a scheduler that is not given in a folder.
-///
-/// # Errors
-/// [`ClusterError::ProgramFolder`] naming everything that is missing; [`ClusterError::NoProgramFolder`] if `path` is no
-/// folder; [`ClusterError::File`].
+/// Finds the programs and CRDs of a scheduler below `path`. A scheduler waits indefinitely for a missing CRD.
+/// Of several programs with the same name, the one nearest to `path` is used. CRDs are identified by their
+/// names in YAML files. The error lists everything that is missing. Returns `None` for a scheduler that
+/// cannot be given in a folder.
 pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenScheduler>, ClusterError> {
     let install = installation(scheduler);
     match &install.programs {
@@ -31,7 +29,7 @@ pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenSchedu
     }
 }
 
-/// The files below a folder, those nearest to it first.
+/// The files below a folder, sorted by depth.
 pub(crate) struct Files {
     flag: &'static str,
     path: PathBuf,
@@ -39,14 +37,11 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Those below `path`, which the flag names.
-    ///
-    /// # Errors
-    /// [`ClusterError::NoProgramFolder`] if it is no folder.
+    /// The files below `path`, which the flag names.
     pub(crate) fn below(path: &Path, flag: &'static str) -> Result<Self, ClusterError> {
         let no_folder = |source| ClusterError::NoProgramFolder { flag, path: path.into(), source };
         let path = path.canonicalize().map_err(no_folder)?;
-        // The first reading fails loudly; a folder below that cannot be read has nothing for us.
+        // An unreadable top folder is an error. Unreadable folders below it are skipped.
         std::fs::read_dir(&path).map_err(no_folder)?;
         let mut all = Vec::new();
         list(&path, DEPTH, &mut all);
@@ -70,7 +65,7 @@ impl Files {
             match self.program(&[name, short]) {
                 Some(path) => programs.push(Program {
                     name: (*name).to_owned(),
-                    // None of them tells it without a cluster.
+                    // Without a cluster, none of these programs reports its version.
                     version: UNKNOWN.into(),
                     sha256: digest(path)?,
                     path: path.to_owned(),
@@ -87,17 +82,15 @@ impl Files {
         Ok(GivenScheduler { programs, crds, unknown_flags: Default::default() })
     }
 
-    /// The folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Path> {
         self.all.iter().map(PathBuf::as_path)
     }
 
-    /// The nearest program of one of these names.
+    /// The nearest program with one of these names.
     pub(crate) fn program(&self, names: &[&str]) -> Option<&Path> {
         let called = |file: &&PathBuf| {
             names.iter().any(|name| file.file_name().is_some_and(|is| is == *name)) && is_executable(file)
@@ -105,7 +98,7 @@ impl Files {
         self.all.iter().find(called).map(PathBuf::as_path)
     }
 
-    /// Most files are told apart by their text, without being parsed.
+    /// Checks the text of a file first, because parsing every file is slow.
     fn crd(&self, name: &Value) -> Option<Value> {
         let is_yaml = |file: &&PathBuf| file.extension().is_some_and(|is| is == "yaml" || is == "yml");
         self.all.iter().filter(is_yaml).find_map(|file| {

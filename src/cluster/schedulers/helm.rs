@@ -1,10 +1,10 @@
-//! Schedulers from their Helm charts (`--install helm`), in the user's own versions. An operator's chart is installed by the
-//! same [`Helm`].
+//! Schedulers from their Helm charts (`--install helm`), in the user's own versions. [`Helm`] also installs
+//! an operator's chart.
 //!
-//! A scheduler's own file has the name of its chart, its values, and where its objects are ([`Package`]). This file
-//! has what is common: which chart is used, Helm's arguments, and the parsing of what Helm reports. Helm is the
-//! user's, found on PATH, with the user's repositories and logins. [`crate::kind`] runs it and waits for the
-//! schedulers.
+//! A scheduler's own file has the name of its chart, its values, and where its objects are ([`Package`]).
+//! This file has what is common: the selection of the chart, Helm's arguments, and the parsing of Helm's
+//! output. It uses the Helm on PATH, with the user's repositories and logins. [`crate::kind`] runs Helm and
+//! waits for the schedulers.
 
 use std::fmt;
 use std::path::Path;
@@ -21,36 +21,32 @@ use super::installation;
 use crate::docker::output;
 use crate::{ClusterError, home};
 
-/// How long helm may take for one chart. Images come from a registry.
+/// How long helm may take for one chart. A registry provides the images.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How a scheduler's chart is installed.
 #[derive(Debug)]
 pub struct Package {
-    /// The release's name. Objects of some charts are named after it.
+    /// The release's name. Some charts name objects after it.
     pub release: &'static str,
-    /// The release's namespace, which need not be that of the pods.
+    /// The release's namespace, which may differ from that of the pods.
     pub namespace: &'static str,
-    /// The chart that is taken unless the user names another: an OCI reference, or its name in `repository`.
+    /// The default chart: an OCI reference, or its name in `repository`.
     pub chart: &'static str,
-    /// URL of the chart's repository.
     pub repository: Option<&'static str>,
-    /// The chart's version.
     pub version: &'static str,
-    /// The chart's values.
     pub values: fn() -> Value,
-    /// Where what the chart makes is found.
+    /// Where the objects of the chart are.
     pub deployed: Deployed,
 }
 
-/// A chart, as helm is asked for it.
+/// A chart, as an argument of helm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     /// An OCI reference, a chart of a repository, an archive or a folder.
     pub reference: String,
-    /// URL of the repository in which `reference` is a name.
+    /// URL of the repository that contains `reference`.
     pub repository: Option<String>,
-    /// Its version; without one the newest, or the one that is in the folder.
+    /// The version. By default the newest one, or the one in the folder.
     pub version: Option<String>,
 }
 
@@ -67,24 +63,20 @@ impl fmt::Display for Chart {
     }
 }
 
-/// Words that name no chart.
+/// The text does not name a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected CHART, CHART@VERSION or @VERSION")]
 pub struct NoChart;
 
-/// A chart that is to be installed.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// Which scheduler it brings.
     pub scheduler: Scheduler,
-    /// How it is installed.
     pub package: &'static Package,
-    /// The chart.
     pub chart: Chart,
 }
 
 impl Release {
-    /// A scheduler's pinned chart; none of kube-scheduler.
+    /// A scheduler's pinned chart; `None` for kube-scheduler.
     pub fn pinned(scheduler: Scheduler) -> Option<Self> {
         let package = installation(scheduler).package?;
         let chart = Chart {
@@ -95,14 +87,11 @@ impl Release {
         Some(Self { scheduler, package, chart })
     }
 
-    /// The same of the chart that the user names: `CHART`, `CHART@VERSION`, or `@VERSION`, another version of the one
-    /// that it was.
-    ///
-    /// # Errors
-    /// [`NoChart`].
+    /// Uses the chart that the user names: `CHART`, `CHART@VERSION`, or `@VERSION` for another version of the
+    /// current chart.
     pub fn with_chart(self, words: &str) -> Result<Self, NoChart> {
         let (reference, version) = match words.rsplit_once('@') {
-            // What follows is a digest, or the rest of a folder's name.
+            // The text after `@` is a digest, or the rest of a folder's name.
             Some((_, tail)) if tail.contains([':', '/']) => (words, None),
             Some((reference, version)) => (reference, Some(version)),
             None => (words, None),
@@ -119,7 +108,6 @@ impl Release {
         Ok(Self { chart, ..self })
     }
 
-    /// What helm is asked for.
     fn wanted(&self) -> Wanted<'_> {
         let Package { release, namespace, .. } = *self.package;
         Wanted { release, namespace, chart: &self.chart }
@@ -131,14 +119,11 @@ impl Release {
     }
 }
 
-/// A release of a chart, whatever is in it.
+/// A release of any chart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
-    /// The release's name.
     pub release: &'a str,
-    /// Its namespace.
     pub namespace: &'a str,
-    /// The chart.
     pub chart: &'a Chart,
 }
 
@@ -162,18 +147,15 @@ impl Wanted<'_> {
     }
 }
 
-/// What helm has installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// The scheduler.
     pub scheduler: Scheduler,
-    /// The release's name.
     pub release: String,
-    /// Name and version of the chart, and where it came from.
+    /// Name and version of the chart, and its source.
     pub chart: String,
-    /// Version of what is in it, as the chart says.
+    /// The application version that the chart reports.
     pub version: String,
-    /// SHA-256 of the objects that the chart has made, hexadecimal.
+    /// SHA-256 of the objects of the chart, hexadecimal.
     pub sha256: String,
 }
 
@@ -185,24 +167,20 @@ struct Listed {
     app_version: String,
 }
 
-/// The program.
 #[derive(Debug, Clone)]
 pub struct Helm {
     program: &'static str,
-    /// Words before all others.
+    /// Arguments that precede all others.
     first: Vec<String>,
 }
 
 impl Helm {
-    /// The one on PATH, whether it is there or not.
+    /// The helm on PATH, which may be missing.
     pub fn on_path() -> Self {
         Self { program: "helm", first: Vec::new() }
     }
 
-    /// Its version, such as `v3.19.0+g3d8990f`.
-    ///
-    /// # Errors
-    /// [`ClusterError::Helm`]: it cannot be run.
+    /// The version, such as `v3.19.0+g3d8990f`.
     pub async fn version(&self) -> Result<String, ClusterError> {
         match self.run(["version", "--short"]).await {
             Ok(version) => Ok(version.trim().to_owned()),
@@ -210,11 +188,8 @@ impl Helm {
         }
     }
 
-    /// Installs a scheduler's chart into the cluster of `kubeconfig` and waits until what it makes is ready. The values
-    /// are left in `folder`.
-    ///
-    /// # Errors
-    /// [`ClusterError::Command`] with the end of what helm says; [`ClusterError::File`].
+    /// Installs a scheduler's chart into the cluster of `kubeconfig` and waits until its objects are ready.
+    /// `folder` keeps the values file.
     pub async fn install(
         &self,
         release: &Release,
@@ -225,10 +200,7 @@ impl Helm {
         self.installed(release, kubeconfig).await
     }
 
-    /// The same of any chart.
-    ///
-    /// # Errors
-    /// As [`Helm::install`].
+    /// Like [`Helm::install`], for any chart.
     pub(crate) async fn put(
         &self,
         wanted: Wanted<'_>,
@@ -242,7 +214,7 @@ impl Helm {
         self.run(args.iter().map(String::as_str)).await.map(drop)
     }
 
-    /// What there is of a release.
+    /// The installed state of a release.
     async fn installed(&self, release: &Release, kubeconfig: &Path) -> Result<Installed, ClusterError> {
         let (name, kubeconfig) = (release.package.release, kubeconfig.display().to_string());
         let place = ["--namespace", release.package.namespace, "--kubeconfig", &kubeconfig];
@@ -274,7 +246,7 @@ impl Helm {
     async fn run<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Result<String, ClusterError> {
         let mut command = Command::new(self.program);
         command.args(&self.first).args(words);
-        // The cluster is that of --kubeconfig, whatever the user's shell is set to.
+        // Use the cluster of --kubeconfig, whatever the user's environment selects.
         for variable in ["HELM_KUBECONTEXT", "HELM_KUBEAPISERVER", "HELM_KUBETOKEN"] {
             command.env_remove(variable);
         }

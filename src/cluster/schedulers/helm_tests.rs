@@ -1,4 +1,4 @@
-//! Helm's complete arguments and values, and the parsing of its output. Helm itself is a script here.
+//! Helm's complete arguments and values, and the parsing of its output. A script replaces Helm here.
 
 use rstest::rstest;
 
@@ -14,7 +14,6 @@ fn argv(release: &Release) -> String {
     release.args(Path::new("DIR/kubeconfig"), Path::new(&values)).join(" ")
 }
 
-/// The values of a scheduler's chart.
 fn told(scheduler: Scheduler) -> String {
     format!("{:#}", (pinned(scheduler).package.values)())
 }
@@ -55,7 +54,7 @@ fn charts_of_the_users(#[case] words: &str, #[case] chart: &str) {
     assert_eq!(release.chart.to_string(), chart);
 }
 
-/// A digest and a folder's name are no versions: helm is asked for none.
+/// A digest or a folder's name is not a version, so helm gets no `--version`.
 #[rstest]
 #[case("oci://example.org/volcano@sha256:0a1b", None)]
 #[case("/home/me@work/volcano", None)]
@@ -204,7 +203,7 @@ fn kai_is_told_to_allocate_only() {
     "#);
 }
 
-/// Where logs are looked for does not depend on how a scheduler came.
+/// The location of the logs does not depend on how a scheduler was installed.
 #[test]
 fn charts_and_manifests_use_the_same_namespaces() {
     for release in all().filter_map(Release::pinned) {
@@ -212,7 +211,7 @@ fn charts_and_manifests_use_the_same_namespaces() {
     }
 }
 
-/// A helm that does what a script says, and the folder of the script and of the values.
+/// A helm that runs a script, and the folder of the script and the values.
 fn helm(script: &str) -> (Helm, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("helm.sh");
@@ -238,7 +237,7 @@ async fn what_is_installed_is_what_helm_lists() {
     assert_eq!(values.trim_end(), told(volcano::SCHEDULER));
 }
 
-/// A chart need not say what is in it.
+/// A chart may lack an application version.
 #[rstest]
 #[case::of_the_chart("mine/volcano@1.15.1", "1.15.1")]
 #[case::nothing("./volcano", "unknown")]

@@ -1,9 +1,9 @@
-//! Schedulers as Deployments, for clusters with real nodes: a namespace per scheduler, and for each of its processes rights,
-//! configuration, Deployment, and disruption budget.
+//! Schedulers as Deployments, for clusters with real nodes. Each scheduler has a namespace. Each of its
+//! processes has RBAC objects, a configuration, a Deployment and a PodDisruptionBudget.
 //!
-//! Their configuration is the local control plane's; only the address of the API server differs. `manifests/volcano`,
-//! `manifests/koordinator` and `manifests/kai` contain the same for people, written by this module's test. CRDs come from
-//! the scheduler's own module or checkout.
+//! The configuration is that of the local control plane; only the address of the API server differs. A test
+//! of this module writes the same objects to `manifests/volcano`, `manifests/koordinator` and `manifests/kai`
+//! for users. CRDs come from the scheduler's own module or checkout.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,61 +16,57 @@ use super::install::{Install, SchedulerProcess};
 use super::{installation, rbac};
 use crate::images::Image;
 
-/// The port on which each says that it lives.
+/// The port of the health endpoints.
 const HEALTH: u16 = 11251;
 
-/// Where a scheduler's pods are, whoever has made them: these manifests, kubeadm, or a chart ([`super::helm`]).
+/// Where a scheduler's pods are, whether these manifests, kubeadm or a chart ([`super::helm`]) created them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployed {
-    /// Their namespace.
     pub namespace: &'static str,
-    /// Labels that tell them from others there; empty where all are its.
+    /// Labels that select its pods in the namespace; empty if all pods there are its own.
     pub labels: &'static str,
     /// The Deployments that are available once it works.
     pub deployments: &'static [&'static str],
 }
 
 impl Deployed {
-    /// In a namespace of its own.
+    /// A scheduler in a namespace of its own.
     pub const fn alone(namespace: &'static str, deployments: &'static [&'static str]) -> Self {
         Self { namespace, labels: "", deployments }
     }
 }
 
-/// What differs between processes that become Deployments.
+/// The differences between processes that become Deployments.
 #[derive(Debug)]
 pub(crate) struct Deployment {
-    /// Its configuration file, if it has one.
     pub configuration: Option<fn() -> Value>,
-    /// Its arguments, with the path of that file and the port on which it says on every address that it lives.
+    /// The arguments, from the path of the configuration file and the port of the health endpoint on all
+    /// addresses.
     pub args: fn(&Path, u16) -> Vec<String>,
-    /// Its environment.
     pub env: &'static [(&'static str, &'static str)],
 }
 
 /// A scheduler that becomes Deployments, with the images of its programs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeployedScheduler {
-    /// The scheduler.
     pub scheduler: Scheduler,
-    /// An image per process that it has.
+    /// One image per process.
     pub images: Vec<Image>,
-    /// It as the user gave it, if the programs are the user's.
+    /// The scheduler as the user gave it, if the programs are the user's.
     pub given: Option<Arc<GivenScheduler>>,
 }
 
 impl DeployedScheduler {
-    /// Where its pods are.
     pub(crate) fn namespace(&self) -> &'static str {
         installation(self.scheduler).deployed.namespace
     }
 
-    /// Its Deployments: one per image.
+    /// The Deployments, one per image.
     pub(crate) fn deployments(&self) -> impl Iterator<Item = &'static str> {
         self.processes().map(|(process, _)| installation(self.scheduler).name_of(process))
     }
 
-    /// The processes that it has, each with its image.
+    /// The processes that have an image, with that image.
     fn processes(&self) -> impl Iterator<Item = (&'static SchedulerProcess, &Image)> {
         let image_of =
             |process: &SchedulerProcess| self.images.iter().find(|one| one.program == process.name);
@@ -80,7 +76,7 @@ impl DeployedScheduler {
             .filter_map(move |process| Some((process, image_of(process)?)))
     }
 
-    /// Everything but CRDs and custom resources, in the order to apply it.
+    /// All objects except CRDs and custom resources, in the order to apply them.
     pub fn objects(&self) -> Vec<Value> {
         let namespace = self.namespace();
         let mut objects =
@@ -116,7 +112,7 @@ impl DeployedScheduler {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": metadata,
-                // JSON is YAML.
+                // JSON is valid YAML.
                 "data": {(FILE): configuration().to_string()},
             }));
             pod["volumes"] = json!([
@@ -130,15 +126,15 @@ impl DeployedScheduler {
             "metadata": metadata,
             "spec": {
                 "replicas": 1,
-                // Two schedulers of one name would fight for its pods.
+                // Two schedulers with the same name would compete for the same pods.
                 "strategy": {"type": "Recreate"},
                 "selector": {"matchLabels": labels},
                 "template": {"metadata": {"labels": labels}, "spec": pod},
             },
         }));
-        // There is one replica, so `minAvailable: 1` would block a drain indefinitely. It may be evicted: a new one starts on
-        // another node, and gangs wait until then. A pod that is not ready does not count, and without `AlwaysAllow` its
-        // eviction would be refused for as long as it does not get ready.
+        // With one replica, `minAvailable: 1` would block a drain indefinitely. This pod may be evicted: a
+        // new one starts on another node, and gangs wait until then. Without `AlwaysAllow`, a pod that never
+        // becomes ready could not be evicted.
         objects.push(json!({
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -209,7 +205,6 @@ mod tests {
         (kai::SCHEDULER, "kai"),
     ];
 
-    /// A scheduler with all its programs.
     fn complete(scheduler: Scheduler) -> DeployedScheduler {
         let image = |program: &str| Image {
             program: program.into(),
@@ -234,7 +229,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{path}");
     }
 
-    /// `WRITE_MANIFESTS=1 cargo test -p conformance-cluster --lib manifests_of_schedulers` writes the files.
+    /// Regenerate the files with
+    /// `WRITE_MANIFESTS=1 cargo test -p conformance-cluster --lib manifests_of_schedulers`.
     #[test]
     fn manifests_of_schedulers() {
         for (scheduler, folder) in CASES {

@@ -15,57 +15,51 @@ use crate::components::{self, Component, Program, Toolbox};
 use crate::source::UNKNOWN;
 use crate::{ClusterError, home};
 
-/// What a scheduler needs of a cluster: one description per scheduler, in a file of its name.
+/// What a scheduler needs of a cluster. Each scheduler has one description, in a file of its name.
 #[derive(Debug)]
 pub struct Install {
-    /// The scheduler.
     pub scheduler: Scheduler,
-    /// Its processes on a local control plane, in the order in which they are started. The version of the first is the
-    /// scheduler's.
+    /// The processes on a local control plane, in start order. The version of the first is the scheduler's.
     pub processes: &'static [SchedulerProcess],
-    /// Where their programs come from.
     pub(crate) programs: ProgramSource,
-    /// How they are built from a working tree of the user's instead.
+    /// How the programs are built from a working tree of the user.
     pub(super) recipe: Recipe,
-    /// The user who posts `pods/binding` for it. Who really does in a cluster where it has a stand-in:
+    /// The user who posts `pods/binding` for the scheduler. If it has a stand-in, see
     /// [`ClusterSpec::binder`].
     pub user: &'static str,
     pub(super) crds: Crds,
     /// Custom resources that it needs before it starts, some with their status.
     pub objects: fn() -> Vec<Value>,
-    /// Where it is in a cluster with real nodes in which no chart has installed it.
+    /// Where it runs in a cluster with real nodes, unless a chart installed it.
     pub deployed: Deployed,
-    /// How its chart is installed; kube-scheduler, which every cluster has, has none.
+    /// How its chart is installed. `None` for kube-scheduler, which every cluster has.
     pub package: Option<&'static Package>,
 }
 
 /// One process of a scheduler on a local control plane.
 #[derive(Debug)]
 pub struct SchedulerProcess {
-    /// Its program's name, which is its log's and its kubeconfig's name too.
+    /// The program's name, which is also the name of its log and kubeconfig.
     pub name: &'static str,
-    /// Whose certificate it has.
+    /// The user of its credentials.
     pub user: &'static str,
-    /// What its user, or its ServiceAccount, may do. kube-scheduler's role is built into Kubernetes.
+    /// The rights of its user, or of its ServiceAccount. kube-scheduler's role is built into Kubernetes.
     pub(crate) rights: &'static [&'static [Right]],
-    /// What its user may do in addition on a local control plane, where a case changes its configuration.
+    /// Additional rights of its user on a local control plane, where a case changes its configuration.
     pub(crate) local_rights: &'static [Right],
-    /// Path on its health port that answers 200 once it works, if it can be asked.
+    /// Path on its health port that answers 200 once it works. `None` if it has no such path.
     pub health: Option<&'static str>,
-    /// Of a process that the scheduler does without: why a case that needs it is not run where it was not given.
+    /// For an optional process: why a case that needs it does not run if the user did not give it.
     pub optional: Option<&'static str>,
-    /// Writes its configuration, if it has one, and says how it is started.
+    /// Writes its configuration, if it has one, and returns how to start it.
     pub start: fn(&ProcessHome, &ClusterSpec) -> Result<Command, ClusterError>,
     /// How it becomes a Deployment in a cluster with real nodes, if it can.
     pub(crate) deployment: Option<Deployment>,
 }
 
-/// Arguments and environment of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Arguments.
     pub args: Vec<String>,
-    /// Environment.
     pub env: Vec<(String, String)>,
 }
 
@@ -74,35 +68,33 @@ pub struct Command {
 pub(crate) enum ProgramSource {
     /// Kubernetes, in the version of the cluster.
     Kubernetes,
-    /// They are built, each by the name of its process.
+    /// Pinned components, each with the name of its process.
     Built(&'static [Component]),
-    /// The user's own files, where there are any.
+    /// The user's own files, if given.
     Given(Given),
 }
 
-/// Programs that the user gives, in a folder or as a working tree. Without them kube-scheduler stands in for the scheduler.
+/// Programs that the user gives, in a folder or as a working tree. Without them kube-scheduler stands in for
+/// the scheduler.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// The flag that names a folder with them.
+    /// The flag that names the folder.
     pub flag: &'static str,
-    /// What the names of files in it may lack, in front.
+    /// A prefix that file names in the folder may omit.
     pub prefix: &'static str,
-    /// What a report says of a scheduler whose programs were not given.
+    /// The text in a report if the programs were not given.
     pub missing: &'static str,
-    /// The same of a kind cluster in which no chart has installed it.
+    /// The text for a kind cluster in which no chart has installed the scheduler.
     pub missing_in_kind: &'static str,
 }
 
 /// A file below `schedulers/` at the top of the repository: how a scheduler is built from its source.
 #[derive(Debug)]
 pub(super) struct Recipe {
-    /// Its path.
     pub path: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 
-/// The recipe of that name.
 macro_rules! recipe {
     ($name:literal) => {
         $crate::schedulers::install::Recipe {
@@ -113,33 +105,26 @@ macro_rules! recipe {
 }
 pub(super) use recipe;
 
-/// Where a scheduler's CRDs come from.
 #[derive(Debug)]
 pub(super) enum Crds {
-    /// It has none.
     None,
     /// Files of its pinned module.
     Module(ModuleCrds),
-    /// This text, as long as nobody has given the scheduler and its CRDs.
+    /// This text, unless the user gave the scheduler with its CRDs.
     Written(&'static str),
 }
 
-/// CRD files of a pinned module.
 #[derive(Debug)]
 pub(super) struct ModuleCrds {
-    /// A program of that module.
     pub component: &'static Component,
-    /// Folder below the module's.
+    /// The folder, relative to the module.
     pub folder: &'static str,
-    /// The files that are needed.
     pub files: &'static [&'static str],
 }
 
 impl Install {
-    /// Its CRDs: those that were given with it, else its own. Reads files, and may run Go to find them.
-    ///
-    /// # Errors
-    /// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`].
+    /// The CRDs that the user gave with the scheduler, otherwise its own. Reads files, and may run Go to find
+    /// them.
     pub async fn crds(&self, given: Option<&GivenScheduler>) -> Result<Vec<Value>, ClusterError> {
         match (given, &self.crds) {
             (Some(given), _) if !given.crds.is_empty() => Ok(given.crds.clone()),
@@ -148,24 +133,24 @@ impl Install {
         }
     }
 
-    /// The CRDs that were written for it.
+    /// The CRDs that were written for this suite.
     pub(super) fn own_crds(&self) -> Result<Vec<Value>, ClusterError> {
         let Crds::Written(text) = self.crds else { return Ok(Vec::new()) };
         grove_yaml::documents(text)
             .map_err(|source| ClusterError::Manifest { path: "crds.yaml".into(), source })
     }
 
-    /// It as the user gave it to this cluster.
+    /// The scheduler as the user gave it to this cluster.
     pub(crate) fn brought<'a>(&self, spec: &'a ClusterSpec) -> Option<&'a Arc<GivenScheduler>> {
         spec.given.get(&self.scheduler)
     }
 
-    /// Whether its CRDs are read from the source of its module, which takes a Go that works.
+    /// Whether its CRDs are read from the source of its module, which needs a working Go.
     pub fn reads_its_module(&self) -> bool {
         matches!(self.crds, Crds::Module(_))
     }
 
-    /// Roles of its users on a local control plane, whose kinds need no CRD.
+    /// Roles of its users on a local control plane. The rules need no CRDs.
     pub fn roles(&self) -> Vec<Value> {
         let with_rights = self.processes.iter().filter(|process| !process.rights.is_empty());
         let role = |process: &SchedulerProcess| {
@@ -175,13 +160,13 @@ impl Install {
         with_rights.flat_map(role).collect()
     }
 
-    /// The name of a process's objects: the first process is the scheduler to the world, the others help it.
+    /// The name of a process's objects. The first process has the scheduler's name.
     pub(super) fn name_of(&self, process: &SchedulerProcess) -> &'static str {
         let is_first = self.processes.first().is_some_and(|first| first.name == process.name);
         if is_first { self.scheduler.name() } else { process.name }
     }
 
-    /// Whether it can be made Deployments, if its programs are there.
+    /// Whether it can become Deployments, if its programs exist.
     pub fn is_deployable(&self) -> bool {
         self.processes.iter().any(|process| process.deployment.is_some())
     }
@@ -194,12 +179,12 @@ impl Install {
         }
     }
 
-    /// The programs that the user gave for it in this cluster; each has the name of its process.
+    /// The programs that the user gave for it in this cluster. Each has the name of its process.
     pub fn given<'a>(&self, spec: &'a ClusterSpec) -> impl Iterator<Item = &'a Program> {
         self.brought(spec).into_iter().flat_map(|given| &given.programs)
     }
 
-    /// The given program of one of its processes, with as many of these arguments as it knows.
+    /// The given program of a process, with those of the arguments that it knows.
     pub(crate) fn given_process(
         &self,
         process: &SchedulerProcess,
@@ -211,7 +196,7 @@ impl Install {
         Some((program.path.clone(), given.known(process.name, args.to_vec())))
     }
 
-    /// Whether it has this process in such a cluster; it has none where kube-scheduler stands in for it.
+    /// Whether the scheduler has this process in a cluster. It has none if kube-scheduler stands in for it.
     pub(crate) fn has(&self, process: &SchedulerProcess, spec: &ClusterSpec) -> bool {
         match self.programs {
             ProgramSource::Kubernetes | ProgramSource::Built(_) => true,
@@ -219,7 +204,7 @@ impl Install {
         }
     }
 
-    /// Why nobody but a stand-in can bind its pods in local clusters of this specification.
+    /// Why only a stand-in can bind its pods in local clusters of this spec.
     pub fn missing(&self, spec: &ClusterSpec) -> Option<&'static str> {
         match &self.programs {
             ProgramSource::Given(given) if self.given(spec).next().is_none() => Some(given.missing),
@@ -227,7 +212,7 @@ impl Install {
         }
     }
 
-    /// Why it is not in a kind cluster of this specification in which no chart has installed it.
+    /// Why it does not run in a kind cluster of this spec, unless a chart installs it.
     pub fn missing_in_kind(&self, spec: &ClusterSpec) -> Option<&'static str> {
         match &self.programs {
             ProgramSource::Given(given) if self.given(spec).next().is_none() => Some(given.missing_in_kind),
@@ -238,15 +223,15 @@ impl Install {
         }
     }
 
-    /// Why a case that needs the process of that name is not run in local clusters of this specification: the scheduler was
-    /// given without it. Where the scheduler itself is missing, that is said instead.
+    /// Why a case that needs this process does not run in local clusters of this spec: the scheduler was
+    /// given without it. `None` if the whole scheduler is missing, which has its own reason.
     pub fn lacks_process(&self, name: &str, spec: &ClusterSpec) -> Option<&'static str> {
         let process = self.processes.iter().find(|process| process.name == name)?;
         process.optional.filter(|_| self.missing(spec).is_none() && !self.has(process, spec))
     }
 
-    /// Its version on a local control plane: its program's, or the digest of one that the user gave and that tells none.
-    /// `None` where it is not among these programs.
+    /// The version on a local control plane: that of the program, or the digest of a given program with an
+    /// unknown version. `None` if the toolbox lacks the program.
     pub fn version(&self, spec: &ClusterSpec, toolbox: &Toolbox) -> Option<String> {
         let given = self.given(spec).next();
         if let (None, ProgramSource::Given(_)) = (given, &self.programs) {
@@ -260,24 +245,20 @@ impl Install {
     }
 }
 
-/// Where one process of a scheduler lives; fixed for a cluster's life.
+/// The files and ports of one process of a scheduler, fixed for a cluster's life.
 #[derive(Debug, Clone)]
 pub struct ProcessHome {
-    /// Its credentials.
     pub kubeconfig: PathBuf,
     /// The folder for its configuration and its sockets.
     pub folder: PathBuf,
-    /// Loopback port on which it is asked whether it works.
+    /// The loopback port of its health endpoint.
     pub health: u16,
-    /// A second loopback port, for what cannot be turned off.
+    /// A second loopback port, for a server that cannot be turned off.
     pub other: u16,
 }
 
 impl ProcessHome {
-    /// Writes a configuration file into its folder; JSON is YAML.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
+    /// Writes a configuration file into its folder. JSON is valid YAML.
     pub(crate) fn write(&self, name: &str, configuration: &Value) -> Result<PathBuf, ClusterError> {
         let path = self.folder.join(name);
         home::write(&path, configuration.to_string()).map(|()| path)
@@ -295,7 +276,6 @@ impl ModuleCrds {
     }
 }
 
-/// The objects in a YAML file.
 pub(super) fn manifests(path: &Path) -> Result<Vec<Value>, ClusterError> {
     let text = std::fs::read_to_string(path).map_err(ClusterError::file(path))?;
     grove_yaml::documents(&text).map_err(|source| ClusterError::Manifest { path: path.into(), source })

@@ -1,10 +1,10 @@
 //! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology
 //! `default`.
 //!
-//! Its manager (webhooks, SLOs) is not needed: the scheduler maintains the PodGroups' status itself. A gang that
-//! does not fit goes to the backoff queue, from which Kubernetes pops pods early when it has nothing else to do, so
-//! it is retried continuously. The gate for that (SchedulerPopFromBackoffQ) keeps its default; the log is kept
-//! short.
+//! It does not need its manager (webhooks, SLOs): the scheduler itself maintains the status of PodGroups. A
+//! gang that does not fit goes to the backoff queue. Kubernetes pops pods from that queue early when it has
+//! nothing else to do, so the gang is retried continuously. The feature gate for that
+//! (SchedulerPopFromBackoffQ) keeps its default. The log is kept short.
 
 use std::path::Path;
 
@@ -21,10 +21,8 @@ use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
 use crate::components::{Component, Module, Purpose, module};
 
-/// Its `schedulerName`.
 pub const SCHEDULER: Scheduler = Scheduler::named("koord-scheduler");
 
-/// What it needs.
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     processes: &[SchedulerProcess {
@@ -36,7 +34,7 @@ pub(crate) static INSTALL: Install = Install {
         optional: None,
         start,
         deployment: Some(Deployment {
-            // An empty kubeconfig means the pod's service account.
+            // An empty kubeconfig selects the pod's service account.
             configuration: Some(|| configuration(Path::new(""), &[])),
             args: |file, health| flags(file, "0.0.0.0", health),
             env: &[],
@@ -53,7 +51,8 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "koordinator",
-    // It has no version of its own; the gates follow the kube-scheduler inside, and build metadata does not touch them.
+    // Koordinator has no version of its own for this. The gates follow the embedded kube-scheduler, and build
+    // metadata does not affect them.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
@@ -66,14 +65,13 @@ static PROGRAM: Component = Component {
     purpose: Purpose::Scheduler(SCHEDULER),
 };
 
-/// Its user.
 pub const USER: &str = "system:koord-scheduler";
 /// Plugin that makes PodGroups gangs.
 pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
-/// Without one of these it waits forever.
+/// The scheduler waits indefinitely if one of these is missing.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/bases",
@@ -85,35 +83,42 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     ],
 };
 
-/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from Koordinator 1.8.0.
+/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Koordinator
+/// 1.8.0.
 ///
-/// It starts the informers of what every profile needs (`pkg/util/transformer`: Devices; `frameworkext/indexer`:
-/// Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and of the plugins that a profile names. Of
-/// its own those are here Coscheduling and DefaultPreBind; so it reads no NodeMetrics (LoadAwareScheduling), no
-/// NodeResourceTopologies (NodeNUMAResource), no ElasticQuotas (ElasticQuota) and no ConfigMaps (DeviceShare), evicts
-/// nothing (`enablePreemption` of Coscheduling is off by default) and patches no nodes. The role of its own
-/// manifests (`config/rbac/scheduler_role.yaml`) has wildcards and is bound beside `system:kube-scheduler`.
+/// It starts the informers of what every profile needs (`pkg/util/transformer`: Devices;
+/// `frameworkext/indexer`: Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and of the
+/// plugins in a profile. Here its own plugins are Coscheduling and DefaultPreBind. So it does not need:
+///
+/// - NodeMetrics (LoadAwareScheduling), NodeResourceTopologies (NodeNUMAResource), ElasticQuotas
+///   (ElasticQuota) and ConfigMaps (DeviceShare)
+/// - evictions (`enablePreemption` of Coscheduling is off by default)
+/// - patches of nodes
+///
+/// The role of its own manifests (`config/rbac/scheduler_role.yaml`) has wildcards and is bound in addition
+/// to `system:kube-scheduler`.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.koordinator.sh", &["clusternetworktopologies", "devices", "reservations"]),
     Right::read("scheduling.sigs.k8s.io", &["podgroups"]),
-    // DefaultPreBind writes what the other plugins have annotated, on pods and on Reservations.
+    // DefaultPreBind writes the annotations of the other plugins to pods and Reservations.
     Right::new("", &["pods"], &["patch"]),
     Right::new("scheduling.koordinator.sh", &["reservations"], &["patch"]),
-    // The condition of a pod, or of a Reservation, that does not fit.
+    // The condition of a pod or a Reservation that does not fit.
     Right::new("", &["pods/status"], &["patch"]),
     Right::new("scheduling.koordinator.sh", &["reservations/status"], &["update"]),
     Right::new("events.k8s.io", &["events"], &["create", "patch"]),
-    // DynamicResources is a default plugin. From Kubernetes 1.36 on the API server asks for `binding` when a claim's
-    // allocation changes.
+    // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a
+    // claim's allocation changes.
     Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
-    // The manager of the network topology counts the nodes of each domain.
+    // The network topology manager counts the nodes of each domain.
     Right::new("scheduling.koordinator.sh", &["clusternetworktopologies/status"], &["update"]),
-    // The PodGroup controller that Coscheduling starts. Their CRD has no status subresource.
+    // For the PodGroup controller that Coscheduling starts. The CRD has no status subresource.
     Right::new("scheduling.sigs.k8s.io", &["podgroups"], &["patch"]),
 ];
 
-/// KubeSchedulerConfiguration without what is `off`. Preemption pod by pod is off too: it would break gangs.
+/// KubeSchedulerConfiguration without the plugins in `off`. Preemption of single pods is also off, because it
+/// would break gangs.
 pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     let gangs = !off.contains(&COSCHEDULING);
     let coscheduling = |extra: Value| {
@@ -160,13 +165,13 @@ fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterErro
     Ok(Command { args: args(place, &path), env: Vec::new() })
 }
 
-/// Arguments of `koord-scheduler`. A gang that failed before it was known as one is only found again by the flush of
-/// unschedulable pods, five minutes by default.
+/// Arguments of `koord-scheduler`. If a gang fails before the scheduler knows its PodGroup, only the flush of
+/// unschedulable pods retries it. Its default is five minutes, so it is shortened here.
 pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
     flags(configuration, "127.0.0.1", place.health)
 }
 
-/// The same wherever it runs; on `address` and `port` it says that it lives.
+/// The flags on any kind of cluster. The health endpoint is on `address` and `port`.
 pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     vec![
         format!("--config={}", configuration.display()),
@@ -179,9 +184,9 @@ pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     ]
 }
 
-/// Its chart, which has Koordinator's manager, descheduler and agents of the nodes as well. The chart makes the namespace
-/// of its pods. The release is in another one, as in Koordinator's own instructions: helm would make the release's first,
-/// and then not let the chart have it.
+/// The chart also contains Koordinator's manager, descheduler and node agents. The chart creates the
+/// namespace of its pods. The release is in another namespace, as in Koordinator's instructions: helm would
+/// create the release's namespace first, and the chart would then fail.
 pub static PACKAGE: Package = Package {
     release: "koordinator",
     namespace: "default",
@@ -192,11 +197,11 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
 };
 
-/// Its chart's values: the scheduler alone, once. The chart has no values for the scheduler's configuration and for
-/// most of its flags: more plugins run than with [`configuration`], preemption among them, and unschedulable pods are
-/// flushed after five minutes.
+/// The chart's values: only the scheduler, with one replica. The chart has no values for the scheduler's
+/// configuration and most of its flags. So more plugins run than with [`configuration`], including
+/// preemption, and unschedulable pods are flushed after five minutes.
 fn values() -> Value {
-    // The agents of the nodes have no switch, and tolerate every taint; no node has this label.
+    // The node agents cannot be turned off and tolerate every taint. No node has this label.
     let nowhere = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
         "nodeSelectorTerms": [{
             "matchExpressions": [{"key": "conformance.grove.io/koordinator", "operator": "Exists"}],
@@ -205,7 +210,7 @@ fn values() -> Value {
     let webhooks =
         ["PodMutatingWebhook", "PodValidatingWebhook", "ElasticMutatingWebhook", "ElasticValidatingWebhook"];
     json!({
-        // The chart leaves the configuration of a webhook out whose gate is off.
+        // The chart omits the configuration of a webhook whose gate is off.
         "featureGates": webhooks.map(|gate| format!("{gate}=false")).join(","),
         "scheduler": {
             "replicas": 1,
@@ -219,7 +224,7 @@ fn values() -> Value {
     })
 }
 
-/// The one ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.
+/// The only ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.
 fn objects() -> Vec<Value> {
     let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
     let below = |parent: &str, mut layer: Value| {

@@ -1,4 +1,4 @@
-//! kube-scheduler with the gates of the Workload API.
+//! kube-scheduler with the feature gates of the Workload API.
 
 use std::path::Path;
 
@@ -10,10 +10,11 @@ use super::install::{Command, Crds, Install, ProcessHome, ProgramSource, Schedul
 use crate::ClusterError;
 use crate::cluster_spec::{ClusterSpec, Gates};
 
-/// What it needs: nothing that a cluster has not by itself.
+/// kube-scheduler needs nothing in addition to what a cluster has.
 pub(crate) static INSTALL: Install = Install {
     scheduler: Scheduler::KUBE,
-    // Its health is on a port with TLS of its own; it is ready before anybody has made a pod.
+    // There is no health check: the endpoint is on a separate TLS port. kube-scheduler is ready before the
+    // first pod is created.
     processes: &[SchedulerProcess {
         name: "kube-scheduler",
         user: USER,
@@ -29,16 +30,17 @@ pub(crate) static INSTALL: Install = Install {
     user: USER,
     crds: Crds::None,
     objects: Vec::new,
-    // A static pod of the control plane, one of many in its namespace.
+    // A static pod of the control plane, in a namespace with many others.
     deployed: Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] },
     package: None,
 };
 
-/// Its user, whose role is built into Kubernetes.
+/// Its role is built into Kubernetes.
 pub const USER: &str = "system:kube-scheduler";
 
-/// KubeSchedulerConfiguration. Leader election is off: a killed leader's lease would hold its successor up for 15 s.
-/// `stands_in_for` names schedulers whose pods it binds too, one by one: one more profile each.
+/// KubeSchedulerConfiguration. Leader election is off: the lease of a killed leader would delay its successor
+/// by 15 s. `stands_in_for` names schedulers whose pods kube-scheduler binds too, one by one; each adds a
+/// profile.
 pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
     let mut configuration = json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -62,7 +64,6 @@ fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterErro
     Ok(Command { args: args(&path, &spec.scheduler_gates), env: Vec::new() })
 }
 
-/// Arguments of `kube-scheduler`.
 pub fn args(configuration: &Path, gates: &Gates) -> Vec<String> {
     let mut args =
         vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=2".into()];

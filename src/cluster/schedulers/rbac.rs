@@ -1,30 +1,28 @@
-//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment: tables of [`Right`]s, from
-//! which this module builds a ClusterRole and its binding.
+//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment: tables of [`Right`]s,
+//! from which this module builds a ClusterRole and its binding.
 //!
-//! A table lists what the scheduler's informers watch and what it writes, according to its source, for the
-//! configuration and flags that this suite uses, and nothing else: no scheduler can touch another's resources. An
-//! informer without its right never syncs, and the scheduler then schedules nothing. [`FRAMEWORK`] is common to the
-//! schedulers that are built on kube-scheduler's framework; the rest is in each one's file. To enable more of a
-//! scheduler (leader election, preemption, another plugin), add the right to its table.
+//! A table lists only what the scheduler's informers watch and what it writes, according to its source, for
+//! the configuration and flags that this suite uses. So no scheduler can change another's resources. An
+//! informer without its right never syncs, and the scheduler then schedules nothing. [`FRAMEWORK`] is common
+//! to the schedulers that embed kube-scheduler's framework; the other tables are in each scheduler's file. To
+//! enable more of a scheduler (leader election, preemption, another plugin), add the right to its table.
 
 use serde_json::{Value, json};
 
-/// To have an informer, or to look one up.
+/// The verbs of an informer and of single reads.
 const READ: &[&str] = &["get", "list", "watch"];
 
-/// What may be done with some resources of one API group.
+/// Verbs on some resources of one API group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Right {
-    /// API group; the core one is empty.
+    /// The API group; the core group is empty.
     pub group: &'static str,
     /// Plural names; a subresource is `pods/status`.
     pub resources: &'static [&'static str],
-    /// The API's verbs.
     pub verbs: &'static [&'static str],
 }
 
 impl Right {
-    /// To do `verbs` with `resources` of `group`.
     pub(super) const fn new(
         group: &'static str,
         resources: &'static [&'static str],
@@ -33,7 +31,7 @@ impl Right {
         Self { group, resources, verbs }
     }
 
-    /// To get, list and watch `resources` of `group`.
+    /// Get, list and watch `resources` of `group`.
     pub(super) const fn read(group: &'static str, resources: &'static [&'static str]) -> Self {
         Self::new(group, resources, READ)
     }
@@ -49,16 +47,20 @@ impl Right {
     }
 }
 
-/// What kube-scheduler's framework watches and writes in a scheduler that embeds it: Kubernetes 1.34.1 in Volcano, 1.35.2
-/// in Koordinator.
+/// What kube-scheduler's framework watches and writes in a scheduler that embeds it: Kubernetes 1.34.1 in
+/// Volcano, 1.35.2 in Koordinator.
 ///
-/// From `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`), compared with the built-in roles
-/// `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`). Of these roles it leaves out what
-/// nobody does here: `leases` (no leader election), `tokenreviews` and `subjectaccessreviews` (no secure port), the
-/// deletion of pods (no preemption), and what is behind feature gates that are off by default (`devicetaintrules`,
-/// `workloads`; claims that the scheduler makes for extended resources, and `pods/finalizers` for their owners).
+/// From `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`), compared with the built-in
+/// roles `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`). It omits the
+/// rights of these roles that no scheduler uses here:
+///
+/// - `leases` (no leader election)
+/// - `tokenreviews` and `subjectaccessreviews` (no secure port)
+/// - the deletion of pods (no preemption)
+/// - rights behind feature gates that are off by default: `devicetaintrules`, `workloads`, claims that the
+///   scheduler creates for extended resources, and `pods/finalizers` for their owners
 pub(super) const FRAMEWORK: &[Right] = &[
-    // Pods and what selects them, nodes, and volumes in either state.
+    // Pods and the objects that select them, nodes, and volumes.
     Right::read(
         "",
         &[
@@ -72,21 +74,20 @@ pub(super) const FRAMEWORK: &[Right] = &[
         ],
     ),
     Right::read("apps", &["replicasets", "statefulsets"]),
-    // Read by the preemption plugin, whose informer is there though it never runs.
+    // The preemption plugin's informer runs although the plugin never runs.
     Right::read("policy", &["poddisruptionbudgets"]),
-    // The informers of DynamicResourceAllocation start whether or not a pod has a claim.
+    // The informers of DynamicResourceAllocation start even if no pod has a claim.
     Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
-    // Volcano watches drivers and capacities with --csi-storage only.
+    // Volcano watches drivers and capacities only with --csi-storage.
     Right::read(
         "storage.k8s.io",
         &["csidrivers", "csinodes", "csistoragecapacities", "storageclasses", "volumeattachments"],
     ),
     Right::new("", &["pods/binding"], &["create"]),
-    // VolumeBinding, of a pod whose volumes wait for their first consumer.
+    // VolumeBinding, for a pod whose volumes wait for their first consumer.
     Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
 ];
 
-/// A user, as the subject of a binding.
 pub(super) fn user(name: &str) -> Value {
     json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name})
 }
@@ -149,7 +150,7 @@ mod tests {
         ] {
             assert!(roles.iter().any(|role| role["metadata"]["name"] == name), "{name} is not there");
         }
-        // How the suite's pods look for leftovers: they may be of any kind.
+        // The suite's pods look for leftovers, which may be of any kind.
         let lists = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]});
         for role in &roles {
             let is_suite = role["metadata"]["name"] == crate::own_program::SUITE;

@@ -1,7 +1,8 @@
-//! The scheduler of kubernetes-sigs/scheduler-plugins, which is kube-scheduler 1.35 with more plugins: here with
-//! Coscheduling. The gangs of TrainJobs are judged on it; PodCliqueSets have no backend for it.
+//! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35 with more plugins, here with
+//! Coscheduling. It is a target for the gangs of TrainJobs. PodCliqueSets have no backend for it.
 //!
-//! Its controller, which keeps the status of PodGroups, is not needed: the scheduler reads their spec alone.
+//! It does not need its controller, which maintains the status of PodGroups: the scheduler reads only their
+//! spec.
 
 use std::path::Path;
 
@@ -17,13 +18,12 @@ use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
 use crate::components::{Component, Module, Purpose, module};
 
-/// Its `schedulerName`, that of its chart.
+/// The `schedulerName` of its chart.
 pub const SCHEDULER: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
 
-/// What it needs.
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
-    // As kube-scheduler: its health is on a port with TLS of its own.
+    // As for kube-scheduler, the health endpoint is on a separate TLS port.
     processes: &[SchedulerProcess {
         name: PROGRAM.name,
         user: USER,
@@ -32,7 +32,7 @@ pub(crate) static INSTALL: Install = Install {
         health: None,
         optional: None,
         start,
-        // TrainJobs are judged on local control planes only.
+        // TrainJobs run only on local control planes.
         deployment: None,
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
@@ -46,7 +46,7 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "scheduler-plugins",
-    // The gates follow the kube-scheduler inside, and build metadata does not touch them.
+    // The gates follow the embedded kube-scheduler, and build metadata does not affect them.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.4+scheduler-plugins.v0.35.4-devel \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
@@ -59,35 +59,37 @@ static PROGRAM: Component = Component {
     purpose: Purpose::Scheduler(SCHEDULER),
 };
 
-/// Its user.
 pub const USER: &str = "system:scheduler-plugins-scheduler";
 /// Plugin that makes PodGroups gangs.
 pub const COSCHEDULING: &str = "Coscheduling";
 
-/// Without it pods of PodGroups wait forever.
+/// Without this CRD, pods of PodGroups wait indefinitely.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/bases",
     files: &["scheduling.x-k8s.io_podgroups.yaml"],
 };
 
-/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from scheduler-plugins 0.35.4.
+/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from
+/// scheduler-plugins 0.35.4.
 ///
-/// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all its plugins; this
-/// is the part that Coscheduling (`pkg/coscheduling`) and the plugins that are on by default use: no preemption, no
-/// leader election, no ElasticQuotas, no NodeResourceTopologies, and no writing of PodGroups, which its controller does.
+/// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all
+/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use: no
+/// preemption, no leader election, no ElasticQuotas, no NodeResourceTopologies, and no writes of PodGroups,
+/// which its controller does.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.x-k8s.io", &["podgroups"]),
     // The condition of a pod that does not fit.
     Right::new("", &["pods/status"], &["patch"]),
     Right::new("events.k8s.io", &["events"], &["create", "patch"]),
-    // DynamicResources is a default plugin. From Kubernetes 1.36 on the API server asks for `binding` when a claim's
-    // allocation changes.
+    // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a
+    // claim's allocation changes.
     Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
 ];
 
-/// KubeSchedulerConfiguration without what is `off`. Preemption pod by pod is off too: it would break gangs.
+/// KubeSchedulerConfiguration without the plugins in `off`. Preemption of single pods is also off, because it
+/// would break gangs.
 pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     let mut profile = json!({"schedulerName": SCHEDULER.name()});
     if !off.contains(&COSCHEDULING) {
@@ -98,7 +100,7 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
             "queueSort": {"disabled": all, "enabled": gangs},
             "postFilter": {"disabled": all, "enabled": gangs},
         });
-        // Of a PodGroup that names no time of its own.
+        // For a PodGroup without its own timeout.
         profile["pluginConfig"] = json!([{"name": COSCHEDULING, "args": {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "CoschedulingArgs",
@@ -119,8 +121,8 @@ fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterErro
     Ok(Command { args: args(&path), env: Vec::new() })
 }
 
-/// Its arguments. The flush of unschedulable pods stays at five minutes: it would hide, now and then, that a gang is not
-/// woken by room that comes.
+/// The flush of unschedulable pods keeps its default of five minutes. A shorter one would sometimes hide that
+/// new capacity does not wake a waiting gang.
 pub fn args(configuration: &Path) -> Vec<String> {
     vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=2".into()]
 }

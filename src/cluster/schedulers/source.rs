@@ -1,5 +1,6 @@
-//! A scheduler from a working tree of its repository: what `--scheduler-source NAME=DIR` names. Its recipe
-//! (`schedulers/NAME.yaml`) is data: packages of its programs, linker flags, CRDs, and where releases differ.
+//! A scheduler from a working tree of its repository: `--scheduler-source NAME=DIR`. Its recipe
+//! (`schedulers/NAME.yaml`) is data: packages of its programs, linker flags, CRDs, and the differences
+//! between releases.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,32 +24,29 @@ const KIND: &str = "SchedulerSource";
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Description {
-    /// Its repository, in messages.
+    /// The repository's name, for messages.
     repository: String,
-    /// Files that show that a folder is its source.
+    /// Files that identify a folder as its source.
     #[serde(rename = "checkout")]
     _checkout: Vec<String>,
     version: VersionFrom,
     build: Build,
-    /// Files with its CRDs.
     #[serde(default)]
     crds: Vec<String>,
-    /// Flags that its programs do not have, by the names of their processes.
+    /// Flags that its programs lack, by process name.
     #[serde(default)]
     unknown_flags: BTreeMap<String, Vec<String>>,
 }
 
-/// Several programs of one module.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Build {
-    /// The folder of the module.
     module: String,
-    /// Files and folders that decide what is built.
+    /// Files and folders that determine the build output.
     inputs: Vec<String>,
     #[serde(default)]
     ldflags: String,
-    /// Packages, by the names of the processes.
+    /// Packages by process name.
     programs: BTreeMap<String, String>,
 }
 
@@ -60,16 +58,13 @@ pub struct SchedulerSource {
     tree: Tree,
 }
 
-/// The names that may be written before the `=`: of the first program of each scheduler.
+/// The names that `--scheduler-source` accepts: the first program of each scheduler.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().filter_map(|install| install.processes.first()).map(|process| process.name).collect()
 }
 
 impl SchedulerSource {
-    /// Looks at the working tree of the scheduler whose program has that name; nothing is run or built.
-    ///
-    /// # Errors
-    /// [`SourceError`].
+    /// Checks the working tree of the scheduler with this program, without running or building anything.
     pub async fn open(name: &str, dir: &Path) -> Result<Self, SourceError> {
         let install = of_program(name).ok_or_else(|| SourceError::Unknown {
             name: name.into(),
@@ -81,25 +76,19 @@ impl SchedulerSource {
         Ok(Self { install, description, tree: Tree { dir, revision } })
     }
 
-    /// The scheduler.
     pub fn scheduler(&self) -> Scheduler {
         self.install.scheduler
     }
 
-    /// Its working tree.
     pub fn dir(&self) -> &Path {
         &self.tree.dir
     }
 
-    /// The version of its working tree.
     pub fn version(&self) -> &str {
         &self.tree.revision.version
     }
 
-    /// Its programs, and whether each is built.
-    ///
-    /// # Errors
-    /// [`SourceError::Go`], [`SourceError::Flags`]; [`ClusterError::File`].
+    /// The names of its programs, and whether each is built.
     pub async fn programs_built(&self) -> Result<Vec<(&'static str, bool)>, ClusterError> {
         let module = self.module().await?;
         Ok(self.programs().map(|(name, package)| (name, module.is_built(name, package))).collect())
@@ -110,14 +99,10 @@ impl SchedulerSource {
         self.tree.module(Module { folder: module, inputs, ldflags }).await
     }
 
-    /// The scheduler with its programs, built unless they are in the cache, and the CRDs of the tree.
-    ///
-    /// # Errors
-    /// [`SourceError::Go`]; [`ClusterError::Build`], [`ClusterError::Disk`], [`ClusterError::File`],
-    /// [`ClusterError::Manifest`].
+    /// Builds the programs unless they are cached, and returns the scheduler with the tree's CRDs.
     pub async fn build(&self, progress: &dyn Progress) -> Result<GivenScheduler, ClusterError> {
         let Description { crds, unknown_flags, .. } = &self.description;
-        // Read first: a file that is missing is known before minutes are spent.
+        // Read the CRDs first, so that a missing file is reported before the build, which takes minutes.
         let read = |file: &String| crds_of(&self.tree.dir.join(file));
         let crds = crds.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
         let module = self.module().await?;
@@ -142,7 +127,7 @@ impl SchedulerSource {
 }
 
 impl Recipe {
-    /// What it says of the release in a folder, which is the top of a checkout.
+    /// The recipe for the release in a checkout, and the top of the checkout.
     fn read(&self, dir: &Path) -> Result<(Description, PathBuf), SourceError> {
         let wrong = |reason: String| SourceError::Recipe { path: self.path, reason };
         let mut fields = document(self.text, KIND).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! Recipes, releases and builds of schedulers, on folders made for the purpose.
+//! Recipes, releases and builds of schedulers, in temporary folders.
 
 use std::sync::Mutex;
 
@@ -14,7 +14,7 @@ const TOPOLOGIES: &str = "deployments/kai-scheduler/crds/kai.scheduler_topologie
 const EMBEDDED: &str = "deployments/kai-scheduler/crds/embed.go";
 const LOG_FORMAT: &str = "pkg/common/flags/json_flag.go";
 
-/// A folder that looks like a checkout of KAI, with these files besides.
+/// A folder that looks like a checkout of KAI, with additional files.
 fn kai(files: &[&str]) -> TempDir {
     let folder = folder(files);
     put(folder.path(), "go.mod", "module github.com/kai-scheduler/KAI-scheduler\n\ngo 1.21\n");
@@ -125,7 +125,7 @@ async fn kubernetes_without_tags_says_what_it_lacks() {
     assert!(error.contains("its tags"), "{error}");
 }
 
-/// What a build says.
+/// Records the progress of a build.
 #[derive(Default)]
 struct Told(Mutex<Vec<String>>);
 
@@ -150,14 +150,14 @@ impl Progress for Told {
     fn waiting(&self, _: &str) {}
 }
 
-/// Three programs of a few lines, compiled by the Go that is on PATH.
+/// Three small programs, compiled by the Go on PATH.
 #[tokio::test]
 async fn a_tree_is_built_once_per_content() {
     let folder = kai(&[TOPOLOGIES, EMBEDDED, LOG_FORMAT]);
     for go in [EMBEDDED, LOG_FORMAT] {
         put(folder.path(), go, "package p\n");
     }
-    // Of a content that no other test, and no run before, has built.
+    // Content that no other test or earlier run has built.
     let unique = format!("package main\n\n// {}\nfunc main() {{}}\n", folder.path().display());
     put(folder.path(), "cmd/scheduler/main.go", &unique);
     let build = async || {

@@ -1,4 +1,5 @@
-//! Complete configuration, argv and objects of every scheduler; kube-scheduler's are with the control plane's.
+//! Complete configuration, argv and objects of every scheduler. Those of kube-scheduler are in the tests of
+//! the local control plane.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -126,7 +127,7 @@ fn writes_its_own_only(scheduler: Scheduler) {
     }
 }
 
-/// An informer that may not list never syncs. The CRDs are those whose informers a scheduler waits for.
+/// An informer without the list right never syncs. These are the CRDs whose informers a scheduler waits for.
 #[rstest]
 #[case(volcano::SCHEDULER, &volcano::CRDS)]
 #[case(koord_scheduler::SCHEDULER, &koord_scheduler::CRDS)]
@@ -138,7 +139,7 @@ fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #
     }
 }
 
-/// The scheduler itself waits for each of them.
+/// Only the scheduler itself waits for each of them.
 #[test]
 fn kai_reads_the_kinds_that_it_waits_for() {
     let kai = installation(kai::SCHEDULER);
@@ -154,7 +155,7 @@ fn may_read(processes: &[SchedulerProcess], group: &str, resource: &str) -> bool
     rights.any(|right| right.reads(group, resource))
 }
 
-/// In a cluster of containers nobody asks for the eviction of stale gangs.
+/// Kind clusters never evict stale gangs.
 #[test]
 fn only_a_local_kai_may_delete_pods() {
     let deletes = |right: &rbac::Right| right.resources.contains(&"pods") && right.verbs.contains(&"delete");
@@ -170,7 +171,7 @@ fn schedulers_are_told_apart_by_name_and_by_users() {
     let names: BTreeSet<_> = all().collect();
     assert_eq!(names.len(), ALL.len());
     assert_eq!(all().next(), Some(Scheduler::KUBE), "the one that every cluster has is the first");
-    // COEX-01 reads from the audit log who has bound a pod.
+    // COEX-01 reads from the audit log who bound a pod.
     let mut users = BTreeSet::new();
     for install in ALL {
         let own: BTreeSet<_> = install.processes.iter().map(|process| process.user).collect();
@@ -189,7 +190,7 @@ fn schedulers_are_told_apart_by_name_and_by_users() {
     }
 }
 
-/// Where programs come from, and what is installed, goes together.
+/// The programs of a scheduler and its other data must match.
 #[test]
 fn every_scheduler_has_the_programs_that_it_names() {
     let known: Vec<_> =
@@ -227,7 +228,8 @@ fn every_scheduler_that_is_judged_is_described() {
     }
 }
 
-/// What was not given cannot be run, and the report says how to give it; of the others, what is no Deployment is not on kind.
+/// A scheduler whose programs were not given does not run, and the report says how to give them. A scheduler
+/// without a Deployment does not run on kind.
 #[test]
 fn only_kai_is_missing_without_its_folder() {
     let (install, spec) = (installation(kai::SCHEDULER), ClusterSpec::with([kai::SCHEDULER]));

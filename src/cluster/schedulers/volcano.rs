@@ -1,7 +1,7 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! Plugins for queue shares (`proportion`, `capacity`) are left out: they hold gangs back for reasons that no
-//! clause is about. What a queue controller would do, the suite does once: the queues are Open from the start.
+//! Plugins for queue shares (`proportion`, `capacity`) are omitted: they block gangs for reasons that no
+//! clause covers. The suite replaces the queue controller: it creates the queues Open.
 
 use std::path::Path;
 
@@ -21,10 +21,8 @@ use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
 use crate::components::{Amendment, Component, Module, Purpose, module};
 
-/// Its `schedulerName`.
 pub const SCHEDULER: Scheduler = Scheduler::named("volcano");
 
-/// What it needs.
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     processes: &[SchedulerProcess {
@@ -53,8 +51,8 @@ pub(crate) static INSTALL: Install = Install {
 static MODULE: Module =
     module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.15.1", Some(&APIS));
 
-/// The API that Volcano 1.15.1 is built with is part of its repository, not of its module. The newest version of
-/// volcano.sh/apis that proxies serve lacks one constant of it.
+/// Volcano 1.15.1 is built with an API that is part of its repository, not of its module. The newest
+/// volcano.sh/apis on module proxies lacks one of its constants.
 static APIS: Amendment = Amendment {
     module: "volcano.sh/apis",
     version: "v1.14.0",
@@ -75,14 +73,13 @@ static PROGRAM: Component = Component {
     purpose: Purpose::Scheduler(SCHEDULER),
 };
 
-/// Its user.
 pub const USER: &str = "system:volcano-scheduler";
 /// Plugin that makes a PodGroup a gang.
 pub const GANG: &str = "gang";
 /// Plugin that honours `networkTopology`.
 pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
-/// Without one of these it waits forever.
+/// The scheduler waits indefinitely if one of these is missing.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/volcano/bases",
@@ -93,13 +90,13 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     ],
 };
 
-/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1.
+/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1.
 ///
-/// Its informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`; its writes those of that file, of
-/// `framework/session.go` and of the plugins of [`configuration`]. Of the ClusterRole in its chart
-/// (`installer/helm/chart/volcano/templates/scheduler.yaml`) this is the part that is used with the actions and flags
-/// given here: no eviction, no leader election, no NumaTopology, no node shards, no device sharing, no writing of
-/// ResourceClaims (the predicate of DynamicResourceAllocation is off by default).
+/// Its informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`. Its writes are those of
+/// that file, of `framework/session.go` and of the plugins of [`configuration`]. This is the part of the
+/// ClusterRole in its chart (`installer/helm/chart/volcano/templates/scheduler.yaml`) that the actions and
+/// flags here use: no eviction, no leader election, no NumaTopology, no node shards, and no device sharing.
+/// It writes no ResourceClaims, because the predicate of DynamicResourceAllocation is off by default.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("", &["resourcequotas"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -108,15 +105,15 @@ pub(super) const RIGHTS: &[Right] = &[
     // The condition of a pod that does not fit.
     Right::new("", &["pods/status"], &["update"]),
     Right::new("", &["events"], &["create", "patch"]),
-    // Their CRD has no status subresource.
+    // The CRD has no status subresource.
     Right::new("scheduling.volcano.sh", &["podgroups"], &["update"]),
-    // It creates the queues `root` and `default` at its start where they are missing, and ends if it may not. (1.14 creates
-    // them in any case, and updates what `root` guarantees.)
+    // At its start it creates the queues `root` and `default` if they are missing, and exits if it may not.
+    // (1.14 always creates them, and updates what `root` guarantees.)
     Right::new("scheduling.volcano.sh", &["queues"], &["create"]),
     Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
 ];
 
-/// Scheduler configuration without the plugins that are `off`.
+/// Scheduler configuration without the plugins in `off`.
 pub fn configuration(off: &[&str]) -> Value {
     let tiers = [
         vec![json!({"name": "priority"}), json!({"name": GANG})],
@@ -146,14 +143,14 @@ fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterErro
     Ok(Command { args: args(place, &path), env: environment(place) })
 }
 
-/// Arguments of `vc-scheduler`. An invalid configuration ends it instead of being replaced by a built-in one.
+/// Arguments of `vc-scheduler`. It exits if its configuration is invalid, instead of using a built-in one.
 pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
     let mut args = vec![format!("--kubeconfig={}", place.kubeconfig.display())];
     args.extend(flags(configuration, &format!("127.0.0.1:{}", place.health)));
     args
 }
 
-/// The same wherever it runs; `health` is the address on which it says that it lives.
+/// The flags on any kind of cluster. `health` is the address of the health endpoint.
 pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
@@ -165,13 +162,13 @@ pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
         "--enable-healthz=true".into(),
         format!("--healthz-address={health}"),
         "--cache-dumper=false".into(),
-        // Its NumaTopology would be one more CRD.
+        // This avoids one more CRD, NumaTopology.
         "--feature-gates=ResourceTopology=false".into(),
         "--v=2".into(),
     ]
 }
 
-/// Its chart, which has the controllers and webhooks as well.
+/// The chart also contains the controllers and webhooks.
 pub static PACKAGE: Package = Package {
     release: "volcano",
     namespace: "volcano-system",
@@ -182,17 +179,17 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// Its chart's values: the scheduler alone, with the flags of [`flags`] that the chart has values for. It has none to
-/// refuse an invalid configuration.
+/// The chart's values: only the scheduler, with those of [`flags`] that the chart supports. The chart cannot
+/// make it reject an invalid configuration.
 fn values() -> Value {
     json!({
-        // Images may have been loaded into the nodes; the chart pulls them in any case.
+        // The images may be loaded into the nodes. By default the chart always pulls them.
         "basic": {"image_pull_policy": "IfNotPresent"},
         "custom": {
             "admission_enable": false,
             "controller_enable": false,
             "leader_elect_enable": false,
-            // A text; JSON is YAML.
+            // A string; JSON is valid YAML.
             "scheduler_config_override": configuration(&[]).to_string(),
             "scheduler_feature_gates": "ResourceTopology=false",
             "scheduler_kube_api_qps": 500,
@@ -203,29 +200,26 @@ fn values() -> Value {
     })
 }
 
-/// Its environment. The socket that changes its log level is shared by all instances of a machine by default.
+/// By default, all instances on a machine share the socket that changes the log level.
 pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
     vec![("DEBUG_SOCKET_DIR".into(), place.folder.display().to_string())]
 }
 
-/// Looks at the queue of gangs that name none. One that the scheduler made while no controller ran has no state, and plugin
-/// `proportion`, which Volcano's own configuration has, allocates nothing from it: groups and pods then say `NotEnoughResources`
-/// while everything is free (1.15.1).
-///
-/// # Errors
-/// [`ClusterError::QueueNotOpen`], [`ClusterError::Api`].
+/// Checks the queue of gangs without a queue. If the scheduler creates it while no controller runs, the queue
+/// has no state. The plugin `proportion`, part of Volcano's own configuration, allocates nothing from such a
+/// queue. Groups and pods then report `NotEnoughResources` although everything is free (1.15.1).
 pub async fn queue_is_open(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue");
     let queues: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     let found = queues.get_opt("default").await;
     let found = found.map_err(|source| ClusterError::api("read Volcano's queue default", source))?;
-    // Where there is none, the scheduler does not run; that is found out later.
+    // Without the queue, the scheduler does not run; a later check reports that.
     let Some(queue) = found else { return Ok(()) };
     let state = queue.data["status"]["state"].as_str().unwrap_or_default();
     if state == "Open" { Ok(()) } else { Err(ClusterError::QueueNotOpen { state: state.to_owned() }) }
 }
 
-/// The queues that it would make itself, but Open.
+/// The queues that the scheduler would create itself, but Open.
 fn objects() -> Vec<Value> {
     let queue = |name: &str, reclaimable: bool| {
         json!({

@@ -1,5 +1,5 @@
-//! Go, run on a working tree. A program is kept in the component cache under a hash of the tree's content and of whatever
-//! else decides what comes of it.
+//! Runs Go on a working tree. The component cache keeps a program under a hash of the tree's content and all
+//! other inputs of the build.
 
 use std::path::PathBuf;
 
@@ -13,61 +13,52 @@ use crate::components::{
 };
 use crate::{ClusterError, home};
 
-/// The module whose version the feature gates of what is made of Kubernetes follow.
+/// The module whose version determines the feature gates of programs that contain Kubernetes.
 const KUBERNETES: &str = "k8s.io/kubernetes";
 
-/// A program that Go builds.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoBuild {
-    /// The folder of its module.
     pub module: String,
-    /// Its package, as `go build` takes it there.
+    /// The package, as an argument of `go build` in that folder.
     pub package: String,
-    /// Folders whose files decide what is built: the module's own, and those that it replaces modules by.
+    /// Folders whose files determine the build: the module's own, and those that it replaces modules by.
     pub inputs: Vec<String>,
-    /// Value of `-ldflags`, with `{version}`, `{commit}`, `{module}` (its path) and `{kubernetes}`, the version of
-    /// Kubernetes that it is or is made of, with `{kubernetes-major}` and `{kubernetes-minor}`.
+    /// The value of `-ldflags`. Placeholders: `{version}`, `{commit}`, `{module}` (its path), and
+    /// `{kubernetes}`, the version of Kubernetes that it is or contains, with `{kubernetes-major}` and
+    /// `{kubernetes-minor}`.
     #[serde(default)]
     pub ldflags: String,
 }
 
-/// A Go module in a working tree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Module<'a> {
-    /// Its folder.
     pub folder: &'a str,
-    /// The files and folders that decide what is built.
+    /// The files and folders that determine the build output.
     pub inputs: &'a [String],
-    /// Value of `-ldflags`, with the placeholders of [`GoBuild::ldflags`].
+    /// The value of `-ldflags`, with the placeholders of [`GoBuild::ldflags`].
     pub ldflags: &'a str,
 }
 
-/// A working tree, and which version it is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tree {
-    /// The folder at its top.
     pub dir: PathBuf,
-    /// Its version.
     pub revision: Revision,
 }
 
-/// A module of a working tree that Go can build programs of.
+/// A module of a working tree whose programs Go can build.
 #[derive(Debug)]
 pub(crate) struct Buildable {
     folder: PathBuf,
     ldflags: String,
     go: Toolchain,
-    /// Everything that decides what a build gives, but the package.
+    /// A hash of all inputs of a build, except the package.
     key: Sha256,
     version: String,
 }
 
 impl Tree {
-    /// Asks Go whether it can build a module, and looks at what is in it.
-    ///
-    /// # Errors
-    /// [`SourceError::Go`], [`SourceError::Flags`]; [`ClusterError::File`].
+    /// Checks whether Go can build a module, and hashes its content.
     pub(crate) async fn module(&self, module: Module<'_>) -> Result<Buildable, ClusterError> {
         let folder = self.dir.join(module.folder);
         let go_mod = std::fs::read_to_string(folder.join("go.mod")).unwrap_or_default();
@@ -77,7 +68,7 @@ impl Tree {
         let ldflags = fill(module.ldflags, &values(&go_mod, &self.revision))
             .map_err(|reason| SourceError::Flags { module: folder.clone(), reason })?;
         let content = content(&self.dir, module.inputs).await?;
-        // GOFLAGS may name another go.mod, or tags.
+        // GOFLAGS may select another go.mod, or build tags.
         let flags = std::env::var("GOFLAGS").unwrap_or_default();
         let mut key = Sha256::new();
         for part in [&*content, module.folder, &ldflags, COMPILER_FLAGS, &go.version, &go.target, &flags] {
@@ -89,21 +80,16 @@ impl Tree {
 }
 
 impl Buildable {
-    /// Where a program is kept.
     fn target(&self, name: &str, package: &str) -> PathBuf {
         let hash = hex(&self.key.clone().chain_update(package).finalize());
         home::cache().join("components").join(format!("{name}-{}", &hash[..16]))
     }
 
-    /// Whether a program is in the cache.
     pub(crate) fn is_built(&self, name: &str, package: &str) -> bool {
         cached(name, &self.target(name, package)).is_some()
     }
 
-    /// A program of a package, built unless it is in the cache.
-    ///
-    /// # Errors
-    /// [`ClusterError::Build`], [`ClusterError::Disk`], [`ClusterError::File`].
+    /// Builds the program of a package, unless it is cached.
     pub(crate) async fn build(
         &self,
         name: &str,
@@ -117,18 +103,17 @@ impl Buildable {
             <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
                 ClusterError::NoProgram { program: name.into(), reason: "nothing was built that is called" }
             })?;
-        // The same content may have been committed, or tagged, since.
+        // The same content may have been committed or tagged since.
         Ok(Program { version: version.clone(), ..program })
     }
 }
 
-/// The `go` line of a go.mod.
 fn go_line(go_mod: &str) -> String {
     let line = go_mod.lines().find_map(|line| line.strip_prefix("go "));
     line.unwrap_or("as its go.mod says").trim().to_owned()
 }
 
-/// What stands for the placeholders of linker flags.
+/// The values of the placeholders in linker flags.
 fn values(go_mod: &str, revision: &Revision) -> Values {
     let mut values: Values =
         [("version", revision.version.clone()), ("commit", revision.commit.clone().unwrap_or_default())]
@@ -149,7 +134,7 @@ fn values(go_mod: &str, revision: &Revision) -> Values {
     values
 }
 
-/// The version of a module that a go.mod replaces it by, else the one that it requires.
+/// The version in a module's `replace` line, otherwise the required version.
 fn required<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
     let version_behind = |words: &[&'a str]| match words {
         [path, version, ..] if *path == module && version.starts_with('v') => Some(*version),
@@ -226,7 +211,7 @@ pub(crate) mod tests {
         assert_eq!(now().await.version, "v1.2.3-dirty");
         let tagless = VersionFrom { git_tags: Some("w*".into()), file: None };
         assert_eq!(revision(&dir, &tagless).await.version, format!("{}-dirty", &commit[..8]));
-        // An archive inside of another repository is not that repository.
+        // An archive inside another repository is not that repository.
         put(&dir, "inner/VERSION", "v7");
         assert_eq!(revision(&dir.join("inner"), &from).await.version, "v7");
         put(&dir, "Chart.yaml", "version: 0.1.0\nappVersion: v4\n");

@@ -1,4 +1,4 @@
-//! A folder with a program's source: which version and commit it is, and a hash of what a build reads. It may be a
+//! A folder with a program's source: its version and commit, and a hash of the inputs of a build. It may be a
 //! clone, a worktree, or an unpacked archive without git.
 
 use std::path::{Path, PathBuf};
@@ -10,27 +10,26 @@ use tokio::process::Command;
 use crate::ClusterError;
 use crate::components::hex;
 
-/// Where a version is read: of git's tags in a checkout, else in a file.
+/// Where the version is read: from git tags in a checkout, otherwise from a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VersionFrom {
-    /// Which tags tell a version, as a pattern of `git describe --match`.
+    /// Which tags are versions, as a pattern of `git describe --match`.
     pub git_tags: Option<String>,
-    /// A text file with the version and nothing else, or a Helm chart's Chart.yaml.
+    /// A text file that contains only the version, or a Helm chart's Chart.yaml.
     pub file: Option<String>,
 }
 
-/// A version, and the commit where git knows it.
+/// A version, and the commit if git knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Revision {
     pub version: String,
     pub commit: Option<String>,
 }
 
-/// The version of what tells none.
+/// The version if no source reports one.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// Which version a folder is.
 pub(crate) async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
     let in_file = || from.file.as_ref().and_then(|file| version_in(&dir.join(file)));
     if !is_top(dir).await {
@@ -43,7 +42,7 @@ pub(crate) async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
     };
     let version = match described {
         Some(version) => version,
-        // A clone without tags: the file says the version, and git which commit it is.
+        // A clone without tags: combine the version from the file with the commit from git.
         None => match (
             in_file(),
             git(dir, &["describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]).await,
@@ -55,7 +54,7 @@ pub(crate) async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
     Revision { version, commit }
 }
 
-/// Whether the folder is the top of a repository, and not an archive that lies inside of another one.
+/// Whether the folder is the top of a repository, and not an archive inside another one.
 async fn is_top(dir: &Path) -> bool {
     let top = git(dir, &["rev-parse", "--show-toplevel"]).await;
     top.and_then(|top| PathBuf::from(top).canonicalize().ok()).is_some_and(|top| top == dir)
@@ -67,7 +66,7 @@ async fn git(dir: &Path, args: &[&str]) -> Option<String> {
     (answer.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// The version in a file: all of its text, or of a chart the version of the application.
+/// The version in a file: all of its text, or the application version of a chart.
 fn version_in(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     if path.extension().is_none_or(|extension| extension != "yaml") {
@@ -78,11 +77,9 @@ fn version_in(path: &Path) -> Option<String> {
     field("appVersion").or_else(|| field("version"))
 }
 
-/// A hash of these files, and of those below these folders: those that git would not ignore, or where there is no git all
-/// that are not hidden. What is not there (not every tree has a vendor folder) counts as nothing.
-///
-/// # Errors
-/// [`ClusterError::File`].
+/// A hash of these files, and of the files below these folders. It covers the files that git does not ignore,
+/// or without git all files that are not hidden. Missing inputs are skipped, because not every tree has a
+/// vendor folder.
 pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, ClusterError> {
     let mut files = match is_top(dir).await {
         true => {

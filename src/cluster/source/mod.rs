@@ -1,10 +1,10 @@
-//! Programs that the user has the source of: an operator's or a scheduler's working tree, built with the user's Go, once
-//! per content.
+//! Programs from the user's source: a working tree of an operator or a scheduler, built with the user's Go
+//! once per content.
 //!
-//! - [`checkout`]: version, commit and content of a folder;
-//! - [`release`]: what a recipe says of every release, and where releases differ;
-//! - [`build`]: Go, run on the tree; the programs are kept in the component cache;
-//! - [`placeholders`]: `{version}` and the like.
+//! - [`checkout`]: version, commit and content of a folder
+//! - [`release`]: the common part of a recipe, and the differences between releases
+//! - [`build`]: runs Go on the tree and keeps the programs in the component cache
+//! - [`placeholders`]: `{version}` and others
 
 mod build;
 mod checkout;

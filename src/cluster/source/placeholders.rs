@@ -1,15 +1,12 @@
-//! Placeholders in texts: `{version}`, `{webhook-port}` and the like. Braces around anything but lower-case letters and
-//! dashes are text.
+//! Placeholders in texts: `{version}`, `{webhook-port}` and others. Braces around anything except lower-case
+//! letters and dashes are plain text.
 
 use std::collections::BTreeMap;
 
-/// What stands for each placeholder.
+/// The value of each placeholder.
 pub(crate) type Values = BTreeMap<&'static str, String>;
 
-/// The text with its placeholders filled.
-///
-/// # Errors
-/// The placeholder that has no value.
+/// Fills the placeholders of a text. The error names a placeholder without a value.
 pub(crate) fn fill(text: &str, values: &Values) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;

@@ -1,6 +1,6 @@
-//! Documents about every release of a program. Releases differ: where they do, a document has `variants`, of which the
-//! first whose files are in the folder is merged over the rest of it (as a JSON merge patch), so that a field is told once
-//! for all releases or once per variant.
+//! Documents that cover every release of a program. The differences between releases are in `variants`. The
+//! first variant whose files are in the folder is merged over the rest, as a JSON merge patch. So each field
+//! is written once for all releases or once per variant.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::SourceError;
 /// The version of the format.
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// Files that are, or are not, in a folder.
+/// Files that exist, or do not exist, in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct When {
@@ -23,7 +23,6 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// Whether a folder is like that.
     pub(crate) fn holds(&self, dir: &Path) -> bool {
         let is_there = |file: &String| dir.join(file).exists();
         self.exists.iter().all(is_there) && !self.missing.iter().any(is_there)
@@ -36,25 +35,22 @@ struct Variant {
     name: String,
     #[serde(default)]
     when: When,
-    /// Why the suite cannot judge such a release.
+    /// Why the suite cannot test such a release.
     refused: Option<String>,
     #[serde(default)]
     with: Map<String, Value>,
 }
 
-/// Why a document does not serve a folder.
+/// Why a document does not apply to a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoRelease {
-    /// The document is wrong.
+    /// The document is invalid.
     Document(String),
-    /// The release cannot be judged.
+    /// The suite cannot test the release.
     Refused(String),
 }
 
-/// Reads a document of that kind, without `apiVersion` and `kind`.
-///
-/// # Errors
-/// What is wrong with it.
+/// Reads a document of this kind. Returns it without `apiVersion` and `kind`.
 pub(crate) fn document(text: &str, kind: &str) -> Result<Map<String, Value>, String> {
     let mut documents = grove_yaml::documents(text).map_err(|error| error.to_string())?;
     let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
@@ -72,10 +68,7 @@ pub(crate) fn document(text: &str, kind: &str) -> Result<Map<String, Value>, Str
     Ok(fields)
 }
 
-/// The folder itself, if it has the document's `checkout` files; `of` is whose checkout it should be.
-///
-/// # Errors
-/// [`SourceError::Checkout`].
+/// The absolute path of the folder, if it has the document's `checkout` files. `of` is the repository's name.
 pub(crate) fn top(of: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let none = |lacks| SourceError::Checkout { of: of.into(), dir: dir.into(), lacks };
     let top = dir.canonicalize().map_err(|_| none(vec!["everything: no such folder".into()]))?;
@@ -85,10 +78,8 @@ pub(crate) fn top(of: &str, dir: &Path, fields: &Map<String, Value>) -> Result<P
     if lacks.is_empty() { Ok(top) } else { Err(none(lacks)) }
 }
 
-/// Merges the variant that fits the folder over the rest of the document, and names it; `path` is the document's.
-///
-/// # Errors
-/// [`NoRelease`].
+/// Merges the variant that matches the folder over the rest of the document, and returns its name. `path` is
+/// the document's.
 pub(crate) fn for_release(
     fields: &mut Map<String, Value>,
     dir: &Path,

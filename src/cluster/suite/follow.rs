@@ -1,4 +1,4 @@
-//! Follows a run in a cluster: what its pods log, and what becomes of them, until its Job has ended.
+//! Follows a run in a cluster: the logs and the states of its pods, until its Job has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,29 +16,26 @@ use super::pods::{Stage, has_ended, job_says, share, stage};
 use super::{CONTAINER, SuiteRun};
 use crate::ClusterError;
 
-/// A pod is scheduled, and its image is there.
+/// How long a pod may take to be scheduled and to pull its image.
 const STARTS: Duration = Duration::from_secs(300);
-/// A reason that will not go away by itself is believed.
+/// How long a pod may wait for a reason that rarely resolves itself. Also the limit for the remaining logs.
 const BELIEVED: Duration = Duration::from_secs(60);
-/// Between two looks at the clock.
+/// Pause between checks of the limits.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Told what happens.
 pub trait Follower: Send + Sync {
-    /// A line that a share's pod logged, or about the pod; shares count from 0.
+    /// A line that a share's pod logged, or a line about the pod. Shares count from 0.
     fn line(&self, share: usize, text: &str);
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Why the last pod of a share failed, of shares whose last pod did.
+    /// Why the last pod of a share failed, by share. Omits shares whose last pod succeeded.
     pub failed: BTreeMap<usize, String>,
-    /// What the Job says, if it says that it failed.
+    /// The Job's failure message, if it failed.
     pub job: Option<String>,
 }
 
-/// What is known of the pods so far.
 #[derive(Default)]
 struct Known {
     stages: BTreeMap<String, Stage>,
@@ -47,11 +44,7 @@ struct Known {
     ended: Ended,
 }
 
-/// Follows a run until its Job has ended.
-///
-/// # Errors
-/// [`ClusterError::NotReady`] if a pod does not come to run; [`ClusterError::Watch`]; [`ClusterError::Gone`] if somebody
-/// deletes the Job.
+/// Follows a run until its Job has ended. Fails if a pod does not start, or if the Job is deleted.
 pub async fn follow(
     client: &Client,
     run: &SuiteRun,
@@ -75,7 +68,7 @@ pub async fn follow(
             job = changed_jobs.next() => match job {
                 Some(Ok(watcher::Event::Apply(job) | watcher::Event::InitApply(job))) if has_ended(&job) => {
                     known.ended.job = job_says(&job);
-                    // What is logged at the end is worth a moment.
+                    // Wait a moment for the last log lines.
                     let _ = tokio::time::timeout(BELIEVED, async { while logs.join_next().await.is_some() {} }).await;
                     return Ok(known.ended);
                 }
@@ -123,7 +116,7 @@ impl Known {
         self.stages.insert(name, stage);
     }
 
-    /// Whether every pod that waits may still come to run.
+    /// Fails if a pod has waited too long.
     fn in_time(&self) -> Result<(), ClusterError> {
         for (name, (share, since)) in &self.waiting {
             let Some(Stage::Waits { reason, hopeless }) = self.stages.get(name) else { continue };
@@ -140,7 +133,7 @@ impl Known {
     }
 }
 
-/// Passes on what a pod logs, to its end. A stream that breaks off is no reason to end the run.
+/// Forwards a pod's log to its end. A broken stream does not end the run.
 async fn log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follower>) {
     let params = LogParams { follow: true, container: Some(CONTAINER.into()), ..LogParams::default() };
     let lines = match pods.log_stream(&name, &params).await {

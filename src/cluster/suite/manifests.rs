@@ -1,4 +1,4 @@
-//! The objects of a run in a cluster: those of `manifests/suite/`, under names of the run's own.
+//! The objects of a run in a cluster: those of `manifests/suite/`, renamed for the run.
 
 use conformance_contract::names;
 use grove_yaml::YamlError;
@@ -11,34 +11,27 @@ const NAMESPACE: &str = include_str!("../../../manifests/suite/namespace.yaml");
 const RBAC: &str = include_str!("../../../manifests/suite/rbac.yaml");
 const JOB: &str = include_str!("../../../manifests/suite/job.yaml");
 const INDEXED_JOB: &str = include_str!("../../../manifests/suite/indexed-job.yaml");
-/// The name of everything in them.
+/// The name of all objects in these files.
 const NAME: &str = "grove-conformance";
 
-/// A run in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuiteRun {
-    /// Its id.
     pub run: String,
-    /// The suite's image.
     pub image: String,
-    /// How many pods share its cases.
+    /// How many pods split the cases.
     pub shares: usize,
-    /// What each pod runs.
     pub args: Vec<String>,
-    /// The label of nodes that are lent to cases, `KEY=VALUE`: pods of the suite do not go there.
+    /// The label of nodes that are leased to cases, `KEY=VALUE`. The suite's pods do not run there.
     pub lent: Option<String>,
 }
 
 impl SuiteRun {
-    /// The name of its namespace, of its Job, and of everything else of it.
+    /// The name of its namespace, its Job, and its other objects.
     pub fn name(&self) -> String {
         format!("{NAME}-{}", self.run)
     }
 
-    /// The namespace, and what gives its pods their rights.
-    ///
-    /// # Errors
-    /// [`ClusterError::Manifest`].
+    /// The namespace and the RBAC objects of the pods.
     pub fn rights(&self) -> Result<Vec<Value>, ClusterError> {
         let mut objects = documents(NAMESPACE)?;
         objects.extend(documents(RBAC)?);
@@ -46,10 +39,7 @@ impl SuiteRun {
         Ok(objects)
     }
 
-    /// The Job; an Indexed one where there are several shares.
-    ///
-    /// # Errors
-    /// [`ClusterError::Manifest`].
+    /// The Job. With several shares, it is an Indexed Job.
     pub fn job(&self) -> Result<Value, ClusterError> {
         let text = if self.shares > 1 { INDEXED_JOB } else { JOB };
         let mut job = documents(text)?.into_iter().next().unwrap_or_default();
@@ -76,7 +66,7 @@ impl SuiteRun {
         Ok(job)
     }
 
-    /// Gives an object, and what it says of others, the run's names.
+    /// Replaces the names in an object and in its references by the run's name.
     fn rename(&self, object: &mut Value) {
         let name = Value::from(self.name());
         object["metadata"]["name"] = name.clone();
@@ -130,7 +120,7 @@ mod tests {
         assert_eq!(spec["template"]["spec"]["containers"][0]["image"], "registry.example/suite:1");
     }
 
-    /// Everything bears the run's id, so that two runs do not meet, and `clean` finds it.
+    /// All names contain the run's id, so that two runs do not conflict and `clean` finds the objects.
     #[test]
     fn every_name_and_label_is_the_runs() {
         let run = run(2, None);
@@ -157,7 +147,7 @@ mod tests {
         }
     }
 
-    /// The two Jobs differ in what makes one of them Indexed, and in nothing else.
+    /// The two Jobs differ only in the fields that make one of them Indexed.
     #[test]
     fn both_jobs_run_the_same_pod() {
         let pod = |text: &str| {

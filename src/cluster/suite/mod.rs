@@ -1,8 +1,8 @@
-//! A run of the suite inside a cluster: as pods of a Job there, one for each share of the cases.
+//! Runs the suite inside a cluster, as pods of a Job, one for each share of the cases.
 //!
-//! [`SuiteRun`] is what such a run is made of, from `manifests/suite/`; [`submit`] makes it, [`follow`] watches it to its end;
-//! [`results`] is how a pod stores its report in ConfigMaps, and how it is read from there. The command line does the rest:
-//! what pods run, and what becomes of their reports.
+//! [`SuiteRun`] describes such a run, from `manifests/suite/`. [`submit`] creates its objects, [`follow`]
+//! watches it to its end, and [`results`] stores the report of a pod in ConfigMaps and reads it back. The
+//! command line defines what the pods run and processes their reports.
 
 pub mod follow;
 mod manifests;
@@ -15,7 +15,7 @@ pub use manifests::SuiteRun;
 /// The name of the suite's container.
 const CONTAINER: &str = "suite";
 
-/// The id under which the pod of a share, from 0, runs: what each makes in the cluster is told from the others'.
+/// The run id of the pod of a share, from 0. It distinguishes the objects of the pods.
 pub fn run_of_share(run: &str, index: usize) -> String {
     format!("{run}s{}", index + 1)
 }

@@ -1,4 +1,4 @@
-//! What the pods of a run say of themselves, and what its Job does: read from their status.
+//! The status of a run's pods and of its Job.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
@@ -6,9 +6,9 @@ use kube::ResourceExt;
 
 use super::CONTAINER;
 
-/// Label that a Job's controller puts on pods of an Indexed Job.
+/// The label that the Job controller puts on pods of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Reasons of a container that waits for something that will not come by itself.
+/// Waiting reasons that rarely resolve themselves.
 const HOPELESS: [&str; 5] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -16,34 +16,31 @@ const HOPELESS: [&str; 5] = [
     "ErrImageNeverPull",
     "CreateContainerConfigError",
 ];
-/// The last lines of a container's log that say why it ended, and how much of them: all of it has been passed on.
+/// Limits of the termination message in a reason. The whole log has already been forwarded.
 const LINES: usize = 5;
 const CHARACTERS: usize = 400;
 
-/// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has not started; why, where that is known, and whether it is in vain to wait.
+    /// It has not started.
     Waits {
-        /// What it waits for.
         reason: String,
-        /// Whether it will not come by itself.
+        /// Whether the reason rarely resolves itself.
         hopeless: bool,
     },
-    /// Its container runs, on this node.
+    /// Its container runs on this node.
     Runs(String),
     /// It has stored its results.
     Succeeded,
-    /// It ended without having stored them, or was removed.
+    /// It ended without storing its results, or was removed.
     Failed(String),
 }
 
-/// Which share a pod has, from 0; the only one where its Job has no index.
+/// The share of a pod, from 0. Without an index in the Job, there is only share 0.
 pub(super) fn share(pod: &Pod) -> usize {
     pod.labels().get(INDEX).and_then(|index| index.parse().ok()).unwrap_or_default()
 }
 
-/// How far a pod is.
 pub(super) fn stage(pod: &Pod) -> Stage {
     let status = pod.status.clone().unwrap_or_default();
     let containers = status.container_statuses.unwrap_or_default();
@@ -92,7 +89,7 @@ fn with(what: String, message: Option<&str>) -> String {
     if cut.is_empty() { what } else { format!("{what}: {cut}") }
 }
 
-/// Whether a Job has ended: no pod of it runs or comes any more.
+/// Whether a Job has ended: none of its pods runs, and none will start.
 pub(super) fn has_ended(job: &Job) -> bool {
     let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.into_iter().flatten().any(|condition| {
@@ -100,7 +97,7 @@ pub(super) fn has_ended(job: &Job) -> bool {
     })
 }
 
-/// Why a Job of which a part has no results ended, in its own words.
+/// The message of a failed Job.
 pub(super) fn job_says(job: &Job) -> Option<String> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     let failed =

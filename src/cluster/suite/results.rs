@@ -1,8 +1,9 @@
-//! A pod's results, stored in ConfigMaps of its namespace, and read from there.
+//! Stores the results of a pod in ConfigMaps of its namespace, and reads them back.
 //!
-//! A ConfigMap takes 1 MiB. An archive is cut into chunks that are smaller, each in a ConfigMap; a last one, the head, says how
-//! many there are and has the archive's digest. What has no head is not there: a pod that is killed while it stores its
-//! results leaves none, or, where an earlier pod of its share has left some, none that match.
+//! A ConfigMap takes 1 MiB, so an archive is split into smaller chunks, each in a ConfigMap. The head, a
+//! ConfigMap that is written last, has the number of chunks and the archive's digest. Chunks without a head
+//! are ignored. So a pod that is killed while it stores its results leaves none. If an earlier pod of its
+//! share has left some, the digest does not match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,38 +16,33 @@ use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
 
-/// Bytes in a chunk: what is left of 1 MiB goes to metadata.
+/// Bytes in a chunk. The rest of 1 MiB is for metadata.
 const CHUNK: usize = 768 * 1024;
-/// How large the archive of one pod may be: what all pods store is in the API server's database, which is small.
+/// The maximum size of one pod's archive. The API server's database stores those of all pods, and it is
+/// small.
 pub const LIMIT: usize = 8 * 1024 * 1024;
-/// Label of heads: that they are one.
+/// The label of heads.
 const HEAD: &str = "conformance.grove.io/results";
-/// The key in a head, and in a chunk.
+/// The key in a head and in a chunk.
 const KEY: &str = "results";
 
-/// What a head says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// Which share of the run, from 0.
+    /// The share of the run, from 0.
     pub index: usize,
-    /// Of how many.
     pub shares: usize,
-    /// How many chunks there are.
     pub chunks: usize,
     /// SHA-256 of the archive, in hexadecimal.
     pub sha256: String,
-    /// What is not in it for want of room, in words; nothing, if all is.
+    /// What was omitted from the archive to save space, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
 
-/// What a pod has stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// What it says of it.
     pub head: Head,
-    /// The archive.
     pub archive: Vec<u8>,
 }
 
@@ -62,7 +58,7 @@ fn hexadecimal(archive: &[u8]) -> String {
     Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The head and the chunks of an archive.
+/// Splits an archive into a head and chunks.
 fn cut(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) -> (Head, Vec<ConfigMap>) {
     let chunks: Vec<_> = archive
         .chunks(CHUNK)
@@ -77,10 +73,7 @@ fn cut(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) ->
     (head, chunks)
 }
 
-/// Stores an archive, in place of what an earlier pod of the same share has stored.
-///
-/// # Errors
-/// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+/// Stores an archive. It replaces the archive of an earlier pod of the same share.
 pub async fn store(
     client: &Client,
     namespace: &str,
@@ -92,7 +85,7 @@ pub async fn store(
     let (head, chunks) = cut(index, shares, archive, left_out);
     let text = serde_json::to_string(&head)
         .map_err(|error| ClusterError::api("store results", kube::Error::SerdeError(error)))?;
-    // Without a head, what is there counts for nothing.
+    // Without a head, readers ignore the chunks.
     removed(&maps, &head_name(index)).await?;
     for chunk in &chunks {
         replace(&maps, chunk).await?;
@@ -124,10 +117,7 @@ async fn removed(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> 
     }
 }
 
-/// Everything that is stored in a namespace, by share; of a share that is torn, why.
-///
-/// # Errors
-/// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+/// The results in a namespace, by share. If the results of a share are incomplete, the value is the reason.
 pub async fn fetch(
     client: &Client,
     namespace: &str,

@@ -10,7 +10,7 @@ use super::*;
 
 type Maps = Arc<Mutex<BTreeMap<String, Value>>>;
 
-/// An API server that keeps ConfigMaps. Creating one of more than 1 MiB fails, as it does there.
+/// An API server that stores ConfigMaps. As in a real one, creating a ConfigMap of more than 1 MiB fails.
 fn client(maps: Maps) -> Client {
     let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Makes a run in a cluster, and removes it. What is not allowed is found out before anything is made.
+//! Creates a run in a cluster, and removes it. Missing rights are reported before anything is created.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::polling::{names_left, until_complete};
 use crate::sweep::{self, RunLabel};
 use crate::{ClusterError, deploy};
 
-/// What whoever submits a run does there: the verbs, the API group, the resource.
+/// The rights of the user who submits a run: verbs, API group, resource.
 const NEEDED: [(&[&str], &str, &str); 10] = [
     (&["create", "list", "delete"], "", "namespaces"),
     (&["create"], "", "serviceaccounts"),
@@ -28,16 +28,13 @@ const NEEDED: [(&[&str], &str, &str); 10] = [
     (&["get"], "", "pods/log"),
     (&["get", "list"], "", "configmaps"),
 ];
-/// The pods of a run that is interrupted end: what their Job gives them, and a little more.
+/// How long the pods of an interrupted run may take to end: the Job's grace period and a little more.
 const EMPTIED: Duration = Duration::from_secs(150);
-/// Annotation of a run's namespace: the label of the nodes that it lends.
+/// Annotation of a run's namespace: the label of the nodes that it leases.
 const LENT: &str = "conformance.grove.io/nodes-where";
 
-/// Whether the client's user may do all that. What pods are to be allowed, its user must be allowed too, or Kubernetes refuses
-/// to grant it: that is asked by a dry run.
-///
-/// # Errors
-/// [`ClusterError::Rights`], [`ClusterError::Forbidden`] with the API server's words; [`ClusterError::Api`].
+/// Checks that the client's user has all these rights. Kubernetes also refuses to grant the pods rights that
+/// the user lacks; a dry run checks that.
 pub async fn may(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let right = |verb: &'static str, group: &str, resource: &str| Right {
         verb,
@@ -61,10 +58,8 @@ pub async fn may(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Makes the run's namespace, rights and Job. Whatever comes of it, [`remove`] takes it away.
-///
-/// # Errors
-/// [`ClusterError::NodesLent`] if another run lends the same nodes; [`ClusterError::Api`], [`ClusterError::Forbidden`].
+/// Creates the run's namespace, RBAC objects and Job. [`remove`] deletes them regardless of the outcome.
+/// Fails if another run leases the same nodes.
 pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     for mut object in run.rights()? {
         let is_namespace = object["kind"] == "Namespace";
@@ -79,8 +74,8 @@ pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
     deploy::create_unless_there(client, &run.job()?).await
 }
 
-/// Two runs that share nodes out would each lend all of them. Of two that begin at once the older goes on; of two of one
-/// second the one whose name comes first.
+/// Two runs that lease nodes with the same label would each lease all of them. If two start at once, the
+/// older one continues. Within the same second, the name decides.
 async fn nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let Some(label) = &run.lent else { return Ok(()) };
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -99,10 +94,7 @@ async fn nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterEr
     }
 }
 
-/// Ends the run's pods, in order: each gets the time that it may take to end.
-///
-/// # Errors
-/// [`ClusterError::Api`].
+/// Ends the run's pods, with their grace period.
 pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), &run.name());
     match jobs.delete(&run.name(), &DeleteParams::background()).await {
@@ -111,11 +103,8 @@ pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     }
 }
 
-/// Removes what the run has made, and what its pods have left that were killed. What cannot be removed keeps nothing else
-/// from being.
-///
-/// # Errors
-/// The first thing that went wrong.
+/// Removes everything that the run and its killed pods have left. Continues after a failure and returns the
+/// first error.
 pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     let shares = (0..run.shares).map(|index| run_of_share(&run.run, index));
@@ -125,10 +114,7 @@ pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
     removed
 }
 
-/// Waits until none of the run's pods is there any more.
-///
-/// # Errors
-/// [`ClusterError::NotReady`] if one stays; [`ClusterError::Api`].
+/// Waits until all pods of the run are deleted.
 pub async fn emptied(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
     until_complete("the end of the run's pods", EMPTIED, || async {

@@ -7,8 +7,8 @@ use tower_test::mock;
 
 use super::*;
 
-/// An API server that grants everything but `denied`, refuses to grant a ClusterRole if it is `strict`, and has these namespaces
-/// of runs. What it is asked to make is in the log.
+/// An API server with these namespaces of runs. It grants every right except `denied`, and refuses to grant a
+/// ClusterRole if it is `strict`. The log has its create requests.
 fn client(
     denied: &'static str,
     strict: bool,

@@ -1,4 +1,4 @@
-//! Features: what an operator declares of a backend, and which clauses it owes with it.
+//! Features: what an operator declares about a backend, and which clauses each feature requires.
 
 use std::{fmt, str::FromStr};
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{CLAUSES, Clause, Workload};
 
-/// What an operator may declare of a backend.
+/// A feature that an operator may declare about a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Feature {
     /// The scheduler binds the pods of a gang together or not at all.
     #[serde(rename = "GangScheduling")]
     GangScheduling,
-    /// The hard gang of a whole PodGang is bound atomically, not each podgroup for itself.
+    /// The hard gang of a whole PodGang is bound atomically, not each podgroup separately.
     #[serde(rename = "AtomicPodGang")]
     AtomicPodGang,
     /// A required topology level holds all pods of a gang in one domain.
@@ -43,22 +43,22 @@ pub enum Feature {
     /// A PodGang is a tree of kube-scheduler's CompositePodGroups.
     #[serde(rename = "CompositePodGroup")]
     CompositePodGroup,
-    /// The scheduler reads PodGangs itself; what its profile declares is judged on it.
+    /// The scheduler reads PodGangs itself; the features of its profile are tested.
     #[serde(rename = "External")]
     External,
-    /// Its pods run on real kubelets, and what those show is judged.
+    /// The pods run on real kubelets, whose behaviour is tested.
     #[serde(rename = "Kubelet")]
     Kubelet,
-    /// A recycled gang is bound whole beside pods of its former generation that do not go.
+    /// A terminated gang is bound whole while pods of its former generation still terminate.
     #[serde(rename = "FreshGang")]
     FreshGang,
-    /// A gang that stays half bound gives its capacity back.
+    /// A gang that stays half bound releases its capacity.
     #[serde(rename = "HalfGangRelease")]
     HalfGangRelease,
-    /// A gang of which some pods are bound and others wait for a volume gives its capacity back.
+    /// A gang with some pods bound and others waiting for a volume releases its capacity.
     #[serde(rename = "StuckGangRelease")]
     StuckGangRelease,
-    /// A pod lost before its turn in an update comes back with the template that it had.
+    /// A pod lost before its replica is updated is recreated from its old template.
     #[serde(rename = "RevisionedRestore")]
     RevisionedRestore,
     /// A clique or scaling group of 0 replicas is idle, and the others stay a gang.
@@ -67,16 +67,16 @@ pub enum Feature {
     /// Pods share resource claims.
     #[serde(rename = "Claims")]
     Claims,
-    /// PodGangs say whether they are scheduled, ready and healthy.
+    /// The status of a PodGang shows whether it is scheduled, ready and healthy.
     #[serde(rename = "PodGangStatus")]
     PodGangStatus,
-    /// The operator has metrics of its gangs.
+    /// The operator exposes metrics of its gangs.
     #[serde(rename = "Metrics")]
     Metrics,
     /// Scale configurations become HorizontalPodAutoscalers.
     #[serde(rename = "Autoscaling")]
     Autoscaling,
-    /// Cliques start in the order that a PodCliqueSet asks for.
+    /// Cliques start in the order that the PodCliqueSet requests.
     #[serde(rename = "StartupOrder")]
     StartupOrder,
     /// The pods of a replicated Job of a TrainJob are bound atomically.
@@ -88,7 +88,7 @@ pub enum Feature {
     /// A required topology level of a replicated Job.
     #[serde(rename = "TopologyPerJob")]
     TopologyPerJob,
-    /// The policy of a training runtime puts its TrainJobs' pods into a queue of KAI.
+    /// The policy of a training runtime puts the pods of its TrainJobs into a queue of KAI.
     #[serde(rename = "QueueLabel")]
     QueueLabel,
     /// Each Job gets kube-scheduler's Workload and PodGroup.
@@ -129,7 +129,7 @@ impl Feature {
         Feature::JobWorkload,
     ];
 
-    /// As reports, histories and the command line spell it: renaming a variant does not change it.
+    /// The spelling in reports, histories and on the command line; it does not depend on the variant's name.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::GangScheduling => "GangScheduling",
@@ -165,7 +165,7 @@ impl Feature {
 }
 
 impl Feature {
-    /// Whether it can be said of a backend with that workload.
+    /// Whether a backend with that workload can declare it.
     pub fn speaks_of(self, workload: Workload) -> bool {
         let of_train_jobs = matches!(
             self,
@@ -182,7 +182,7 @@ impl Feature {
         }
     }
 
-    /// The clauses that show it: those that are owed with it, and those that show it beside another.
+    /// The clauses that show it: those that require it, and those that also show it.
     pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
         CLAUSES.iter().filter(move |clause| clause.feature == Some(self) || clause.also_shows == Some(self))
     }
@@ -205,7 +205,7 @@ impl FromStr for Feature {
     }
 }
 
-/// A name that is no [`Feature`].
+/// A name that is not a [`Feature`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown feature {0:?}")]
 pub struct UnknownFeature(pub String);

@@ -1,43 +1,42 @@
-//! The parts of the contract: what each is about, and whether it is one backend's alone.
+//! The parts of the contract: the subject of each, and the backend if there is only one.
 
 use serde::Deserialize;
 
 use super::GROUPS;
 
-/// A part of the contract: the clauses whose ids begin alike.
+/// A part of the contract: the clauses whose ids share a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What its clauses' ids begin with, such as `AON`.
+    /// The prefix of its clauses' ids, such as `AON`.
     pub id: &'static str,
-    /// What it is about.
+    /// A short title.
     pub title: &'static str,
-    /// What holds for all of its clauses.
+    /// Text that applies to all of its clauses.
     pub about: Option<&'static str>,
-    /// The `schedulerName` of the only backend that owes it; `None` where every backend does.
+    /// The `schedulerName` of the only backend that must satisfy it; `None` if every backend must.
     pub backend: Option<&'static str>,
-    /// What it is about.
+    /// The kind of workload it is about.
     pub workload: Workload,
-    /// Whether it is about what becomes of a PodCliqueSet after its creation.
+    /// Whether it is about the lifecycle of a PodCliqueSet after its creation.
     pub is_later_life: bool,
 }
 
-/// What a part of the contract, or a column of a report, is about.
+/// The workload of a part of the contract, or of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Workload {
     /// Grove's PodCliqueSets.
     #[default]
     PodCliqueSets,
-    /// TrainJobs of the Kubeflow Trainer, on a control plane of their own.
+    /// TrainJobs of the Kubeflow Trainer, on their own control plane.
     TrainJobs,
-    /// Plain pods in a gang resource of their scheduler's own, without an operator, on a control plane of their own.
+    /// Plain pods with their scheduler's own gang resource, without an operator, on their own control plane.
     PlainPods,
 }
 
-/// Stands for the backend of every profile of type External, whatever its name: `schedulerName`s of external
-/// schedulers are the user's.
+/// The backend of every profile of type External, regardless of its `schedulerName`, which the user chooses.
 pub const EXTERNAL: &str = "external";
 
-/// The part that a clause of that id belongs to, such as `AON` for `AON-02`.
+/// The part of a clause with that id, such as `AON` for `AON-02`.
 pub fn group(clause: &str) -> Option<&'static Group> {
     let (prefix, _) = clause.split_once('-')?;
     GROUPS.iter().find(|group| group.id == prefix)

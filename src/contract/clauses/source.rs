@@ -1,12 +1,12 @@
 //! Where a promise is written down, as a link.
 
-/// Repositories whose files clauses cite, with the commit at which they do.
+/// Repositories with cited files, each with the cited commit.
 const REPOSITORIES: [(&str, &str, &str); 2] = [
     ("grove", "ai-dynamo/grove", "fcc3b3bbbc5e6a2a797cd080bdbc6983b1ccec24"),
     ("kai", "kai-scheduler/KAI-Scheduler", "d5bc503a146317e51037d89775d77172c6d12f71"),
 ];
 
-/// Repositories whose issues and pull requests clauses cite.
+/// Repositories with cited issues and pull requests.
 const TRACKERS: [(&str, &str); 6] = [
     ("grove", "ai-dynamo/grove"),
     ("kai", "kai-scheduler/KAI-Scheduler"),
@@ -21,21 +21,21 @@ const TRACKERS: [(&str, &str); 6] = [
 pub struct CitedFile {
     /// Owner and name on GitHub.
     pub repository: &'static str,
-    /// The commit.
+    /// The commit hash.
     pub commit: &'static str,
     /// Path in the repository.
     pub path: &'static str,
-    /// First and last line that say it.
+    /// The first and the last cited line.
     pub lines: (usize, usize),
 }
 
-/// One source of a clause: a file (`grove:docs/installation.md#L3-L5`), an issue or pull request (`grove#209`), a
-/// Kubernetes enhancement (`KEP-4671`), or an address.
+/// One source of a clause: a file (`grove:docs/installation.md#L3-L5`), an issue or pull request
+/// (`grove#209`), a Kubernetes enhancement (`KEP-4671`), or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source(pub &'static str);
 
 impl Source {
-    /// The lines that it cites, if it is a file.
+    /// The cited lines, if it is a file.
     pub fn file(self) -> Option<CitedFile> {
         let (alias, place) = self.0.split_once(':')?;
         let (_, repository, commit) = REPOSITORIES.into_iter().find(|(known, ..)| *known == alias)?;
@@ -45,7 +45,7 @@ impl Source {
         Some(CitedFile { repository, commit, path, lines })
     }
 
-    /// Its address on the web; `None` if nothing is known by that name.
+    /// The web address; `None` for an unknown repository.
     pub fn address(self) -> Option<String> {
         if let Some(CitedFile { repository, commit, path, lines: (first, last) }) = self.file() {
             let lines = if first == last { format!("L{first}") } else { format!("L{first}-L{last}") };
@@ -63,7 +63,7 @@ impl Source {
         Some(format!("https://github.com/{repository}/issues/{number}"))
     }
 
-    /// What a page calls it: the file's name with its first line, else as it is written.
+    /// The link text: the file's name with its first line, otherwise the source as written.
     pub fn name(self) -> String {
         match self.file() {
             Some(file) => {

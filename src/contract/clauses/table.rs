@@ -1,4 +1,4 @@
-//! The clauses and their groups, read from `contract/` at the top of the repository, in the order in which reports print them.
+//! The clauses and their groups, read from `contract/` at the top of the repository, in the order of reports.
 
 use std::sync::LazyLock;
 
@@ -39,7 +39,7 @@ const FILES: [(&str, &str); 20] = files![
 static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
     let (mut groups, mut clauses) = (Vec::new(), Vec::new());
     for (name, text) in FILES {
-        // The files are embedded: a test reads each before any user does.
+        // The files are embedded, and a test parses each of them.
         let file: GroupFile =
             serde_yaml::from_str(text).unwrap_or_else(|error| panic!("contract/{name}: {error}"));
         clauses.extend(file.clauses.into_iter().map(ClauseEntry::clause));
@@ -55,13 +55,13 @@ static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
     (groups, clauses)
 });
 
-/// Every clause this suite judges, by group.
+/// Every clause, by group.
 pub static CLAUSES: LazyLock<&'static [Clause]> = LazyLock::new(|| &CONTRACT.1);
 
 /// Every part of the contract.
 pub static GROUPS: LazyLock<&'static [Group]> = LazyLock::new(|| &CONTRACT.0);
 
-/// A file of `contract/`. All of it lives as long as the program.
+/// A file of `contract/`. Its data is never freed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GroupFile {
@@ -155,7 +155,7 @@ fn yes() -> bool {
     true
 }
 
-/// Clauses of before the contract had a version.
+/// The default for clauses older than the contract's version field.
 fn first_version() -> &'static str {
     "0.1.0"
 }

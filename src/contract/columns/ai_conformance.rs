@@ -1,6 +1,6 @@
-//! Gang scheduling as the Kubernetes AI conformance programme demands it of a platform: plain pods in a gang resource of
-//! the scheduler's own, without an operator. The columns have a control plane of their own, and are judged with
-//! `run --profile ai-conformance` only.
+//! Gang scheduling as the Kubernetes AI conformance programme requires it of a platform: plain pods in the
+//! scheduler's own gang resource, without an operator. These targets have their own control planes, and are
+//! tested only with `run --profile ai-conformance`.
 
 use crate::clauses::Workload;
 use crate::scheduler::Scheduler;
@@ -17,7 +17,7 @@ impl Target {
     pub const AI_CONFORMANCE_KAI: Self = Self::of(&KAI);
 }
 
-/// Every column, in the order of the report.
+/// Every target, in the order of the report.
 pub const TARGETS: [Target; 4] = [
     Target::AI_CONFORMANCE_KUBE,
     Target::AI_CONFORMANCE_VOLCANO,

@@ -1,5 +1,5 @@
-//! Profiles of type External: the stand-in that the harness writes into the controller's configuration. Columns of
-//! schedulers that a user names are made in [`crate::external_scheduler`].
+//! Profiles of type External: the stand-in that the harness writes into the controller's configuration.
+//! [`crate::external_scheduler`] creates the targets of schedulers that a user names.
 
 use super::Description;
 use crate::clauses::{self, Feature, Workload};
@@ -8,7 +8,7 @@ use crate::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use crate::target::{Column, ReportedVersion, Target};
 
 impl Target {
-    /// A profile of type External, of whose scheduler there is no process: what is promised of such profiles alone.
+    /// A profile of type External without a scheduler process: only the promises about such profiles.
     pub const EXTERNAL: Self = Self::of(&CONFORMANCE_EXTERNAL);
 }
 
@@ -61,7 +61,8 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
     workload: Workload::PodCliqueSets,
 };
 
-/// Why a scheduler that a user names does not declare a feature: because the user does not, or because no user can.
+/// Why a scheduler that a user names does not declare a feature: the user does not declare it, or no user
+/// can.
 pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'static str {
     match feature {
         Feature::SelfHealing => NO_RESOURCES,

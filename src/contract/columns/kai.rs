@@ -7,7 +7,7 @@ use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
 impl Target {
-    /// KAI.
+    /// PodCliqueSets on KAI-Scheduler.
     pub const KAI: Self = Self::of(&COLUMN);
 }
 

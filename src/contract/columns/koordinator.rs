@@ -7,7 +7,7 @@ use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
 impl Target {
-    /// Koordinator.
+    /// PodCliqueSets on Koordinator.
     pub const KOORDINATOR: Self = Self::of(&COLUMN);
 }
 

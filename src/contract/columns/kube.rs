@@ -1,4 +1,4 @@
-//! kube-scheduler on the Workload API, in three mappings.
+//! kube-scheduler with the Workload API, in three mappings.
 
 use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::{Feature, Workload};
@@ -15,7 +15,7 @@ impl Target {
     pub const KUBE_TREE: Self = Self::of(&TREE);
 }
 
-/// The columns of kube-scheduler.
+/// The targets of kube-scheduler.
 pub const KUBE: &[Target] = &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE];
 
 pub(super) static DESCRIPTION: Description =
@@ -48,7 +48,7 @@ const FIXED_SIZE: (Feature, &str) =
 
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
-/// What the three have in common.
+/// The common part of the three.
 const ANY: Column = Column {
     id: "",
     scheduler: Scheduler::KUBE,

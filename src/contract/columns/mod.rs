@@ -1,6 +1,6 @@
-//! What there is to say of each scheduler before anything is judged: the columns that it has in a report, and the kinds
-//! of objects that only clusters with it have. One file per scheduler, and a line in [`DESCRIPTIONS`]; what the suite
-//! expects of it is in `expect/schedulers/`, under the same name.
+//! The description of each scheduler: its targets in a report, and the object kinds that only clusters with
+//! it have. Each scheduler has one file and a line in [`DESCRIPTIONS`]. What the suite expects of it is in
+//! `expect/schedulers/`, under the same name.
 
 mod ai_conformance;
 mod external;
@@ -20,19 +20,19 @@ pub use kube::KUBE;
 pub(crate) use train_job::KINDS as TRAIN_JOB_KINDS;
 pub use train_job::TARGETS as TRAIN_JOB_TARGETS;
 
-/// Of every scheduler so far.
+/// True of every scheduler so far.
 const NO_PLACE_PER_REPLICA: (Feature, &str) =
     (Feature::TopologyPerReplica, "its gang resources are made per PodGang, and no constraint spans several");
 
-/// Of every scheduler that binds PodGangs whole.
+/// True of every scheduler that binds PodGangs whole.
 const NEVER_HALF: (Feature, &str) =
     (Feature::HalfGangRelease, "no gang is ever half bound: it binds PodGangs whole");
 
-/// A scheduler, as far as the contract has to know it.
+/// A scheduler, as far as the contract needs to know it.
 pub(crate) struct Description {
     /// Its columns, in the order of the report.
     columns: &'static [&'static Column],
-    /// The kinds that it brings.
+    /// The kinds that it adds.
     kinds: &'static [Kind],
 }
 
@@ -55,7 +55,7 @@ const fn counts() -> (usize, usize) {
     (columns, kinds)
 }
 
-/// Every column that the command line selects by name alone, in the order of the report.
+/// Every target that the command line selects by name alone, in the order of the report.
 pub const TARGETS: [Target; counts().0] = {
     let mut all = [Target::of(DESCRIPTIONS[0].columns[0]); counts().0];
     let (mut i, mut next) = (0, 0);
@@ -70,7 +70,7 @@ pub const TARGETS: [Target; counts().0] = {
     all
 };
 
-/// The kinds that a history holds: those of every cluster, then those of each scheduler.
+/// The kinds in a history: those of every cluster, then those of each scheduler.
 pub static KINDS: [Kind; counts().1] = {
     let mut all = [kinds::OF_EVERY_CLUSTER[0]; counts().1];
     let (mut i, mut next) = (0, 0);

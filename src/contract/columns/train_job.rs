@@ -1,5 +1,5 @@
-//! TrainJobs of the Kubeflow Trainer, on four schedulers. They have a control plane of their own, and are judged with
-//! `run --trainjob` only.
+//! TrainJobs of the Kubeflow Trainer, on four schedulers. They have their own control planes, and are tested
+//! only with `run --trainjob`.
 
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
@@ -7,24 +7,23 @@ use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
 impl Target {
-    /// TrainJobs on kube-scheduler: the Job controller makes the gangs.
+    /// TrainJobs on kube-scheduler: the Job controller creates the gangs.
     pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
-    /// TrainJobs on Volcano: the trainer makes the gang.
+    /// TrainJobs on Volcano: the trainer creates the gang.
     pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
-    /// TrainJobs on the scheduler of scheduler-plugins: the trainer makes the gang.
+    /// TrainJobs on the scheduler of scheduler-plugins: the trainer creates the gang.
     pub const TRAINJOB_COSCHEDULING: Self = Self::of(&COSCHEDULING);
-    /// TrainJobs on KAI: its podgrouper makes the gang.
+    /// TrainJobs on KAI: its podgrouper creates the gang.
     pub const TRAINJOB_KAI: Self = Self::of(&KAI);
 }
 
-/// Every column, in the order of the report.
+/// Every target, in the order of the report.
 pub const TARGETS: [Target; 4] =
     [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::TRAINJOB_COSCHEDULING, Target::TRAINJOB_KAI];
 
-/// The scheduler of scheduler-plugins.
 const SCHEDULER_PLUGINS: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
 
-/// The kinds that only histories of TrainJobs hold.
+/// The kinds that only histories of TrainJobs have.
 pub(crate) static KINDS: [Kind; 6] = [
     kind("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs"),
     kind("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "trainingruntimes"),
@@ -47,7 +46,8 @@ static KUBE: Column = Column {
     backend: "default-scheduler",
     name: "trainjob-kube",
     scope: None,
-    // 1.37, which has them, leaves the Jobs of a JobSet to their parent, and no trainer makes a Workload yet.
+    // 1.37 serves CompositePodGroup but leaves the Jobs of a JobSet to their parent, and no trainer creates a
+    // Workload yet.
     trees: Some(false),
     features: &[Feature::TrainJob, Feature::JobWorkload],
     why_not: &[

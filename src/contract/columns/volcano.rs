@@ -7,7 +7,7 @@ use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
 impl Target {
-    /// Volcano.
+    /// PodCliqueSets on Volcano.
     pub const VOLCANO: Self = Self::of(&COLUMN);
 }
 

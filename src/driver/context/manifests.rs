@@ -1,4 +1,4 @@
-//! From the case's manifest to what the case submits.
+//! Turns the case's manifest into the objects that the case submits.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -10,18 +10,12 @@ use serde_json::{Value, json};
 use super::{Stop, TestContext};
 
 impl TestContext {
-    /// A PodCliqueSet of the case's manifest, as it will be sent: on the case's nodes, for the target's backend.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] if the manifest has none of that name.
+    /// A PodCliqueSet of the manifest as it will be sent: on the case's nodes, for the target's backend.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
         self.manifest_for(self.target, name)
     }
 
-    /// The same for another target's backend.
-    ///
-    /// # Errors
-    /// As [`TestContext::manifest`].
+    /// Like [`TestContext::manifest`], for another target's backend.
     pub fn manifest_for(&self, target: Target, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
@@ -35,7 +29,7 @@ impl TestContext {
             .ok_or_else(|| refused(format!("it has no document named {name}")))
     }
 
-    /// Moves a PodCliqueSet into the test: namespace, node pool, and the target's backend unless it names another.
+    /// Sets the namespace, the node pool and, unless the PodCliqueSet names one, the target's backend.
     pub fn at_home(&self, pcs: Value) -> Value {
         self.at_home_for(self.target, pcs)
     }
@@ -61,24 +55,17 @@ impl TestContext {
         pcs
     }
 
-    /// Submits a PodCliqueSet of the case's manifest; its gangs as the contract derives them.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] with admission's reason.
+    /// Submits a PodCliqueSet of the manifest. Returns its gangs as the contract derives them.
     pub async fn submit(&mut self, name: &str) -> Result<Vec<Gang>, Stop> {
         let pcs = self.manifest(name)?;
         self.submit_value(pcs).await
     }
 
-    /// Remembers what is submitted under a name; whether it is the first of that name.
+    /// Records a submitted object under `name`. Returns whether the name is new.
     pub(crate) fn submitted(&mut self, name: &str, object: &Value) -> bool {
         self.submitted.insert(name.to_owned(), object.clone()).is_none()
     }
 
-    /// Submits a PodCliqueSet that the case has made itself.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`] with admission's reason.
     pub async fn submit_value(&mut self, pcs: Value) -> Result<Vec<Gang>, Stop> {
         let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.submitted.insert(name.clone(), pcs.clone());

@@ -1,4 +1,4 @@
-//! A case's nodes: which ones it gets and when, and the labels and taints on them.
+//! The case's nodes: their labels and taints, and the steps at which they join.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,7 @@ use crate::case::Nodes;
 use crate::limits;
 
 impl TestContext {
-    /// Gives the case the nodes that join at this step; returns when the target's scheduler knows what domains they are
-    /// in.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`]; [`Stop::Wait`] if their domains stay unknown.
+    /// Adds the nodes of this step. Returns once the target's scheduler knows their topology domains.
     pub async fn nodes_join(&mut self, step: u32) -> Result<(), Stop> {
         let groups = self.case.nodes.iter().filter(|group| group.joining == step);
         let first = self.nodes.len();
@@ -30,11 +26,7 @@ impl TestContext {
         self.until_domains_known().await
     }
 
-    /// Drains the node that joined last, as its administrator would, and takes it away: no new pod comes to it, the pods on
-    /// it are evicted, and it goes when they have gone.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`]; [`Stop::Refused`] where a pod may not be evicted; [`Stop::Wait`] if one stays.
+    /// Drains the node that joined last, as an administrator would: cordons it, evicts its pods, removes it.
     pub async fn node_leaves(&mut self) -> Result<(), Stop> {
         let Some(node) = self.nodes.pop() else { return Ok(()) };
         let pools = self.test_cluster.cluster.node_pools();
@@ -50,7 +42,7 @@ impl TestContext {
         Ok(pools.take(&node).await?)
     }
 
-    /// Whether the case counts pods, and not only GPUs.
+    /// Whether pod capacity limits the case, and not only GPUs.
     pub fn pods_are_scarce(&self) -> bool {
         self.case.nodes.iter().any(|group| group.pods != PODS)
     }
@@ -60,7 +52,7 @@ impl TestContext {
             (names::POOL.to_owned(), self.namespace.clone()),
             (names::RUN.to_owned(), self.test_cluster.run.clone()),
         ]);
-        // A rack stands in a block: some schedulers leave a node that lacks one level's label out of every level.
+        // Every rack gets a block: some schedulers ignore a node at all levels if it lacks one label.
         let block = group.block.or(group.rack.filter(|rack| !rack.is_empty()).map(|_| "block"));
         for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, block)] {
             if let Some(domain) = domain {
@@ -77,7 +69,7 @@ impl TestContext {
         }
     }
 
-    /// A domain's label value: the case's short name, made unique to the test.
+    /// The label value of a domain: the case's short name, made unique to the test.
     pub fn domain(&self, short: &str) -> String {
         format!("{}-{short}", self.namespace)
     }

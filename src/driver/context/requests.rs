@@ -1,4 +1,4 @@
-//! What a case asks of the API server, and the answers.
+//! Requests that a case sends to the API server, and the responses.
 
 use std::sync::PoisonError;
 
@@ -11,10 +11,7 @@ use super::{Awaited, Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Sends an object to be created, whatever comes of it: `Ok` or the API server's refusal.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if it did not answer.
+    /// Sends a request and returns the response, accepted or refused.
     pub async fn attempt(
         &self,
         method: http::Method,
@@ -50,8 +47,7 @@ impl TestContext {
             .map_err(|e| wrong(e.to_string()))?;
         match self.test_cluster.client.request::<Value>(request).await {
             Ok(object) => Ok(Answer::Accepted(object)),
-            // A request that admission or validation denies is an answer; one that the API server or a webhook could not
-            // deal with is a failing cluster.
+            // A denial by admission or validation is an answer. A 5xx or 429 is a failing cluster.
             Err(kube::Error::Api(status)) if status.code < 500 && status.code != 429 => {
                 Ok(Answer::Refused { code: status.code, message: status.message.clone() })
             }
@@ -59,21 +55,18 @@ impl TestContext {
         }
     }
 
-    /// Creates an object. One that lies in no namespace is deleted with the test.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Creates an object. A cluster-scoped object is deleted at the end of the test.
     pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let known = Kind::named(kind);
         let is_of_the_cluster = known.is_some_and(|kind| !kind.namespaced);
         let mut labelled = object.clone();
         if let Some(known) = known {
-            // An object out of a history has its kind as histories call it.
+            // Histories qualify the names of some kinds; the API server needs the plain kind.
             labelled["kind"] = known.kind().into();
         }
         if is_of_the_cluster {
-            // A run that is killed leaves it behind; by the label it is found.
+            // The label identifies leftovers of a killed run.
             labelled["metadata"]["labels"][names::RUN] = self.test_cluster.run.clone().into();
         }
         let made = self.attempt(http::Method::POST, kind, &name, &labelled).await?;
@@ -85,16 +78,14 @@ impl TestContext {
         Ok(made)
     }
 
-    /// Deletes what it made that lies in no namespace, as far as it still exists; a failed delete does not stop the others.
-    ///
-    /// # Errors
-    /// The last [`Stop::Cluster`].
+    /// Deletes the cluster-scoped objects that the case created. A failed delete does not stop the others;
+    /// the last error is returned.
     pub async fn clear_cluster(&self) -> Result<(), Stop> {
         let made = std::mem::take(&mut *self.of_the_cluster.lock().unwrap_or_else(PoisonError::into_inner));
         let mut cleared = Ok(());
         for object in made.iter().rev() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            // Nothing else that has the name by now.
+            // The uid protects an unrelated object that has the same name by now.
             let this_one = json!({"apiVersion": "v1", "kind": "DeleteOptions",
                 "preconditions": {"uid": object["metadata"]["uid"]}});
             let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -104,18 +95,10 @@ impl TestContext {
         cleared
     }
 
-    /// Merge-patches an object.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
     pub async fn patch(&self, kind: &str, name: &str, patch: Value) -> Result<Value, Stop> {
         self.attempt(http::Method::PATCH, kind, name, &patch).await?.accepted(format!("patch {kind} {name}"))
     }
 
-    /// Merge-patches a subresource, e.g. `status`.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
     pub async fn patch_sub(
         &self,
         kind: &str,
@@ -129,19 +112,12 @@ impl TestContext {
             .accepted(format!("patch {kind} {name}{tail}"))
     }
 
-    /// Sets `spec.replicas` of a PodCliqueSet, PodCliqueScalingGroup or PodClique.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
     pub async fn scale(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
         self.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}));
         self.patch(kind, name, json!({"spec": {"replicas": replicas}})).await.map(drop)
     }
 
-    /// Deletes an object, in the background mode that kubectl uses.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Deletes an object with background propagation, as kubectl does.
     pub async fn delete(&self, kind: &str, name: &str) -> Result<(), Stop> {
         self.mark(SharedMark::Deleted, json!({"kind": kind, "name": name}));
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
@@ -151,20 +127,15 @@ impl TestContext {
             .map(drop)
     }
 
-    /// Deletes a pod at once, as a node that vanished would.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// Deletes a pod without grace, as if its node had vanished.
     pub async fn lose_pod(&self, name: &str) -> Result<(), Stop> {
         self.lose_pod_by(Loss::AtOnce, name).await
     }
 
-    /// Takes a pod away, and waits until the loss is recorded: else the next wait could be met by a view in which nothing is
-    /// lost yet. A pod that fails runs before, if it is bound: what starts pods would say so after it failed. A kubelet says so as
-    /// long as its containers run: there a pod fails because its time is over.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run, or the loss is not recorded.
+    /// Makes a pod fail or deletes it, and waits until the loss is recorded. Otherwise the next wait could
+    /// end with a state from before the loss. A bound pod must run before it fails, because KWOK would set it
+    /// to Running afterwards. On real nodes it fails by `activeDeadlineSeconds`, because a kubelet overwrites
+    /// the phase while containers run.
     pub async fn lose_pod_by(&self, loss: Loss, name: &str) -> Result<(), Stop> {
         let is_real = self.test_cluster.cluster.node_pools().size().is_some();
         if loss == Loss::Failed {
@@ -207,24 +178,20 @@ impl TestContext {
     }
 }
 
-/// How a pod is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// Deleted without grace, as with a node that vanished.
+    /// Deleted without grace, as if its node had vanished.
     AtOnce,
     /// Deleted with grace, as by a user.
     WithGrace,
-    /// It failed.
     Failed,
     /// Evicted, as by a drain.
     Evicted,
 }
 
 impl Loss {
-    /// All four.
     pub const ALL: [Self; 4] = [Self::AtOnce, Self::WithGrace, Self::Failed, Self::Evicted];
 
-    /// As it is written down.
     pub fn name(self) -> &'static str {
         match self {
             Self::AtOnce => "deleted at once",
@@ -235,25 +202,18 @@ impl Loss {
     }
 }
 
-/// The API server's answer to an attempt.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// Done; the object as it is now.
     Accepted(Value),
-    /// Refused.
     Refused {
         /// HTTP status code.
         code: u16,
-        /// Its message.
         message: String,
     },
 }
 
 impl Answer {
-    /// The object, or a stop that says what was refused.
-    ///
-    /// # Errors
-    /// [`Stop::Refused`].
+    /// The object, or a [`Stop::Refused`] with the API server's message.
     pub fn accepted(self, action: String) -> Result<Value, Stop> {
         match self {
             Self::Accepted(object) => Ok(object),

@@ -1,8 +1,8 @@
-//! How a driver ends before its end, and whose doing that is.
+//! Why a driver stops early, and which clause that breaks, if any.
 //!
-//! A wait that runs out is a breach of the clause that demands what was waited for, unless the machine was shown to be
-//! too slow to tell; `run/verdict.rs` makes a failure of it where no judge has found what explains it. Where the wait is
-//! named, it says which clause that is ([`Awaited`]).
+//! A timeout breaks the clause that demands the awaited state, unless the machine was too slow to decide.
+//! Each wait names that clause ([`Awaited`]). `run/verdict.rs` reports a failure if no check has found the
+//! cause.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,18 +12,17 @@ use conformance_contract::clauses;
 use conformance_history::{History, SharedMark};
 use serde_json::{Value, json};
 
-/// Who owes what is waited for.
+/// Who is responsible for the awaited state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
-    /// The implementation, by the first clause that the case judges on its target.
+    /// The implementation, by the first clause that the case decides on its target.
     Case,
-    /// The implementation, by this clause.
     Clause(&'static str),
-    /// The harness and its cluster, or no clause at all.
+    /// The harness and its cluster; no clause applies.
     Harness,
 }
 
-/// What is waited for, and who owes it. A text alone is [`Duty::Case`].
+/// An awaited state and who is responsible for it. A plain string means [`Duty::Case`].
 #[derive(Debug, Clone)]
 pub struct Awaited<'a> {
     pub(crate) condition: Cow<'a, str>,
@@ -31,13 +30,13 @@ pub struct Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// Demanded by a clause, which need not be one of the case's.
+    /// A clause demands the state. It need not be one of the case's clauses.
     pub fn demanded_by(clause: &'static str, condition: impl Into<Cow<'a, str>>) -> Self {
         debug_assert!(clauses::clause(clause).is_some(), "{clause} is in the contract");
         Self { condition: condition.into(), duty: Duty::Clause(clause) }
     }
 
-    /// A premise that the harness makes itself: a node that goes, a canary that is bound.
+    /// A precondition that the harness establishes, such as a removed node or a bound canary.
     pub fn of_harness(condition: impl Into<Cow<'a, str>>) -> Self {
         Self { condition: condition.into(), duty: Duty::Harness }
     }
@@ -61,22 +60,16 @@ impl From<String> for Awaited<'_> {
     }
 }
 
-/// A wait that ran out.
 #[derive(Debug)]
 pub struct Waited {
-    /// What was waited for.
     pub condition: String,
-    /// Who owes it.
     pub duty: Duty,
-    /// The limit's name.
     pub limit: &'static str,
-    /// How long it was waited for.
     pub seconds: f64,
-    /// By how much the limit was longer for the machine's sake.
+    /// Factor by which the limit was extended on a slow machine.
     pub slowness: f64,
-    /// What shows that the machine was too slow to tell.
+    /// Evidence that the machine was too slow to decide.
     pub too_slow: Option<String>,
-    /// The namespace at that moment.
     pub situation: String,
 }
 
@@ -100,12 +93,11 @@ impl fmt::Display for Waited {
     }
 }
 
-/// Something that had to happen did not, on a machine that was fast enough.
+/// A required event that did not happen, on a machine that was fast enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
-    /// The clause that demands it; `None` for the first that the case judges on its target.
+    /// The clause that demands it; `None` means the first clause that the case decides on its target.
     pub clause: Option<String>,
-    /// What, and how long it was waited for.
     pub message: String,
 }
 
@@ -120,38 +112,34 @@ impl Breach {
     }
 }
 
-/// Why a driver stopped before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// A named wait ran out: the judge decides whether that breaks a clause.
+    /// A timeout. [`Stop::breach`] returns the clause that it breaks.
     #[error("{0}")]
     Wait(Box<Waited>),
-    /// The API server refused something that the case needs.
+    /// The API server refused a request that the case needs.
     #[error("{action}: {reason}")]
     Refused {
-        /// What was tried.
         action: String,
-        /// What it said.
+        /// The API server's message, or the harness's own reason.
         reason: String,
     },
-    /// The cluster failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The operator under test ended by itself, and nothing else of the cluster did.
+    /// The operator under test exited by itself; the rest of the cluster works.
     #[error("the operator under test ended: {0}")]
     OperatorEnded(ClusterError),
-    /// As a saved history tells it.
+    /// Read from a saved history.
     #[error("the driver stopped: {reason}")]
     Recorded {
-        /// What was said then.
         reason: String,
-        /// What it broke.
+        /// The breach that was recorded.
         breach: Option<Breach>,
     },
 }
 
 impl Stop {
-    /// The same, where a clause demands what was waited for whatever it was.
+    /// Replaces the responsible clause of a timeout.
     #[must_use]
     pub fn owed_by(self, clause: &'static str) -> Self {
         match self {
@@ -160,7 +148,7 @@ impl Stop {
         }
     }
 
-    /// What it breaks, if it is a wait for what the implementation owes.
+    /// The clause that a timeout breaks, if the implementation is responsible.
     pub fn breach(&self) -> Option<Breach> {
         match self {
             Self::Wait(waited) if waited.too_slow.is_none() => {
@@ -176,7 +164,7 @@ impl Stop {
         }
     }
 
-    /// As the detail of the mark [`SharedMark::Stopped`].
+    /// The detail of the mark [`SharedMark::Stopped`].
     pub fn detail(&self) -> Value {
         let is_cluster = matches!(self, Self::Cluster(_));
         let breach = self.breach().map(|breach| breach.detail());
@@ -193,7 +181,6 @@ impl Stop {
         })
     }
 
-    /// From the mark [`SharedMark::Stopped`] of a history, if it has one.
     pub fn recorded(history: &History) -> Option<Self> {
         let (_, mark) = history.marks(SharedMark::Stopped).next()?;
         let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! What a case waits for: by watching, never by polling. A wait names what it is for, and who owes that ([`Awaited`]).
+//! Waits of a case. They use watches, not polling, and name the awaited state and its clause ([`Awaited`]).
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -18,10 +18,7 @@ use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
 
 impl TestContext {
-    /// Waits until a condition holds of the namespace, by watching.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] with the moment; [`Stop::Cluster`] if a part of the cluster has died meanwhile.
+    /// Waits until a condition is true in the namespace. A timeout includes a description of the namespace.
     pub async fn until(
         &self,
         condition: impl Into<Awaited<'_>>,
@@ -31,10 +28,7 @@ impl TestContext {
         self.until_in(&self.namespace, condition, limit, holds).await
     }
 
-    /// The same of the objects that lie in no namespace.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
+    /// Like [`TestContext::until`], for cluster-scoped objects.
     pub async fn until_in_cluster(
         &self,
         condition: impl Into<Awaited<'_>>,
@@ -44,10 +38,7 @@ impl TestContext {
         self.until_in("", condition, limit, holds).await
     }
 
-    /// The same of any namespace.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
+    /// Like [`TestContext::until`], for any namespace.
     pub async fn until_in(
         &self,
         namespace: &str,
@@ -79,7 +70,7 @@ impl TestContext {
         Err(self.ran_out(awaited, limit, begin).await)
     }
 
-    /// Whether it holds once all that the API server shows has been recorded: a watch may have been silent.
+    /// Checks the condition again after the recorder has caught up, because a watch may have been silent.
     async fn holds_after_all(&self, namespace: &str, holds: impl Fn(&Live) -> bool) -> bool {
         let is_followed = !namespace.is_empty();
         is_followed
@@ -87,8 +78,8 @@ impl TestContext {
             && self.test_cluster.recorder.look(namespace, holds)
     }
 
-    /// Lets controllers finish what they have left to do: until `done`, or until nothing has been written for a while. One
-    /// that never rests is not waited for; that it should is a clause (GANG-11).
+    /// Waits until `done`, or until nothing was written for a while. It gives up on a controller that never
+    /// stops writing, which GANG-11 covers.
     pub async fn until_settled(&self, done: impl Fn(&Live) -> bool) {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let settled = async {
@@ -97,11 +88,8 @@ impl TestContext {
         let _ = self.within(limits::REACTION, settled).await;
     }
 
-    /// Waits until everything that has happened in the namespace by now has been recorded: what the test has just changed,
-    /// the history may not show yet.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`] if a watch does not get there.
+    /// Waits until the recorder has everything that has happened in the namespace so far. Otherwise the
+    /// history may lack the test's own last change.
     pub async fn caught_up(&self) -> Result<(), Stop> {
         let settled = self.settled_in(&self.namespace).await;
         Ok(settled.map_err(conformance_cluster::ClusterError::from)?)
@@ -111,7 +99,7 @@ impl TestContext {
         self.test_cluster.recorder.settle(namespace, self.length(limits::SETTLE)).await
     }
 
-    /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.
+    /// The outcome of a timeout: the cluster's failure if there is one, else the timeout, which is marked.
     pub async fn ran_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
         let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
@@ -129,14 +117,13 @@ impl TestContext {
         self.waited(awaited, limit, begin, self.look(diagnostics::describe))
     }
 
-    /// The resourceVersion up to which everything has been written by now, where the API server says so.
+    /// The current resourceVersion, if the API server reports it.
     async fn revision(&self) -> Option<u64> {
         let namespaces: Api<Namespace> = Api::all(self.test_cluster.client.clone());
         let listed = namespaces.list_metadata(&ListParams::default().limit(1)).await.ok()?;
         listed.metadata.resource_version?.parse().ok()
     }
 
-    /// A wait that ran out.
     pub fn waited<'a>(
         &self,
         condition: impl Into<Awaited<'a>>,
@@ -156,10 +143,7 @@ impl TestContext {
         }))
     }
 
-    /// Asks about what nobody watches, again and again, until there is an answer.
-    ///
-    /// # Errors
-    /// [`Stop::Wait`] if the limit runs out; else what a question stopped with.
+    /// Polls something that is not watched until there is an answer.
     pub(crate) async fn until_answered<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
         &self,
         condition: Awaited<'_>,
@@ -173,7 +157,7 @@ impl TestContext {
         }
     }
 
-    /// What shows that a wait since then that has run out means nothing: the machine was too slow within the time of its limit.
+    /// Evidence that the timeout is inconclusive: a machine that was too slow, or shortened limits.
     fn too_slow(&self, limit: Limit, begin: Instant) -> Option<String> {
         let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
         let is_short = self.scale < 1.0 && !self.test_cluster.short_limits_count;
@@ -182,43 +166,38 @@ impl TestContext {
         self.test_cluster.speed.too_slow_since(since).or_else(|| is_short.then(shortened))
     }
 
-    /// How long a limit is for this run, and on this machine as it is now.
+    /// The length of a limit in this run, at the machine's current speed.
     pub fn length(&self, limit: Limit) -> Duration {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
 
-    /// The same for what has been waited for since then: it starts over after a moment when the machine was too slow to tell.
+    /// The same for a wait that started at `begin`. It restarts after a moment when the machine was too slow
+    /// to decide.
     pub fn length_since(&self, limit: Limit, begin: Instant) -> Duration {
         self.test_cluster.speed.stretched(limit.length.mul_f64(self.scale), begin)
     }
 
-    /// Waits for something for as long as the limit is; `None` if it ran out. A machine that becomes slow meanwhile makes
-    /// the limit longer, and one that was too slow to tell lets it start over.
+    /// Awaits something for the length of the limit; `None` on a timeout. A slow machine extends the limit,
+    /// and one too slow to decide restarts it.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
         let begin = Instant::now();
         within(|| self.length_since(limit, begin), wait).await
     }
 
-    /// Waits until that many pods of the workload are bound.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
     pub async fn until_bound(&self, count: usize) -> Result<(), Stop> {
         let condition = Awaited::demanded_by("AON-01", format!("{count} pods bound"));
         self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
-    /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or,
-    /// where surplus stays gated until the hard gang is bound, the hard gang alone.
-    ///
-    /// # Errors
-    /// As [`TestContext::until`].
+    /// Waits until the pods of a PodGang are released to the scheduler. If surplus pods stay gated until the
+    /// hard gang is bound, it waits for the pods of the hard gang only.
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let count = expectations.released_at_first(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let condition = Awaited::demanded_by("GANG-07", condition);
-        // A backend may hold a gang back by the size of its gang resource until all its pods are released (Koordinator).
+        // A backend may block a gang by the size of its gang resource until all pods are released
+        // (Koordinator).
         let is_held = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());
@@ -236,7 +215,7 @@ impl TestContext {
     }
 }
 
-/// Waits for something until `length`, which may change, has passed.
+/// Awaits something until `length`, which may change meanwhile, has passed.
 async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>) -> Option<T> {
     let begin = tokio::time::Instant::now();
     let mut wait = pin!(wait);
@@ -248,10 +227,7 @@ async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>)
     }
 }
 
-/// Asks about what nobody watches, again and again, until there is an answer; nothing if `length` has passed without one.
-///
-/// # Errors
-/// What a question stopped with.
+/// Polls something that is not watched until there is an answer; `None` if `length` passes without one.
 pub async fn answered<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
     length: impl Fn() -> Duration,
     ask: impl Fn() -> F,
@@ -275,7 +251,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_limit_grows_while_it_is_waited_for() {
         let begin = tokio::time::Instant::now();
-        // Slow from the eighth second on.
+        // Slow from second 8 on.
         let length = || Duration::from_secs(if begin.elapsed() < Duration::from_secs(8) { 10 } else { 30 });
         let late = async { tokio::time::sleep(Duration::from_secs(25)).await };
         assert_eq!(within(length, late).await, Some(()));

@@ -1,4 +1,4 @@
-//! The state of the watches: trouble of each kind's, logged once, and failures after which a run must not go on.
+//! The state of the watches: problems of each kind, logged once, and failures that must stop a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,48 +8,39 @@ use conformance_history::Kind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// This many refusals in a row are not those of an API server that has just started.
+/// Consecutive refusals that the start of an API server does not explain.
 const REFUSALS: u32 = 3;
-/// A watch that has been away for so long does not come back by itself; an API server that a case restarts does.
+/// A watch that has been down for this long will not recover. A case restarts an API server in less time.
 const LOST: Duration = Duration::from_secs(120);
-/// Between two looks at the clock.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// For how long an API server that a case restarts may be away before that is worth a line.
+/// How long an API server that a case restarts may be down before this is logged.
 const RESTART: Duration = Duration::from_secs(10);
-/// At most this many causes of one kind's trouble are logged, each once.
+/// Maximum number of causes that are logged per kind, each once.
 const CAUSES: usize = 8;
 
-/// Why a cluster cannot be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecorderError {
-    /// Rights are missing: `VERB RESOURCE.GROUP` of each.
     #[error("this identity may not {}: {reason}", rights.join(", "))]
     Forbidden {
-        /// All that are known to be missing.
+        /// All missing permissions that are known, as `VERB RESOURCE.GROUP`.
         rights: Vec<String>,
-        /// What the API server said of the first.
+        /// The API server's message for the first one.
         reason: String,
     },
-    /// Something could not be listed and watched in time.
     #[error("{what} could not be listed and watched in {seconds} s: {last}")]
     NotReady {
-        /// The kinds.
         what: String,
-        /// The limit.
+        /// The limit that has passed.
         seconds: u64,
-        /// The last error.
         last: String,
     },
-    /// A watch has been away for too long.
+    /// A watch has been down for too long.
     #[error("the watch of {kind} is lost since {seconds} s, after {failures} attempts: {last}")]
     Lost {
-        /// Of this kind.
         kind: &'static str,
-        /// For how long.
+        /// How long it has been down.
         seconds: u64,
-        /// How often it was tried again.
         failures: u32,
-        /// The last error.
         last: String,
     },
 }
@@ -68,17 +59,15 @@ impl From<RecorderError> for ClusterError {
     }
 }
 
-/// How a kind's watch fares.
 #[derive(Debug, Clone, Default)]
 struct State {
-    /// It was listed, and its watch was taken; or there is no such kind here.
+    /// The kind was listed and is watched, or is not served.
     begun: bool,
     trouble: Option<Trouble>,
-    /// What was logged of it.
+    /// Causes that were logged.
     logged: BTreeSet<String>,
 }
 
-/// Attempts that failed, one after the other.
 #[derive(Debug, Clone)]
 struct Trouble {
     verb: &'static str,
@@ -89,7 +78,6 @@ struct Trouble {
     last: String,
 }
 
-/// How all of them are.
 #[derive(Clone)]
 pub(super) struct Health(watch::Sender<BTreeMap<&'static str, State>>);
 
@@ -98,7 +86,7 @@ impl Health {
         Self(watch::Sender::new(kinds.iter().map(|kind| (kind.name, State::default())).collect()))
     }
 
-    /// It works; `begun` if it now gets events, or is known not to be served.
+    /// Records success. `begun` means that the watch gets events, or that the kind is not served.
     pub(super) fn is_well(&self, kind: &Kind, begun: bool) {
         self.0.send_if_modified(|states| {
             let state = states.entry(kind.name).or_default();
@@ -113,7 +101,7 @@ impl Health {
         });
     }
 
-    /// It does not work. How often it failed in a row.
+    /// Records an error. Returns the number of consecutive failures.
     pub(super) fn failed(&self, kind: &Kind, verb: &'static str, error: &kube::Error) -> u32 {
         let (cause, last, forbidden) = match error {
             kube::Error::Api(status) => {
@@ -125,7 +113,7 @@ impl Health {
         self.trouble(kind, verb, cause, last, forbidden)
     }
 
-    /// It got no answer. How often it failed in a row.
+    /// Records that there was no answer. Returns the number of consecutive failures.
     pub(super) fn unanswered(&self, kind: &Kind, verb: &'static str, limit: Duration) -> u32 {
         let last = format!("no answer in {} s", limit.as_secs());
         self.trouble(kind, verb, last.clone(), last, false)
@@ -158,27 +146,23 @@ impl Health {
         failures
     }
 
-    /// What is so bad that a run must not go on.
+    /// A failure after which a run must stop.
     pub(super) fn failure(&self) -> Option<RecorderError> {
         failure(&self.0.borrow())
     }
 
-    /// Returns once something is.
     pub(super) async fn has_failed(&self) -> RecorderError {
         let mut states = self.0.subscribe();
         loop {
             if let Some(failure) = failure(&states.borrow_and_update()) {
                 return failure;
             }
-            // A watch is lost by the clock, without another failure.
+            // A watch becomes lost as time passes, without another failure.
             let _ = tokio::time::timeout(LOOK_AGAIN, states.changed()).await;
         }
     }
 
-    /// Returns once every kind has begun.
-    ///
-    /// # Errors
-    /// [`RecorderError::Forbidden`] with all that is forbidden; [`RecorderError::NotReady`].
+    /// Waits until every kind is watched or not served. The error names all missing permissions.
     pub(super) async fn begun(&self, limit: Duration) -> Result<(), RecorderError> {
         let is_decided = |states: &BTreeMap<&'static str, State>| {
             states.values().all(|state| state.begun || state.trouble.as_ref().is_some_and(is_forbidden))
@@ -221,7 +205,6 @@ fn is_forbidden(trouble: &Trouble) -> bool {
     trouble.refusals >= REFUSALS
 }
 
-/// A kind as RBAC knows it.
 fn resource(kind: &Kind) -> String {
     match kind.api_version.split_once('/') {
         Some((group, _)) => format!("{}.{group}", kind.plural),

@@ -1,9 +1,9 @@
-//! What the watches delivered: a log for each tracked namespace, and the current cluster-scoped objects.
+//! What the watches delivered: one log per followed namespace, and the current cluster-scoped objects.
 //!
-//! Everything that a case's history will hold is appended to the one log of its namespace, under one lock: the place in
-//! it is the order, whatever the wall clock does meanwhile. The time of an entry is for people. Of objects that lie in no
-//! namespace, a log takes those that belong to its case; beyond that only their latest version is kept, so a recorder
-//! needs as much memory as its cases that run, and the cluster's size, whatever else happens there.
+//! Everything in a case's history is appended to one log under one lock. The position in the log is the order
+//! of events; timestamps are for people. A log includes the cluster-scoped objects that belong to its case.
+//! Otherwise only their latest version is kept. Memory therefore depends on the running cases and the
+//! cluster's size, not on other activity.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -13,30 +13,27 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Which objects of the cluster belong to a case.
+/// Decides which cluster-scoped objects belong to a case.
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// What a log records of a version of an object in its namespace, beside the one that it recorded last: it may take away what
-/// nobody reads; `false` if there is nothing to record.
+/// Reduces a version before it is recorded; the last argument is the version recorded before it. It may
+/// remove unused fields, and returns `false` to skip the version.
 pub type Keep = fn(Change, &mut Value, Option<&Value>) -> bool;
 
-/// One namespace's.
 struct Log {
-    /// How many follow it.
     guards: usize,
     belongs: Belongs,
-    /// `None` if it records every version whole.
+    /// `None` records complete versions.
     keep: Option<Keep>,
     entries: Vec<Entry>,
-    /// The namespace's objects.
     live: Live,
-    /// The latest resourceVersion seen of every object that ever was, by kind and name.
+    /// Latest resourceVersion seen of every object ever, by kind and name.
     seen: HashMap<(String, String), u64>,
     length: watch::Sender<usize>,
 }
 
 impl Log {
-    /// Takes from a version what is not recorded; `false` if nothing of it is, or nothing that differs from the last one.
+    /// Removes from a version what is not recorded. Returns `false` if nothing is left, or nothing new.
     fn keeps(&self, kind: &str, change: Change, object: &mut Value) -> bool {
         let Some(keep) = self.keep else { return true };
         let known = self.live.get(kind, name(object));
@@ -50,34 +47,28 @@ impl Log {
     }
 }
 
-/// What a list of a kind in a namespace showed.
 #[derive(Debug)]
 pub(super) struct Listed {
-    /// Of this kind, as histories call it.
+    /// As histories name it.
     pub kind: &'static str,
-    /// The list's resourceVersion.
     pub version: Option<u64>,
-    /// Names and resourceVersions.
     pub items: BTreeMap<String, u64>,
 }
 
 struct Inner {
     by_namespace: HashMap<String, Log>,
-    /// What lies in no namespace.
+    /// Cluster-scoped objects.
     cluster: Live,
     cluster_length: watch::Sender<usize>,
-    /// How far the watch of each kind has come, by the name that histories call it.
+    /// The version that the watch of each kind has reached, by its name in histories.
     reached: HashMap<&'static str, u64>,
-    /// Changes with all of the above.
     moved: watch::Sender<u64>,
 }
 
-/// All of it, shared by the watches and those who look.
 #[derive(Clone)]
 pub(super) struct Logs(Arc<RwLock<Inner>>);
 
-/// A namespace is followed for as long as one of these is there; then its log goes, and what the watches tell of it
-/// later is dropped.
+/// A namespace is followed while one of these exists. Then its log is dropped and events are ignored.
 pub struct Tracked {
     logs: Logs,
     namespace: String,
@@ -106,7 +97,7 @@ impl Logs {
         })))
     }
 
-    /// Follows a namespace from now on; its log begins with those objects of the cluster that belong to it already.
+    /// Starts to follow a namespace. Its log starts with the cluster-scoped objects that belong to it.
     pub(super) fn track(&self, namespace: &str, belongs: Belongs, keep: Option<Keep>) -> Tracked {
         self.write(|inner| {
             let cluster = &inner.cluster;
@@ -132,7 +123,6 @@ impl Logs {
         Tracked { logs: self.clone(), namespace: namespace.into() }
     }
 
-    /// Adds a mark; `false` if nobody follows the namespace.
     pub(super) fn mark(&self, namespace: &str, mark: Mark) -> bool {
         self.write(|inner| {
             let log = inner.by_namespace.get_mut(namespace);
@@ -140,7 +130,6 @@ impl Logs {
         })
     }
 
-    /// Looks at a namespace's objects ("" for the cluster's).
     pub(super) fn look<T>(&self, namespace: &str, at: impl FnOnce(&Live) -> T) -> T {
         let inner = self.read();
         match namespace {
@@ -152,7 +141,6 @@ impl Logs {
         }
     }
 
-    /// Tells when a namespace's log has grown, or what lies in none ("") has changed; `None` if nobody follows it.
     pub(super) fn follow(&self, namespace: &str) -> Option<watch::Receiver<usize>> {
         let inner = self.read();
         match namespace {
@@ -161,24 +149,22 @@ impl Logs {
         }
     }
 
-    /// The entries of a namespace's log from this place on.
     pub(super) fn since(&self, namespace: &str, place: usize) -> Vec<Entry> {
         let inner = self.read();
         let log = inner.by_namespace.get(namespace);
         log.and_then(|log| log.entries.get(place..)).map(<[Entry]>::to_vec).unwrap_or_default()
     }
 
-    /// Tells when any watch has come further.
     pub(super) fn moved(&self) -> watch::Receiver<u64> {
         self.read().moved.subscribe()
     }
 
-    /// What a list showed and the log does not show yet; `None` if there is no such thing.
+    /// The first difference between the list and the log, as text.
     pub(super) fn lacks(&self, namespace: &str, listed: &Listed) -> Option<String> {
         let inner = self.read();
         let kind = listed.kind;
-        // Nothing can come any more that is older. API servers tell how far a silent watch is once a minute, and without a
-        // watch cache never, so this alone would be waited for in vain.
+        // Older events can no longer arrive. This alone is not enough: API servers send bookmarks of a silent
+        // watch once a minute, and never without a watch cache.
         let reached = inner.reached.get(kind).copied();
         if listed.version.is_some() && reached >= listed.version {
             return None;
@@ -197,18 +183,18 @@ impl Logs {
         gone.next().map(|object| format!("the deletion of {kind} {}", name(object)))
     }
 
-    /// A watch told this of an object, which carries its kind.
+    /// Records a watch event. The object has its kind set.
     pub(super) fn record(&self, kind: &'static str, change: Change, object: Value) {
         self.write(|inner| inner.record(kind, change, object));
     }
 
-    /// A watch has come so far without anything to tell.
+    /// Records a bookmark: the watch has reached this version without an event.
     pub(super) fn reached(&self, kind: &'static str, version: &str) {
         self.write(|inner| inner.reach(kind, version.parse().unwrap_or(0)));
     }
 
-    /// A list of all objects of a kind, at its version. Where it follows on a watch that was lost, every log gets a
-    /// gap, for there may have been versions that nobody saw; what is not listed any more is gone for certain.
+    /// Records a list of all objects of a kind, at its version. After a lost watch every log gets a gap,
+    /// because versions may be missing. Objects that are no longer listed are recorded as deleted.
     pub(super) fn relist(&self, kind: &'static str, items: Vec<Value>, version: &str, lost: Option<&str>) {
         let place = |object: &Value| (namespace(object).to_owned(), name(object).to_owned());
         self.write(|inner| {
@@ -243,7 +229,7 @@ impl Logs {
 
 impl Inner {
     fn record(&mut self, kind: &'static str, change: Change, mut object: Value) {
-        // Who wrote last is worth keeping, the long list of what is not.
+        // Keep the names of managers and drop their long field lists.
         if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
             for manager in managers.iter_mut().filter_map(Value::as_object_mut) {
                 manager.remove("fieldsV1");
@@ -293,7 +279,6 @@ fn namespace(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
-/// Whether an object differs from another by its resourceVersion alone.
 fn is_same(known: &Value, object: &mut Value) -> bool {
     let version = object["metadata"]["resourceVersion"].take();
     object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
@@ -302,7 +287,7 @@ fn is_same(known: &Value, object: &mut Value) -> bool {
     is_same
 }
 
-/// Whether nothing has happened to a node but that its kubelet said again how it is.
+/// Whether a node's new version is only a heartbeat of its kubelet.
 fn is_heartbeat(before: &Value, after: &Value) -> bool {
     let said = |node: &Value| {
         let mut node = node.clone();
@@ -335,7 +320,6 @@ mod tests {
             "status": {"conditions": [{"type": "Ready", "status": ready, "lastHeartbeatTime": beat}]}})
     }
 
-    /// Everything in its pool, which is what a case asks for.
     fn of_pool(object: &Value) -> bool {
         object["metadata"]["labels"]["pool"] == "ns"
     }

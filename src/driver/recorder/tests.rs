@@ -14,12 +14,12 @@ use conformance_history::What;
 
 use super::*;
 
-/// One answer: its code and body. A watch that has no answer left stays open, and so does one whose answer is [`SILENCE`].
+/// Code and body of one response. A watch stays open without a response left, or with [`SILENCE`].
 type Answer = (u16, String);
 
 const SILENCE: u16 = 0;
 
-/// Answers by plural, to lists and to watches, one after the other; the last list stays.
+/// Responses to lists and watches, in order, by plural. The last response to a list repeats.
 #[derive(Default)]
 struct Server {
     lists: HashMap<&'static str, Vec<Answer>>,
@@ -38,7 +38,7 @@ impl Server {
         self
     }
 
-    /// The answer; `None` for a watch that stays open.
+    /// `None` for a watch that stays open.
     fn answer(&mut self, request: &Request<Body>) -> Option<Answer> {
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
         self.asked.push(format!("{path}?{query}"));
@@ -57,7 +57,7 @@ impl Server {
         if !query.contains("watch=true") {
             return next(self.lists.get_mut(plural), true).or_else(|| Some(listed(1, &[])));
         }
-        // The first one of each kind is taken, as a real one is, and ends.
+        // The first watch of each kind is accepted, as by a real API server, and ends.
         let plural = self.watches.entry(KINDS.iter().find(|kind| kind.plural == plural)?.plural);
         next(Some(plural.or_insert_with(|| vec![told(&[])])), false).filter(|(code, _)| *code != SILENCE)
     }
@@ -123,7 +123,6 @@ fn lines(recorder: &Recorder) -> Vec<String> {
     recorder.history(header).entries.iter().map(line).collect()
 }
 
-/// Waits until the log is so long.
 async fn until(recorder: &Recorder, length: usize) -> Vec<String> {
     let mut changes = recorder.follow("ns");
     tokio::time::timeout(LIMIT, changes.wait_for(|now| *now >= length)).await.expect("in time").unwrap();
@@ -180,7 +179,7 @@ async fn a_watch_goes_on_where_it_was() {
         told(&[("DELETED", pod("p", 9))]),
     ];
     let (client, server) = Server::default().watch("pods", events).start();
-    // The first watch ends at once, and the second is not asked for before the namespace is followed: nothing here waits.
+    // The first watch ends at once. The second starts after `track`, because nothing here waits.
     let recorder = Recorder::start(client, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT).await.unwrap();
     let _tracked = recorder.track("ns", |_| false);
     let log = until(&recorder, 1).await;

@@ -1,6 +1,6 @@
-//! One kind's list and watch, for ever.
+//! Lists and watches one kind, indefinitely.
 //!
-//! Not kube's `watcher`: that one lists again by itself when a watch is lost, and a history has to know that it was.
+//! kube's `watcher` lists again by itself after a lost watch. A history must record the loss.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -18,16 +18,14 @@ use tokio::time::{sleep, timeout};
 use super::health::Health;
 use super::logs::Logs;
 
-/// Before the next attempt, at first: an API server that restarts is back soon.
+/// Pause before the first retries: an API server that restarts is back soon.
 const SOON: Duration = Duration::from_millis(200);
-/// Before the next attempt, once it has failed so often.
+/// After this many failures the pause is this long.
 const LATER: (u32, Duration) = (50, Duration::from_secs(1));
-/// The API server answers a list.
 const LIST: Duration = Duration::from_secs(30);
-/// Objects in one answer: a list of everything of a large cluster at once would be hundreds of MiB.
+/// Objects per page. A full list of a large cluster would take hundreds of MiB.
 const PAGE: u32 = 500;
 
-/// What all watches share.
 #[derive(Clone)]
 pub(super) struct Watching {
     pub client: Client,
@@ -35,19 +33,19 @@ pub(super) struct Watching {
     pub health: Health,
 }
 
-/// How to go on after a watch has ended.
 enum Resume {
-    /// From where it was.
+    /// At its last version.
     AtOnce,
-    /// From there, after a pause: the API server did not answer, this many times in a row.
+    /// At its last version, after a pause. The API server has failed to answer this many times in a row.
     Retry(u32),
-    /// By listing again: what lies between is lost.
+    /// By listing again: versions in between are lost.
     Relist(String),
 }
 
 impl Watching {
-    /// Lists and watches a kind for ever. The watch begins again where it was when `silent` tells: a connection may stay open
-    /// on which nothing is told any more, as was seen of PodCliques on a control plane that had just started.
+    /// Lists and watches a kind indefinitely. `silent` restarts the watch at its last version. An open
+    /// connection may stop delivering events, as seen for PodCliques on a control plane that had just
+    /// started.
     pub(super) async fn follow(self, kind: Kind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
@@ -60,7 +58,7 @@ impl Watching {
                         self.health.is_well(&kind, false);
                         version
                     }
-                    // It may come to be served later.
+                    // The kind may be served later.
                     Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                         self.health.is_well(&kind, true);
                         sleep(SOON).await;
@@ -97,7 +95,7 @@ impl Watching {
         }
     }
 
-    /// Watches from a version on, which is then the last one that was told of.
+    /// Watches from `version` on, and advances it to the last version delivered.
     async fn watch_from(&self, kind: &Kind, version: &mut String) -> Resume {
         let path = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}",
@@ -112,7 +110,7 @@ impl Watching {
             Err(kube::Error::Api(status)) if status.code == 410 => {
                 return Resume::Relist(status.message.clone());
             }
-            // The kind is not served any more; its objects went before it did.
+            // The kind is no longer served; its objects were deleted before it.
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.health.is_well(kind, true);
                 return Resume::Retry(0);
@@ -151,7 +149,7 @@ async fn pause(failures: u32) {
     sleep(if failures < LATER.0 { SOON } else { LATER.1 }).await;
 }
 
-/// Every `GROUP/VERSION` that is served, asked for until the API server answers. `last` is why it did not.
+/// Every served `GROUP/VERSION`. Retries until the API server answers; `last` is the last error.
 pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet<String> {
     loop {
         match client.list_api_groups().await {
@@ -167,7 +165,7 @@ pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet
     }
 }
 
-/// Lists a kind: the list's resourceVersion and its items, with their kind filled in.
+/// Lists a kind: the resourceVersion of the list and its items, with their kind set.
 pub(super) async fn list(
     client: &Client,
     kind: &Kind,
@@ -190,7 +188,7 @@ pub(super) async fn list(
     }
 }
 
-/// Items of a list do not carry their kind, and kinds of several groups are told apart by their group.
+/// Sets the kind, which list items lack, to its name in histories, which is unique across groups.
 fn named(mut item: Value, kind: &Kind) -> Value {
     item["kind"] = kind.name.into();
     item["apiVersion"] = kind.api_version.into();

@@ -1,5 +1,5 @@
-//! Coscheduling of scheduler-plugins: gangs of TrainJobs alone. PodCliqueSets have no backend for it, so that no gang
-//! resource of a PodGang is expected.
+//! Coscheduling of scheduler-plugins, for gangs of TrainJobs only. PodCliqueSets have no backend for it, so
+//! no gang resources are expected for PodGangs.
 
 use conformance_contract::target::Target;
 use conformance_history::Pod;
@@ -8,15 +8,12 @@ use serde_json::{Value, json};
 use super::{Columns, Expectations, Made, Name, Resource, schedule_by};
 use crate::{Gang, Group};
 
-/// As histories name it.
 pub const POD_GROUP: &str = "PodGroup.scheduling.x-k8s.io";
-/// Label by which a pod joins a PodGroup.
 const MEMBERSHIP: &str = "scheduling.x-k8s.io/pod-group";
 const SCHEDULER: &str = "scheduler-plugins-scheduler";
 
 pub(super) static COLUMNS: Columns = &[(Target::TRAINJOB_COSCHEDULING, &Coscheduling)];
 
-/// The scheduler of scheduler-plugins.
 #[derive(Debug)]
 pub struct Coscheduling;
 
@@ -62,8 +59,8 @@ impl Expectations for Coscheduling {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 
-    /// The plugin reads PodGroups from a cache of its own, and the queue is woken by another: a PodGroup may come too late to the
-    /// first, and the pod's next try is as early.
+    /// The plugin reads PodGroups from its own cache, and another cache wakes the queue. A PodGroup may reach
+    /// the plugin's cache too late for the pod's first try, and the pod's next try comes just as early.
     fn overlooks_gang_resources(&self) -> bool {
         true
     }

@@ -1,5 +1,5 @@
-//! Profiles of type External (EXT-04): their schedulers read PodGangs themselves, so there are no gang resources and a
-//! pod joins nothing.
+//! Profiles of type External (EXT-04): their schedulers read PodGangs directly, so there are no gang
+//! resources and pods join none.
 
 use conformance_contract::external_scheduler::ExternalProfile;
 use conformance_contract::names;
@@ -35,7 +35,7 @@ impl Expectations for ExternalProfile {
         all().find_map(|(_, other)| other.named_by(pod))
     }
 
-    /// Nobody, where nobody schedules; else it is known by its name alone.
+    /// None if no scheduler runs; otherwise the scheduler is known by its name alone.
     fn writers(&self) -> &[&'static str] {
         if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }
@@ -44,13 +44,13 @@ impl Expectations for ExternalProfile {
         schedule_by(pcs, self.scheduler);
     }
 
-    /// A PodGang is Grove's to make ([`Expectations::canary_set`]).
+    /// Only Grove creates PodGangs ([`Expectations::canary_set`]).
     fn plain_gang(&self, _name: &str, _pods: usize) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// A PodGang of the harness's would not do: what is complete in it, and says so, is for the operator to write. One
-    /// clique of one pod, whose labels reach the pod.
+    /// The harness cannot create a PodGang itself, because the operator writes the status that it is
+    /// complete. Therefore the canary is one clique of one pod, whose labels reach the pod.
     fn canary_set(&self) -> Option<Value> {
         let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
             "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},

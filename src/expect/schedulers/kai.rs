@@ -1,6 +1,7 @@
-//! KAI (KAI-01, KAI-03): a PodGroup with a leaf subgroup per podgroup and a parent for the podgroups of each topology group
-//! config. It may be one per PodGang, or one per replica of a PodCliqueSet, in which each PodGang has a subgroup of its own
-//! (upstream's pull request 735): what counts is what needs what.
+//! KAI (KAI-01, KAI-03): a PodGroup with a leaf subgroup per podgroup, and a parent for the podgroups of each
+//! topology group config. There may be one PodGroup per PodGang, or one per replica of a PodCliqueSet with a
+//! subgroup per PodGang (upstream's pull request 735). The checks depend only on which pods need which
+//! others.
 
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_controlled_by};
@@ -9,18 +10,13 @@ use serde_json::{Value, json};
 use super::{Columns, Expectations, Made, Name, Resource, differs, list, schedule_by, text};
 use crate::{Gang, Group};
 
-/// As histories name it.
 pub const POD_GROUP: &str = "PodGroup.scheduling.run.ai";
-/// Its topology, as histories name it.
 const TOPOLOGY: &str = "Topology";
-/// Annotation by which a pod joins a PodGroup.
 const MEMBERSHIP: &str = "pod-group-name";
-/// Label by which a pod joins a subgroup.
 const SUBGROUP: &str = "kai.scheduler/subgroup-name";
-/// Annotation that keeps KAI's podgrouper away.
+/// Annotation that makes KAI's podgrouper ignore a pod.
 pub const SKIP: &str = "kai.scheduler/skip-podgrouper";
-/// Who KAI's programs are where they write. Those of a checkout are called by their folders; in KAI's images every one of
-/// them is called `app`.
+/// The writer names of KAI's programs: their folders in a checkout, and always `app` in KAI's images.
 const PROGRAMS: &[&str] = &[
     "kai-scheduler",
     "kai-binder",
@@ -34,18 +30,16 @@ const PROGRAMS: &[&str] = &[
     "app",
     "kube-scheduler",
 ];
-/// Who the podgrouper is among them.
 pub const PODGROUPER: [&str; 2] = ["podgrouper", "app"];
-/// The label or annotation that chooses a queue, and the queue of the harness.
+/// The label or annotation that selects a queue, and the queue of the harness.
 pub const QUEUE: (&str, &str) = ("kai.scheduler/queue", "default-queue");
 
 pub(super) static COLUMNS: Columns = &[(Target::KAI, &Kai)];
 
-/// KAI's backend.
 #[derive(Debug)]
 pub struct Kai;
 
-/// The subgroups of a PodGroup's `spec`; the root has the empty name.
+/// The subgroups of a PodGroup's `spec`; the root has an empty name.
 #[derive(Clone, Copy)]
 struct Tree<'a>(&'a Value);
 
@@ -61,13 +55,13 @@ impl<'a> Tree<'a> {
         list(&self.0["subGroups"]).iter().filter(move |node| text(&node["parent"]) == name)
     }
 
-    /// The names of the leaves below a node, itself if it is one.
+    /// The leaves below a node, or the node itself if it is a leaf.
     fn leaves(self, name: &'a str) -> Vec<&'a str> {
         let below: Vec<_> = self.children(name).flat_map(|child| self.leaves(text(&child["name"]))).collect();
         if below.is_empty() { vec![name] } else { below }
     }
 
-    /// The lowest node that is above all these leaves.
+    /// The lowest node above all these leaves.
     fn above(self, leaves: &[&str]) -> &'a str {
         let holds = |name: &'a str| leaves.iter().all(|leaf| self.leaves(name).contains(leaf));
         let mut node = "";
@@ -79,7 +73,7 @@ impl<'a> Tree<'a> {
         node
     }
 
-    /// Whether a node is satisfied only with all of its children.
+    /// Whether a node is satisfied only if all its children are.
     fn needs_all(self, name: &'a str) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let sizes = self.leaves(name).into_iter().filter_map(|leaf| self.node(leaf)?["minMember"].as_u64());
@@ -92,7 +86,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The name of the node above; `None` at the root.
     fn parent(self, name: &str) -> Option<&'a str> {
         (!name.is_empty()).then(|| self.node(name).map_or("", |node| text(&node["parent"])))
     }
@@ -102,7 +95,7 @@ impl<'a> Tree<'a> {
         self.is_satisfied(name, |child| self.needs_nothing(child))
     }
 
-    /// Whether a node is satisfied if of its children only these are; a leaf never is with a minimum.
+    /// Whether a node is satisfied if only these of its children are. A leaf with a minimum never is.
     fn is_satisfied(self, name: &'a str, is_child: impl Fn(&'a str) -> bool) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let children: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
@@ -117,8 +110,8 @@ impl<'a> Tree<'a> {
         satisfied.count() == children.len()
     }
 
-    /// Why the gang of these leaves is bound only with what is none of it. Others than the base may need the base, beside
-    /// which they are in the PodGroup.
+    /// Why the gang with these leaves is bound only together with other pods. Scaled gangs may need the base
+    /// that is in the same PodGroup.
     fn needs_others(self, leaves: &[&'a str], is_base: bool) -> Option<String> {
         let mut below = self.above(leaves);
         while let Some(above) = self.parent(below) {
@@ -150,12 +143,11 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A node in words.
 fn what(name: &str) -> String {
     if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") }
 }
 
-/// The leaf that the pods of a podgroup name, or the podgroup's name where none does.
+/// The leaf that the pods of a podgroup name, or the name of the podgroup if they name none.
 pub fn leaf<'a>(live: &'a Live, podgroup: &'a str) -> &'a str {
     live.pods()
         .filter(|pod| pod.pod_clique() == Some(podgroup))
@@ -177,8 +169,8 @@ impl Expectations for Kai {
         resource["spec"]["minMember"].as_u64()
     }
 
-    /// Whatever the subgroups are called: the pods of a podgroup share a leaf of its size, and one node above all leaves of
-    /// the PodGang, and above nothing else, needs every one of them (KAI-01).
+    /// Subgroups may have any names (KAI-01). The pods of a podgroup share a leaf of its size. One node is
+    /// above exactly the leaves of the PodGang and needs every one of them.
     fn faults(&self, gang: Made<'_>, _wanted: &Resource, found: &Value) -> Vec<String> {
         let tree = Tree(&found["spec"]);
         let mut faults = Vec::new();
@@ -260,7 +252,7 @@ impl Expectations for Kai {
         Some(TOPOLOGY)
     }
 
-    /// A Topology of the binding's name with its keys in their order (KAI-06).
+    /// A Topology with the name of the binding and its keys in the same order (KAI-06).
     fn topology_faults(&self, binding: &Value, live: &Live, _pool: &str) -> Vec<String> {
         let name = text(&binding["metadata"]["name"]);
         let Some(found) = live.get(TOPOLOGY, name) else {
@@ -279,11 +271,11 @@ impl Expectations for Kai {
         faults
     }
 
-    /// kube-scheduler's name is that of the stand-in, which has a profile of KAI's name.
     fn works_in_sessions(&self) -> bool {
         true
     }
 
+    /// kube-scheduler's name belongs to the stand-in, which has a profile with KAI's name.
     fn writers(&self) -> &[&'static str] {
         PROGRAMS
     }
@@ -296,7 +288,7 @@ impl Expectations for Kai {
         condition["type"] == "UnschedulableOnNodePool" && condition["status"] == "True"
     }
 
-    /// Its requests to bind a pod, which are named as the pod.
+    /// KAI's requests to bind a pod, which have the name of the pod.
     fn is_left_of_a_canary(&self, object: &Value) -> bool {
         object["kind"] == "BindRequest" && text(&object["metadata"]["name"]).starts_with("canary-")
     }

@@ -1,4 +1,4 @@
-//! Trees of subgroups, as one PodGroup per PodGang and as one per replica of a PodCliqueSet.
+//! Trees of subgroups, with one PodGroup per PodGang and with one per replica of a PodCliqueSet.
 
 use conformance_history::testing::{Story, object};
 use rstest::rstest;
@@ -8,7 +8,7 @@ use super::*;
 const BASE: [(&str, usize); 2] = [("w-0-a", 2), ("w-0-sg-0-b", 1)];
 const SCALED: [(&str, usize); 1] = [("w-0-sg-1-b", 1)];
 
-/// A subgroup: its name and its parent's, and the field with its minimum.
+/// A subgroup: its name, its parent's name, and the field that contains its minimum.
 fn subgroup(name: &str, parent: &str, field: &str, least: u64) -> Value {
     let mut found = json!({"name": name, field: least});
     if !parent.is_empty() {
@@ -17,7 +17,7 @@ fn subgroup(name: &str, parent: &str, field: &str, least: u64) -> Value {
     found
 }
 
-/// The base and two scaled PodGangs of a replica below one root; every scaled one may do without its pods.
+/// The base and two scaled PodGangs of a replica below one root, which does not need the scaled ones.
 fn aggregate() -> Value {
     json!({"minSubGroup": 2, "subGroups": [
         subgroup("0-others", "", "minSubGroup", 2),
@@ -34,7 +34,7 @@ fn aggregate() -> Value {
     ]})
 }
 
-/// One PodGroup per PodGang, whose leaves are called as their podgroups.
+/// One PodGroup per PodGang, whose leaves have the names of its podgroups.
 fn of_one() -> Value {
     json!({"minMember": 3, "subGroups": [
         subgroup("w-0-a", "", "minMember", 2),
@@ -74,7 +74,7 @@ fn a_replica_without_scaled_gangs() {
     assert_eq!(of_replica(spec, &BASE, true), "");
 }
 
-/// A change of the aggregate, what is wrong with the base's then, and with the scaled one's.
+/// A change of the aggregate, and the expected faults of the base's and the scaled gang's PodGroup.
 #[rstest]
 #[case::less_than_all("/subGroups/7/minSubGroup", json!(1), "subgroup 1-base does not need all of leaf-a, rack", "")]
 #[case::another_size("/subGroups/8/minMember", json!(1), "w-0-a.minMember 1 instead of 2", "")]

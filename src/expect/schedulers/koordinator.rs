@@ -1,4 +1,5 @@
-//! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup, all of a PodGang joined by one `groups` annotation.
+//! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup. A `groups` annotation joins all those of a
+//! PodGang.
 
 use std::time::Duration;
 
@@ -11,16 +12,12 @@ use super::{Columns, Expectations, Made, Name, Picture, Resource, differs, list,
 use crate::domains::Domain;
 use crate::{Gang, Group};
 
-/// As histories name it.
 pub const POD_GROUP: &str = "PodGroup.scheduling.sigs.k8s.io";
-/// Label by which a pod joins a PodGroup.
 const MEMBERSHIP: &str = "pod-group.scheduling.sigs.k8s.io";
-/// Prefix of Koordinator's gang annotations.
 pub const GANG: &str = "gang.scheduling.koordinator.sh";
 
 pub(super) static COLUMNS: Columns = &[(Target::KOORDINATOR, &Koordinator)];
 
-/// Koordinator's backend.
 #[derive(Debug)]
 pub struct Koordinator;
 
@@ -42,7 +39,7 @@ impl Expectations for Koordinator {
         resource["spec"]["minMember"].as_u64()
     }
 
-    /// `scheduleTimeoutSeconds` as it is by default.
+    /// The default of `scheduleTimeoutSeconds`.
     fn gang_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(30))
     }
@@ -69,7 +66,7 @@ impl Expectations for Koordinator {
         let is_its =
             |of: &&Value| Name::label(format!("{}-{}", gang.name(), text(&of["name"]))) == resource.name;
         let references = podgroups.filter(is_its).map(|of| list(&of["podReferences"]).len()).next();
-        // Koordinator takes no total below the minimum.
+        // Koordinator rejects a total below the minimum.
         let total = references.filter(|references| Some(*references) >= resource.size);
         faults.extend(total.and_then(|total| {
             differs("total-number", annotation("total-number"), &json!(total.to_string()))
@@ -85,7 +82,8 @@ impl Expectations for Koordinator {
         Some(Name::label(format!("{}-{}", gang.name, group.clique)))
     }
 
-    /// Surplus is released once the hard gang is bound; koord-scheduler 1.8 takes gated pods that name a PodGroup.
+    /// Surplus pods are released once the hard gang is bound. koord-scheduler 1.8 accepts gated pods that
+    /// name a PodGroup.
     fn may_join_later(&self, group: &Group, index: usize) -> bool {
         index >= group.min
     }
@@ -150,8 +148,7 @@ impl Koordinator {
     }
 }
 
-/// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block. Its tree has one entry per
-/// domain, known by layer and name.
+/// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block.
 fn in_the_tree(live: &Live, domains: &[Domain<'_>]) -> bool {
     let topology = live.get("ClusterNetworkTopology", "default").unwrap_or(&Value::Null);
     let entries = topology["status"]["detailStatus"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -177,7 +174,7 @@ mod tests {
     use super::*;
     use crate::domains::domains;
 
-    /// Faults of the PodGroup of a podgroup with minimum 2 and 3 pods, of a PodGang with this topology constraint.
+    /// Faults of a PodGroup with minimum 2 and `pods` pods, in a PodGang with this topology constraint.
     fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
         faults_on(Target::KOORDINATOR, pods, constraint, annotations)
     }

@@ -1,5 +1,6 @@
-//! kube-scheduler on the Workload API: a Workload per PodGang, and a PodGroup per podgroup (KUBE-01), one for the hard
-//! gang (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
+//! kube-scheduler with the Workload API: a Workload per PodGang, with PodGroups in one of three mappings.
+//! These are one PodGroup per podgroup (KUBE-01), one for the hard gang (KUBE-08), or one per podgroup below
+//! a tree of CompositePodGroups (KUBE-10).
 
 use std::time::Duration;
 
@@ -18,26 +19,23 @@ pub(super) static COLUMNS: Columns = &[
     (Target::KUBE_TREE, &Kube { mapping: Mapping::Tree }),
 ];
 
-/// kube-scheduler's backend.
 #[derive(Debug)]
 pub struct Kube {
-    /// What a PodGang becomes.
     pub mapping: Mapping,
 }
 
-/// What a PodGang becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mapping {
     /// One PodGroup per podgroup.
     Flat,
     /// One PodGroup for the hard gang.
     Whole,
-    /// One PodGroup per podgroup for its minimum, and CompositePodGroups above them.
+    /// One PodGroup per podgroup for its minimum, with CompositePodGroups above them.
     Tree,
 }
 
 impl Mapping {
-    /// The gang scope that asks for it.
+    /// The gang scope that selects this mapping.
     pub fn scope(self) -> &'static str {
         match self {
             Self::Flat => "PodGroup",
@@ -48,7 +46,7 @@ impl Mapping {
 }
 
 impl Expectations for Kube {
-    /// `permitTimeoutDuration` of its plugin GangScheduling, a constant.
+    /// `permitTimeoutDuration` of the plugin GangScheduling, a constant.
     fn gang_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(300))
     }
@@ -143,7 +141,7 @@ impl Expectations for Kube {
         }
     }
 
-    /// Surplus that is in no PodGroup waits for the hard gang (KUBE-18).
+    /// Surplus pods without a PodGroup wait for the hard gang (KUBE-18).
     fn released_at_first(&self, gang: &Gang) -> usize {
         match self.mapping {
             Mapping::Flat => gang.pods(),
@@ -171,7 +169,7 @@ impl Expectations for Kube {
     }
 }
 
-/// The Workload and the template that a group refers to, as its version of the API has it.
+/// The Workload and the template that a group refers to, in either API version.
 pub(super) fn reference(found: &Value) -> (&Value, &str) {
     let (v1alpha2, since) =
         (&found["spec"]["podGroupTemplateRef"]["workload"], &found["spec"]["workloadRef"]);
@@ -181,7 +179,7 @@ pub(super) fn reference(found: &Value) -> (&Value, &str) {
     }
 }
 
-/// A group says what its template says.
+/// Differences between a group and its template.
 pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
     let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
     let (workload_name, template_name) = reference(found);
@@ -206,8 +204,7 @@ pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
 }
 
 impl Kube {
-    /// A PodGroup and its template say the same, and what `minReplicas` says. Flat, its template is called as the
-    /// podgroup.
+    /// Differences from the template, which has the podgroup's name if flat, and from `minReplicas`.
     fn pod_group_faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let mut faults = template_faults(gang, found);
         let (_, template_name) = reference(found);

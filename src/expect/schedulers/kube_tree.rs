@@ -1,16 +1,14 @@
-//! The tree of CompositePodGroups that a PodGang becomes on Kubernetes 1.37 (KUBE-10), compared with the PodGang:
-//! the root is the PodGang, below it a CompositePodGroup per topology group config and a PodGroup per podgroup that
-//! is in none; each has the node-label key that the PodGang has in the corresponding place.
+//! The tree of CompositePodGroups that a PodGang becomes on Kubernetes 1.37 (KUBE-10). The root is the
+//! PodGang. Below it are a CompositePodGroup per topology group config and a PodGroup per podgroup without
+//! one. Each has the node label key of the corresponding part of the PodGang.
 
 use serde_json::{Value, json};
 
 use super::kube::{reference, template_faults};
 use super::{Made, Name, Resource, differs, list, text};
 
-/// As histories name it.
 pub(super) const COMPOSITE: &str = "CompositePodGroup";
 
-/// The CompositePodGroups below the root.
 pub(super) fn children(pod_gang: &Value) -> Vec<Resource> {
     let gang = text(&pod_gang["metadata"]["name"]);
     let named = |config: &Value| Resource { kind: COMPOSITE, name: child(gang, config), size: None };
@@ -25,13 +23,12 @@ fn child(gang: &str, config: &Value) -> Name {
     Name::object(format!("{gang}-{}", text(&config["name"])))
 }
 
-/// The topology group configs with members.
 fn configs(pod_gang: &Value) -> impl Iterator<Item = &Value> {
     let configs = list(&pod_gang["spec"]["topologyConstraintGroupConfigs"]).iter();
     configs.filter(|config| !list(&config["podGroupNames"]).is_empty())
 }
 
-/// Every template of a Workload and the name of the one above it, however deep.
+/// Every template of a Workload at any depth, with the name of its parent.
 pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Option<&str>)> {
     let mut found = Vec::new();
     let mut left = vec![(&workload["spec"], None)];
@@ -47,7 +44,7 @@ pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Optio
     found.into_iter()
 }
 
-/// What is wrong with an object of the tree beside what every PodGroup is asked.
+/// Faults of an object of the tree, in addition to those of any PodGroup.
 pub(super) fn faults(gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
     match wanted.kind {
         "Workload" => workload_faults(gang, found),
@@ -101,7 +98,7 @@ fn composite_faults(gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<Str
     faults
 }
 
-/// A group is below what it should be, its template is below that one's, and it has the key that the PodGang says.
+/// Checks that a group and its template have the right parents and that the group has the PodGang's key.
 fn place_faults(gang: Made<'_>, found: &Value, parent: Option<&Name>, says: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let above = &found["spec"]["parentCompositePodGroupName"];

@@ -1,37 +1,35 @@
-//! Names of gang resources, as far as the contract fixes them: one that is too long for the API is cut and hashed
-//! in a way that is up to the backend, so it is recognised by excluding what it cannot be.
+//! Names of gang resources, as far as the contract defines them. The backend shortens and hashes a name that
+//! is too long for the API, so such a name matches unless it cannot be right.
 
-/// Longest DNS label, and longest value of a label.
+/// Maximum length of a DNS label, and of a label value.
 const LABEL: usize = 63;
-/// Longest DNS subdomain, the limit for an object's name.
+/// Maximum length of a DNS subdomain, and of an object's name.
 const SUBDOMAIN: usize = 253;
 
-/// A name that the contract fixes as far as the API lets it.
+/// A name that the contract defines, unless it is too long for the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The name, if it fits.
+    /// The unshortened name.
     pub wanted: String,
     limit: usize,
     dots: bool,
 }
 
 impl Name {
-    /// The name of an object.
     pub fn object(wanted: String) -> Self {
         Self { wanted, limit: SUBDOMAIN, dots: true }
     }
 
-    /// The name of an object that is the value of a label too.
+    /// The name of an object that is also used as a label value.
     pub fn label(wanted: String) -> Self {
         Self { wanted, limit: LABEL, dots: true }
     }
 
-    /// A name that must be a DNS label.
     pub fn dns_label(wanted: String) -> Self {
         Self { wanted, limit: LABEL, dots: false }
     }
 
-    /// Whether the API takes a name here.
+    /// Whether the API accepts this name here.
     fn fits(&self, name: &str) -> bool {
         let inner =
             |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.' && self.dots;
@@ -42,12 +40,12 @@ impl Name {
             && outer(name.chars().last())
     }
 
-    /// Whether the wanted name fits, so that nothing else will do.
+    /// Whether the wanted name fits, so that only an exact match counts.
     pub fn is_exact(&self) -> bool {
         self.fits(&self.wanted)
     }
 
-    /// Whether `found` is this name, or a cut of it where it does not fit.
+    /// Whether `found` is this name, or may be its shortened form if it does not fit.
     pub fn matches(&self, found: &str) -> bool {
         if self.is_exact() { found == self.wanted } else { found != self.wanted && self.fits(found) }
     }

@@ -11,20 +11,18 @@ use super::{Columns, Expectations, Made, Name, Picture, Resource, differs, list,
 use crate::domains::{Domain, domains};
 use crate::{Gang, Group, hyper_nodes};
 
-/// As histories name it.
 pub const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
 /// The annotation by which a pod joins a PodGroup (VOL-02).
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
-/// Volcano's own annotation of the same meaning (VOL-09).
+/// Volcano's own annotation with the same meaning (VOL-09).
 pub const OWN_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
 
 pub(super) static COLUMNS: Columns = &[(Target::VOLCANO, &Volcano)];
 
-/// Volcano's backend.
 #[derive(Debug)]
 pub struct Volcano;
 
-/// Whether a label selector takes a pod; one that says nothing takes none here, for it would be no subgroup's.
+/// Whether a label selector selects a pod. An empty one selects none here: it defines no subgroup.
 fn selects(selector: &Value, pod: Pod<'_>) -> bool {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut labels = labels.map(|(key, value)| pod.label(key) == value.as_str());
@@ -108,7 +106,7 @@ impl Expectations for Volcano {
         annotations[GROUP_NAME].as_str().or_else(|| annotations[OWN_GROUP_NAME].as_str())
     }
 
-    /// The trainer writes the older one alone.
+    /// The trainer writes only the older annotation.
     fn joined_for_trainer<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
         pod.0["metadata"]["annotations"][GROUP_NAME].as_str()
     }
@@ -120,7 +118,7 @@ impl Expectations for Volcano {
 
     fn claim(&self, pcs: &mut Value) {
         schedule_by(pcs, "volcano");
-        // A pod that requests nothing is only back-filled, and no member of a gang: a finding of its own.
+        // Volcano only backfills a pod without requests, outside any gang, which is a separate finding.
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             for container in clique["spec"]["podSpec"]["containers"].as_array_mut().into_iter().flatten() {
                 if container["resources"].is_null() {
@@ -134,7 +132,7 @@ impl Expectations for Volcano {
         Some(hyper_nodes::KIND)
     }
 
-    /// A HyperNode per domain and no more, all of one level in one tier, a narrower level's below a wider one's (VOL-05).
+    /// Exactly one HyperNode per domain, one tier per level, and narrower levels in lower tiers (VOL-05).
     fn topology_faults(&self, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
         let domains = domains(live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool));
         let found = match hyper_nodes::of_domains(live, &domains) {
@@ -142,7 +140,7 @@ impl Expectations for Volcano {
             Err(missing) => return vec![missing.to_string()],
         };
         let mut faults = Vec::new();
-        // From the widest level to the narrowest, as the domains are.
+        // Widest level first, like the domains.
         let mut tiers: Vec<(&str, BTreeSet<u64>)> = Vec::new();
         let is_of_domain = |name: &Value| found.iter().any(|found| found["metadata"]["name"] == *name);
         let names = live.of(hyper_nodes::KIND).filter(|object| hyper_nodes::mentions(object, pool));
@@ -176,7 +174,6 @@ impl Expectations for Volcano {
         faults
     }
 
-    /// Its HyperNodes.
     fn picture(&self) -> Option<Picture> {
         let has = |live: &Live, domains: &[Domain<'_>]| hyper_nodes::of_domains(live, domains).is_ok();
         Some(Picture { has, is_made_by_the_backend: true })
@@ -220,7 +217,7 @@ mod tests {
 
     const BINDING: &str = "ClusterTopologyBinding";
 
-    /// Two racks of one node each in one block, and their HyperNodes: block, racks, hosts.
+    /// Two racks with one node each in one block, and their HyperNodes: block, racks, hosts.
     fn objects() -> Vec<Value> {
         let node = |name: &str, rack: &str| {
             let labels =

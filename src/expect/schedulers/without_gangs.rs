@@ -1,5 +1,6 @@
-//! A backend whose operator does not declare GangScheduling: it makes no gang resources, and pods join none. The scheduler is
-//! the same: it binds these pods one by one, and still binds gangs that the harness creates, such as canaries.
+//! A backend whose operator does not declare GangScheduling: it creates no gang resources, and pods join
+//! none. Its scheduler binds these pods one by one, and still binds gangs that the harness creates, such as
+//! canaries.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -11,11 +12,10 @@ use serde_json::Value;
 use super::{Expectations, Made, Name, Picture, Resource, all};
 use crate::{Gang, Group};
 
-/// For every column that there is.
 static COLUMNS: LazyLock<Vec<(Target, WithoutGangs)>> =
     LazyLock::new(|| all().map(|(target, scheduler)| (target, WithoutGangs { scheduler })).collect());
 
-/// What is expected of a target without gang scheduling; `None` of an unknown one.
+/// The expectations of a target without gang scheduling; `None` for an unknown target.
 pub(super) fn of(target: Target) -> Option<&'static dyn Expectations> {
     let found = COLUMNS.iter().find(|(known, _)| *known == target);
     found.map(|(_, expectations)| expectations as &'static dyn Expectations)

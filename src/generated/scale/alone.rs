@@ -1,10 +1,10 @@
-//! The scheduler alone: the pods, gang resources and Services that an operator made, made once more by the harness in another
-//! namespace, while no operator runs.
+//! Measures the scheduler alone. The harness creates the operator's pods, gang resources and Services again
+//! in another namespace, while no operator runs.
 //!
-//! They are what the operator's were, but for owners and what the recorder left out. Services are made because kube-scheduler
-//! spreads pods that one selects over nodes, and counts them all for each of them. Pods are gated when they are created,
-//! and a gang's are released when all of them and its gang resources are there, as an operator does. That a scaled PodGang
-//! waits for its base is the operator's promise, not the scheduler's: here it does not.
+//! The copies are equal except for owners and fields that were not recorded. Services are included because
+//! kube-scheduler spreads the pods of a Service over nodes, and counts all of them for each pod. Like an
+//! operator, the harness gates pods at creation, and releases a gang once all its pods and gang resources
+//! exist. Here a scaled PodGang does not wait for its base, because that is the operator's task.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,37 +24,32 @@ use serde_json::{Value, json};
 use super::figures::Bindings;
 use super::keep;
 
-/// What a label of the operator's own is called there.
+/// Replaces the key of the operator's own label in the copies.
 const STANDS_FOR_MANAGED_BY: &str = "app.kubernetes.io/made-by";
 const SERVICE: &str = "Service";
-/// Gangs that are made at a time, and pods of each.
+/// Gangs that are created concurrently, and pods per gang.
 const GANGS: usize = 8;
 const PODS: usize = 8;
-/// Between two looks.
+/// Pause between two checks.
 const PACE: Duration = Duration::from_millis(250);
 
-/// What the scheduler is given, as texts: as values it would take ten times as much memory.
+/// The objects for the scheduler, as text. Parsed values would take ten times as much memory.
 pub(super) struct Load {
-    /// It is made in this namespace.
     namespace: String,
-    /// What belongs to no PodGang.
+    /// Objects without a PodGang.
     first: Made,
     gangs: Vec<Made>,
 }
 
-/// What is made of one PodGang.
 #[derive(Default)]
 struct Made {
     /// Gang resources by kind, parents first.
     resources: Vec<(&'static str, String)>,
-    /// By name.
     pods: Vec<(String, String)>,
 }
 
-/// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Alone {
-    /// The first request.
     pub(super) begin: Timestamp,
     pub(super) pods: usize,
     pub(super) bound: usize,
@@ -62,8 +57,8 @@ pub(super) struct Alone {
 }
 
 impl Load {
-    /// What the operator had made when everything had converged: gang resources as they were then; pods as they were created,
-    /// with the membership that they had then.
+    /// Copies what the operator had created when everything had converged. Gang resources are copied in that
+    /// state. Pods are copied as created, with their membership in that state.
     pub(super) fn of(history: &History) -> Self {
         let (from, to) = (&history.header.namespace, format!("{}-alone", history.header.namespace));
         let mut pods: BTreeMap<&str, (&Value, &Value)> = BTreeMap::new();
@@ -101,10 +96,7 @@ impl Load {
         Self { namespace: to, first, gangs: gangs.into_values().collect() }
     }
 
-    /// Gives all of it to the scheduler, and waits until it is bound, or the limit has run out.
-    ///
-    /// # Errors
-    /// [`Stop::Cluster`].
+    /// Creates all objects, and waits until all pods are bound or the limit has passed.
     pub(super) async fn measure(self, test: &TestContext, limit: Limit) -> Result<Alone, Stop> {
         let recorder = &test.test_cluster.recorder;
         let namespace = self.namespace.clone();
@@ -119,7 +111,7 @@ impl Load {
         let mut changes = recorder.follow(&namespace);
         while bound() < pods && since.elapsed() < test.length(limit) {
             tokio::time::sleep(PACE).await;
-            // A scheduler that has stopped binding changes nothing any more.
+            // A scheduler that has stopped binding causes no more changes.
             let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
         }
         let header = Header::new(test.case.id, test.target, &namespace, BTreeMap::new());
@@ -154,14 +146,13 @@ impl Made {
     }
 }
 
-/// Histories tell kinds of one name apart; the API server does not know those names.
+/// Sets the kind of the API server, which does not know the names of histories for equal kinds.
 fn of_kind(object: &str, kind: &str) -> String {
     let mut object: Value = serde_json::from_str(object).unwrap_or_default();
     object["kind"] = kind.into();
     object.to_string()
 }
 
-/// An object as it is created: without what the API server and controllers have added.
 fn bare(object: &Value) -> Value {
     let metadata = &object["metadata"];
     json!({
@@ -174,8 +165,8 @@ fn bare(object: &Value) -> Value {
     })
 }
 
-/// Adds to a pod what its last version has: a backend may make it a member when it releases it. Containers stay as they are, and
-/// of later versions less of them is recorded.
+/// Adds to a pod the fields of its last version, because a backend may add the membership at release.
+/// Containers stay as they are, because less of them is recorded in later versions.
 fn join(pod: &mut Value, last: &Value) {
     for key in ["labels", "annotations"] {
         pod["metadata"][key] = last["metadata"][key].clone();
@@ -187,8 +178,8 @@ fn join(pod: &mut Value, last: &Value) {
     }
 }
 
-/// In another namespace. Labels and annotations may name it (Koordinator's gang groups do); a pod's place does too, and stays:
-/// it is the case's nodes.
+/// Moves an object to another namespace. Labels and annotations may contain the namespace (Koordinator's gang
+/// groups do). The node placement of a pod contains it too, but stays: the copies use the case's nodes.
 fn moved(mut object: Value, from: &str, to: &str) -> Value {
     for key in ["labels", "annotations"] {
         for value in object["metadata"][key].as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
@@ -197,8 +188,9 @@ fn moved(mut object: Value, from: &str, to: &str) -> Value {
             }
         }
     }
-    // An operator's webhook may watch over what carries its label, and it is not there. Services select pods by it, and schedulers
-    // compare what they select: one label less to compare is half of kube-scheduler's work.
+    // A webhook of the operator, which is down, may select its label. Services select pods by this label, and
+    // schedulers compare selected pods. Without it kube-scheduler would have half the work, so another key
+    // replaces it.
     for place in ["/metadata/labels", "/spec/selector"] {
         if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut)
             && let Some(operator) = labels.remove(names::MANAGED_BY)
@@ -214,7 +206,6 @@ async fn post(client: &Client, path: &str, object: String) -> Result<(), Cluster
     request(client, http::Method::POST, path, "application/json", object).await
 }
 
-/// Takes the scheduling gates away.
 async fn release(client: &Client, path: String) -> Result<(), ClusterError> {
     let patch = json!({"spec": {"schedulingGates": null}}).to_string();
     request(client, http::Method::PATCH, &path, "application/merge-patch+json", patch).await

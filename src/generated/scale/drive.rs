@@ -1,9 +1,9 @@
-//! Submits the sets, waits until they have converged, updates them if that is asked for, deletes them, and gives the same to the
-//! scheduler alone.
+//! Submits the PodCliqueSets, waits until they have converged, updates them if requested, and deletes them.
+//! Then the scheduler alone gets the same objects.
 //!
-//! Waits are woken by the watches and look at most four times a second: at each of thousands of changes a second the whole
-//! namespace would take a core that the cluster needs. Figures are no coarser for it, for they are read from the times at which
-//! the watches delivered each version.
+//! Watch events wake the waits, which check at most four times a second. A check of the whole namespace at
+//! each of thousands of changes a second would take a core that the cluster needs. The figures stay precise,
+//! because they use the arrival time of each version.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,34 +24,33 @@ use super::figures::{Bindings, Figures, Stage, Took, processor_of_all};
 use super::judge::UPDATED;
 use super::shapes::set_of;
 
-/// Between two looks at everything.
+/// Minimum interval between two checks of everything.
 const PACE: Duration = Duration::from_millis(250);
 
-/// An API server that takes less of a second than this has nothing to do but for leases, for so many seconds, and is waited for
-/// no longer than this many.
+/// An API server that uses less processor time per second than this is idle, except for leases. The warm-up
+/// ends after `IDLE_SECONDS` of that, and after at most `LONGEST_WARM_UP` seconds.
 const IDLE: Duration = Duration::from_millis(150);
 const IDLE_SECONDS: u32 = 3;
 const LONGEST_WARM_UP: u32 = 60;
 
-/// How long a turn of an update may take, in which a pod goes, and another one comes and becomes Ready.
+/// Limit of one update step, in which a pod is deleted and its replacement becomes Ready.
 const TURN: Duration = Duration::from_secs(5);
 
-/// How long so many pods may take: what a small cluster takes anyway, and a tenth of a second each.
+/// Limit for this many pods: the time that a small cluster needs anyway, plus 0.1 s per pod.
 pub(super) fn limit(pods: usize) -> Limit {
     let pods = u32::try_from(pods).unwrap_or(u32::MAX);
     Limit { name: "scale", length: Duration::from_secs(60) + Duration::from_millis(100) * pods }
 }
 
-/// The PodGangs of each set.
 type Sets = BTreeMap<String, Vec<Gang>>;
 
-/// How long an update of these sets may take: as long as all pods take, and a while for each turn of the set that has the most.
+/// Limit for an update: the limit for all pods, plus the update steps of the PodCliqueSet that has the most.
 fn limit_of_update(sets: &Sets, of_pods: Limit) -> Limit {
     let turns = sets.values().map(|gangs| turns(gangs)).max().unwrap_or_default();
     Limit { length: of_pods.length + TURN * u32::try_from(turns).unwrap_or(u32::MAX), ..of_pods }
 }
 
-/// Turns that a set takes one after the other, at most: of each gang the largest clique's.
+/// Maximum number of sequential update steps of a PodCliqueSet: the sum of the largest clique of each gang.
 fn turns(gangs: &[Gang]) -> usize {
     gangs.iter().filter_map(|gang| gang.groups.iter().map(|group| group.replicas).max()).sum()
 }
@@ -85,14 +84,14 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     drop(history);
     figures.of_writes(&stage, &test.local()?.operator_writes(&test.namespace, stage.begin)?);
     if with_update {
-        // It may not end.
+        // The update may not end, so record the figures before it.
         test.mark(SharedMark::Measured, figures.detail());
         update(test, &sets, limit, &mut figures).await?;
     }
     figures.deletion(delete(test, limit).await?, &stage, test.local()?);
     test.mark(SharedMark::Measured, figures.detail());
     test.until_nothing_left().await?;
-    // The operator would see pods that it did not make; what it does about them is not what is measured.
+    // The operator would react to pods that it did not create, which is not measured.
     test.take_away(Part::Controller).await?;
     let before = processor_of_all(test.local()?);
     let alone = load.measure(test, limit).await;
@@ -100,7 +99,7 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     test.start_ready(Part::Controller).await?;
     match alone {
         Ok(alone) => figures.of_scheduler(alone, test.local()?),
-        // It is no verdict, and takes none away.
+        // This is not a verdict and does not change one.
         Err(stop) => figures.without_scheduler(&stop.to_string()),
     }
     figures.of_all(with_operator, alone_took);
@@ -108,8 +107,8 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     Ok(())
 }
 
-/// Sends the first gangs, which find every cache cold, and lets the API server finish what it does after its start: it makes
-/// the OpenAPI documents of all CRDs, which takes it a core and a gigabyte. Nothing announces the end of that.
+/// Binds the first gangs, which find every cache cold, and lets the API server finish its startup work. It
+/// builds the OpenAPI documents of all CRDs, which takes one core and 1 GB. Nothing reports the end of that.
 async fn warm_up(test: &TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     let cluster = test.local()?;
@@ -130,8 +129,8 @@ fn is_ready(pod: &Value) -> bool {
     condition(pod, "Ready").is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Changes the templates of every set, without waiting for any of them, and waits until all pods have been replaced and
-/// everything has converged again; then lets a while pass in which there is nothing to do.
+/// Changes the templates of all PodCliqueSets at once. Waits until all pods are replaced and everything has
+/// converged, then through a period in which there is nothing to do.
 async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Figures) -> Result<(), Stop> {
     let stage = Stage::begin("update", test.local()?);
     let limit = limit_of_update(sets, limit);
@@ -151,7 +150,7 @@ async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Fig
     test.watch_rest(QUIET).await
 }
 
-/// Waits until each set has become what it should be and statuses have followed, and marks that.
+/// Waits until each PodCliqueSet is complete and statuses have followed, then adds a mark.
 async fn converge(
     test: &TestContext,
     sets: &Sets,
@@ -159,13 +158,13 @@ async fn converge(
     mark: impl Into<MarkName>,
 ) -> Result<(), Stop> {
     every_set(test, "every set converged", sets, limit, lacks).await?;
-    // What is written later would be written beside what is done next.
+    // Later writes would overlap with the next step.
     test.until_settled(|_| false).await;
     test.mark(mark, Value::Null);
     Ok(())
 }
 
-/// Waits until no set lacks anything; one that ran out says what the first still lacks.
+/// Waits until no PodCliqueSet lacks anything. A timeout reports what the first one lacks.
 async fn every_set(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,
@@ -188,8 +187,8 @@ async fn every_set(
     }
 }
 
-/// Deletes every set; how long it took until the watches had told of the end of everything, `None` if something stays: what
-/// that is, the look for what is left says.
+/// Deletes every PodCliqueSet. Returns the time until the watches had delivered the deletion of everything.
+/// `None` means that something remains; the check for leftovers reports it.
 async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, Stop> {
     let begin = Instant::now();
     deploy::delete_workloads(&test.test_cluster.client, &test.namespace).await?;
@@ -201,7 +200,7 @@ async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, St
     }
 }
 
-/// Waits as [`TestContext::until`] does, and looks no more often than [`PACE`].
+/// Like [`TestContext::until`], with at most one check per [`PACE`].
 async fn until(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,
@@ -243,7 +242,7 @@ mod tests {
         let sets: Sets =
             documents.iter().map(|set| (text(&set["metadata"]["name"]).into(), gangs(set))).collect();
         let turns: Vec<_> = sets.values().map(|gangs| turns(gangs)).collect();
-        // Five replicas each, but for what is left: 8, 6, twice 4 and 8 pods in the largest cliques.
+        // Five replicas each, except in the last ones: 8, 6, twice 4 and 8 pods in the largest cliques.
         assert_eq!(turns, [40, 30, 40, 40, 16, 4]);
         assert_eq!(limit_of_update(&sets, limit(300)).length, Duration::from_secs(90 + 40 * 5));
     }

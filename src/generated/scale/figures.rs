@@ -1,4 +1,4 @@
-//! What a run at scale took, by the times at which the watches delivered each version, and by `/proc`.
+//! Figures of a run at scale, from the arrival times of versions and from `/proc`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -11,16 +11,14 @@ use serde_json::{Map, Number, Value};
 
 use super::alone::Alone;
 
-/// When pods were bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bindings {
     last: Timestamp,
-    /// The longest that a gang had some pods bound and not yet all that ever were.
+    /// The longest time during which a gang had only some of the pods bound that were bound in the end.
     longest_in_part: Duration,
 }
 
 impl Bindings {
-    /// `None` if nothing was bound.
     pub(super) fn of(history: &History) -> Option<Self> {
         let mut bound: HashMap<&str, Timestamp> = HashMap::new();
         let mut gangs: BTreeMap<&str, (Timestamp, Timestamp)> = BTreeMap::new();
@@ -47,7 +45,6 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64().max(0.0)
 }
 
-/// What a part has taken by now.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Took {
     pub(super) processor: Duration,
@@ -64,15 +61,15 @@ impl Took {
     }
 }
 
-/// Processor time that every part of the cluster and this process have taken by now.
+/// Processor time that all components of the cluster and this process have used so far.
 pub(super) fn processor_of_all(cluster: &LocalCluster) -> Duration {
     let parts = cluster.parts().into_iter().map(|part| Took::of(cluster, part).processor).sum::<Duration>();
     parts + processor_time::of_process(std::process::id()).unwrap_or_default()
 }
 
-/// What is done to all pods at once: from the harness's first request until everything has converged.
+/// A stage that affects all pods: from the harness's first request until everything has converged.
 pub(super) struct Stage {
-    /// Names of its figures begin so.
+    /// Prefix of the names of its figures.
     name: &'static str,
     pub(super) begin: Timestamp,
     before: Took,
@@ -84,21 +81,19 @@ impl Stage {
     }
 }
 
-/// All that was measured, by the names that the report has.
 pub(super) struct Figures {
     pods: usize,
     found: Map<String, Value>,
 }
 
 impl Figures {
-    /// Of that many pods, PodGangs and sets.
     pub(super) fn of(pods: usize, gangs: usize, sets: usize) -> Self {
         let counts = [("pods", pods), ("podGangs", gangs), ("sets", sets)];
         let found = counts.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
         Self { pods, found }
     }
 
-    /// When a stage is over: how long it took until the last binding, and what of the operator.
+    /// Adds the time until the last binding and the operator's usage, at the end of a stage.
     pub(super) fn of_stage(&mut self, stage: &Stage, bindings: Option<Bindings>, cluster: &LocalCluster) {
         if let Some(bindings) = bindings {
             self.put_seconds(stage.name, bindings.seconds_since(stage.begin));
@@ -109,7 +104,7 @@ impl Figures {
         self.put(&format!("{}PeakMegabytes", stage.name), megabytes(now.peak_bytes));
     }
 
-    /// What the operator has written in a stage, refused or not.
+    /// Adds the operator's write requests in a stage, including refused ones.
     pub(super) fn of_writes(&mut self, stage: &Stage, writes: &[OperatorWrite]) {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for write in writes {
@@ -121,7 +116,7 @@ impl Figures {
         self.put(&format!("{}WritesPerPod", stage.name), writes.len() as f64 / self.pods.max(1) as f64);
     }
 
-    /// What was recorded until everything had converged for the first time.
+    /// Adds figures of the history up to the first convergence.
     pub(super) fn of_history(&mut self, history: &History, bindings: Option<Bindings>) {
         self.put("recordedVersions", history.versions().count() as f64);
         if let Some(bindings) = bindings {
@@ -129,7 +124,7 @@ impl Figures {
         }
     }
 
-    /// What all programs took with the operator, and with the scheduler alone, if that has bound all.
+    /// Adds the processor time of all programs, with the operator and, if all was bound, without it.
     pub(super) fn of_all(&mut self, with: Duration, alone: Duration) {
         self.put("processorSecondsOfAll", with.as_secs_f64());
         if self.found.contains_key("schedulerAloneSeconds") {
@@ -138,7 +133,7 @@ impl Figures {
         }
     }
 
-    /// When everything is gone: the operator's memory, and that of each other part, at their most.
+    /// Adds the deletion time, and the peak memory of the operator and of each other component.
     pub(super) fn deletion(&mut self, took: Option<Duration>, first: &Stage, cluster: &LocalCluster) {
         if let Some(took) = took {
             self.put("deletionSeconds", took.as_secs_f64());
@@ -154,7 +149,6 @@ impl Figures {
         self.found.insert("peakMegabytes".into(), peaks.into());
     }
 
-    /// When the scheduler has had the same alone.
     pub(super) fn of_scheduler(&mut self, alone: Alone, cluster: &LocalCluster) {
         let Some(bindings) = alone.bindings.filter(|_| alone.bound >= alone.pods) else {
             self.put("schedulerAloneBound", alone.bound as f64);
@@ -169,7 +163,6 @@ impl Figures {
         self.put("apiServerPeakMegabytesAfterBoth", megabytes(apiserver));
     }
 
-    /// Where the scheduler could not be given the same alone.
     pub(super) fn without_scheduler(&mut self, reason: &str) {
         self.found.insert("schedulerAloneFailed".into(), reason.into());
     }
@@ -178,7 +171,7 @@ impl Figures {
         self.found.clone().into()
     }
 
-    /// What all pods took, and how many that are in a second.
+    /// Adds the time for all pods, and pods per second.
     fn put_seconds(&mut self, whose: &str, seconds: f64) {
         self.put(&format!("{whose}Seconds"), seconds);
         self.put(&format!("{whose}PodsPerSecond"), self.pods as f64 / seconds.max(0.001));
@@ -193,7 +186,7 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// To two places, and without them where they say nothing.
+/// Rounds to two decimal places, and to an integer if these are zero.
 fn whole(figure: f64) -> Value {
     let rounded = (figure * 100.0).round() / 100.0;
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {

@@ -1,5 +1,6 @@
-//! What is judged at scale: when everything has converged each set is what the arithmetic says, after an update too; that was
-//! one, and no loop; and when all is deleted nothing is left. That the invariants hold is judged in every case.
+//! Checks at scale. Each PodCliqueSet matches the calculation after convergence and after an update. The
+//! update is one update without write loops, and nothing is left after the deletion. Invariants are checked
+//! in every case anyway.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
@@ -13,20 +14,19 @@ use conformance_judge::{audit, binding, cleanup, gang_resources, gangs, order};
 
 use super::shapes;
 
-/// What is judged of each set when it has converged.
+/// Checked for each converged PodCliqueSet.
 const OF_A_SET: [&str; 7] = ["GANG-01", "GANG-02", "GANG-03", "GANG-20", "GANG-08", "GANG-23", "AON-01"];
-/// What is judged of its update.
+/// Checked for its update.
 const OF_AN_UPDATE: [&str; 10] =
     ["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18", "UPD-27", "UPD-29", "UPD-30", "UPD-31"];
-/// What is judged of all of them while they are updated and afterwards.
+/// Checked across all PodCliqueSets during the update and afterwards.
 const OF_LOOPS: [&str; 2] = ["STAT-08", "GANG-11"];
-/// What is judged when all is deleted.
+/// Checked after the deletion.
 const LEFT: &str = "DEL-01";
 
-/// Mark: every pod is new, and every set has converged again.
+/// Mark: every pod is replaced, and every PodCliqueSet has converged again.
 pub(super) const UPDATED: MarkName = MarkName::of_case("every pod is new");
 
-/// What the case judges.
 pub(super) fn clauses(with_update: bool) -> Vec<&'static str> {
     let of_update = OF_AN_UPDATE.into_iter().chain(OF_LOOPS).filter(|_| with_update);
     OF_A_SET.into_iter().chain(of_update).chain([LEFT]).collect()
@@ -38,7 +38,7 @@ pub(super) fn judge(history: &History, with_update: bool) -> Vec<Finding> {
     let updated = (with_update && admitted.is_ok()).then(|| SetsUntil::reached(history, UPDATED));
     let of_update = |clause: &str| {
         admitted.clone()?;
-        // Without it there was nothing to update.
+        // Without convergence there was nothing to update.
         history.reached(SharedMark::Converged)?;
         match clause {
             "STAT-08" => no_write_loops(history),
@@ -50,7 +50,7 @@ pub(super) fn judge(history: &History, with_update: bool) -> Vec<Finding> {
         LEFT => cleanup::nothing_left(history),
         clause if OF_A_SET.contains(&clause) => {
             made.ruling(history, clause)?;
-            // Gang resources of a gang that was taken down whole may have other names since; UPD-07 is about the others.
+            // Gang resources of a replaced gang may have new names; UPD-07 covers the others.
             let again = updated.iter().filter(|_| clause != "GANG-08");
             again.into_iter().try_for_each(|updated| updated.ruling(history, clause))
         }
@@ -59,8 +59,9 @@ pub(super) fn judge(history: &History, with_update: bool) -> Vec<Finding> {
     clauses(with_update).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
 }
 
-/// Whatever waits meanwhile, nothing is written again and again: no condition without a change, no object more often than its pods
-/// change in the update, and none twice when all is over.
+/// Nothing is written repeatedly while something is pending. No condition is written without a change. After
+/// the update no object is written more often than its pods changed during the update, and none twice at the
+/// end.
 fn no_write_loops(history: &History) -> Ruling {
     conditions::transitions_are_true(history)?;
     conditions::facts_are_said_once(history)?;
@@ -68,7 +69,7 @@ fn no_write_loops(history: &History) -> Ruling {
     let rest = rest(history)?;
     let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in history.pods().filter(|pod| (begin..updated).contains(&pod.index)) {
-        // Its clique, gang and set are called as its name begins.
+        // The names of its clique, gang and PodCliqueSet are prefixes of its name.
         beginnings(pod.name()).for_each(|owner| *changes.entry(owner).or_default() += 1);
     }
     let occasions = |name: &str| beginnings(name).find_map(|owner| changes.get(owner).copied());
@@ -76,23 +77,22 @@ fn no_write_loops(history: &History) -> Ruling {
     conditions::no_write_loops(history, rest.start, rest.end)
 }
 
-/// A name, and what of it comes before each of its dashes, the longest first.
+/// A name and its prefixes before each dash, longest first.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     successors(Some(name), |name| Some(name.rsplit_once('-')?.0))
 }
 
-/// The part in which there is nothing to do.
+/// The part of the history in which there is nothing to do.
 fn rest(history: &History) -> Result<Range<usize>, Broken> {
     Ok(history.reached(SharedMark::AtRest)?.0..history.reached(SharedMark::WatchedForRest)?.0)
 }
 
-/// Each set by itself, until all had come to a mark, or the wait for it ran out.
+/// Each PodCliqueSet separately, until all reached a mark or the wait for it timed out.
 struct SetsUntil {
     end: MarkName,
     sets: Vec<Set>,
 }
 
-/// A set's part of the history.
 struct Set {
     name: String,
     part: History,
@@ -123,7 +123,8 @@ impl SetsUntil {
 
     fn ruling(&self, history: &History, clause: &str) -> Ruling {
         self.sets.iter().try_for_each(|set| set.ruling(clause))?;
-        // What is missing by then is a breach; without one, the judge has to know that it was the time to look.
+        // Anything missing by then is a violation. Without one, the check needs the mark, as proof that it
+        // was time to look.
         history.reached(self.end).map(drop)
     }
 }

@@ -1,15 +1,18 @@
-//! What a history at scale records of an object's versions.
+//! Reduces what a history at scale records of each version of an object.
 //!
-//! A pod as the API server gives it takes 40 kB as a value in memory, and it has six versions. Recorded is what a judge of
-//! this case reads: of a pod what says who it is, what it asks for, of which template it is, where it is bound and how it is; of
-//! a PodClique's later versions no more of the template than which it is; of what is gone who it was, and where; no Event. The API
-//! server lets nobody change what is left out of a pod.
+//! A pod from the API server takes 40 kB in memory as a value, and it has six versions. Only what the checks
+//! of this case read is recorded:
+//! - of a pod: its identity, requests, template revision, node and condition;
+//! - of a later version of a PodClique: only the revision of the template;
+//! - of a deleted object: its identity and node; of Events: nothing.
+//!
+//! The API server does not allow changes to the omitted fields of a pod.
 
 use conformance_history::{Change, list};
 use conformance_judge::life::updates::REVISION;
 use serde_json::{Map, Value, json};
 
-/// Of a pod's `spec`, what nothing in the workload sets.
+/// Fields of a pod's `spec` that nothing in the workload sets.
 const OF_A_POD: [&str; 14] = [
     "automountServiceAccountToken",
     "dnsPolicy",
@@ -26,9 +29,9 @@ const OF_A_POD: [&str; 14] = [
     "terminationGracePeriodSeconds",
     "volumes",
 ];
-/// Of it in later versions: where it may go is judged when it is created.
+/// The same for later versions. Placement constraints are checked at creation.
 const OF_A_LATER_POD: [&str; 3] = ["affinity", "nodeSelector", "tolerations"];
-/// Of a container; of its variables the revision of its template stays.
+/// Fields of a container. Of its variables the revision of its template is kept.
 const OF_A_CONTAINER: [&str; 6] = [
     "env",
     "imagePullPolicy",
@@ -37,11 +40,11 @@ const OF_A_CONTAINER: [&str; 6] = [
     "terminationMessagePolicy",
     "volumeMounts",
 ];
-/// The condition of a pod that is kept, with these fields: where it is bound says whether it is.
+/// The only condition of a pod that is kept, with these fields. The node shows whether the pod is bound.
 const CONDITION: &str = "Ready";
 const OF_A_CONDITION: [&str; 3] = ["type", "status", "reason"];
 
-/// Takes away what is not recorded; `false` if nothing is.
+/// Removes what is not recorded; `false` skips the version.
 pub(super) fn kept(change: Change, object: &mut Value, known: Option<&Value>) -> bool {
     let is_new = change == Change::Added;
     match object["kind"].as_str() {
@@ -49,7 +52,7 @@ pub(super) fn kept(change: Change, object: &mut Value, known: Option<&Value>) ->
         _ if change == Change::Deleted => {
             place(object, &["name", "namespace", "uid", "resourceVersion", "labels"])
         }
-        // Its end is told again when its kubelet has let go of it.
+        // A terminating pod is reported again when its kubelet has released it.
         Some("Pod") if is_ending(object) && known.is_some_and(is_ending) => return false,
         Some("Pod") => pod(is_new, object),
         Some("PodClique") if !is_new => {
@@ -66,7 +69,7 @@ pub(super) fn kept(change: Change, object: &mut Value, known: Option<&Value>) ->
     true
 }
 
-/// Of a pod, no more than when it is bound and gone.
+/// Records of a pod only when it is bound and when it is deleted.
 pub(super) fn bindings(_: Change, object: &mut Value, _: Option<&Value>) -> bool {
     if object["kind"] != "Pod" {
         return false;
@@ -75,7 +78,7 @@ pub(super) fn bindings(_: Change, object: &mut Value, _: Option<&Value>) -> bool
     true
 }
 
-/// Leaves of an object its kind, these of its metadata, and where it is bound.
+/// Keeps an object's kind, these fields of its metadata, and its node.
 fn place(object: &mut Value, metadata: &[&str]) {
     only(object, &["kind", "apiVersion", "metadata", "spec"]);
     only(&mut object["metadata"], metadata);
@@ -100,7 +103,7 @@ fn pod(is_new: bool, pod: &mut Value) {
     }
 }
 
-/// Containers are what they were, unless they tell which template they are of.
+/// Removes containers, which do not change, unless they contain the revision of their template.
 fn only_of_updates(spec: &mut Value) {
     let tells = |container: &Value| !list(&container["env"]).is_empty();
     if !list(&spec["containers"]).iter().any(tells) {

@@ -1,12 +1,13 @@
-//! Scale: as many pods as are asked for, in gangs of mixed shapes, on as many simulated nodes; judged, updated if that is asked
-//! for, deleted, and judged again. Beside it the scheduler alone is given the same pods and gang resources, without an operator.
+//! Scale: a requested number of pods in gangs of mixed shapes, on a requested number of simulated nodes. They
+//! are checked, updated if requested, deleted, and checked again. For comparison the scheduler alone gets the
+//! same pods and gang resources, without an operator.
 //!
-//! - `size`: how many nodes and pods, and whether they fit; `shapes`: the PodCliqueSets that they make;
-//! - `drive`, `judge`: the case; `keep`: what its history records, for whole objects would take gigabytes;
-//! - `alone`: the scheduler without the operator; `figures`: what all of it took.
+//! - `size`: the numbers of nodes and pods, and whether they fit. `shapes`: the PodCliqueSets.
+//! - `drive`, `judge`: the case. `keep`: reduces its history, because complete objects would take gigabytes.
+//! - `alone`: the scheduler without the operator. `figures`: the measurements.
 //!
-//! A set is small and there are many: judges that compare everything of a set with everything else of it are given one set
-//! at a time.
+//! PodCliqueSets are small and many. Checks that compare all objects of a PodCliqueSet with each other get
+//! one PodCliqueSet at a time.
 
 mod alone;
 mod drive;
@@ -21,13 +22,11 @@ use conformance_history::History;
 
 pub use size::{DoesNotFit, NoSize, Size};
 
-/// The group of its only case.
 pub const GROUP: &str = "scale";
 
 impl Size {
-    /// The case of that size.
     pub fn case(self) -> &'static Case {
-        // One or two in a process: they live as long as the registry's.
+        // A process creates one or two, which live as long as those of the registry.
         let id: &'static str = format!("{GROUP}/{self}").leak();
         let given: &'static [Nodes] = vec![nodes(self.nodes).gpus(self.gpus)].leak();
         let case = match self.updates {
@@ -48,7 +47,7 @@ impl Size {
     }
 }
 
-/// The case whose history this is.
+/// The case of a history.
 pub fn replayed(history: &History) -> Option<&'static Case> {
     let size: Size = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?.parse().ok()?;
     Some(size.case())

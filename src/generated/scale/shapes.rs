@@ -1,29 +1,28 @@
 //! PodCliqueSets of mixed shapes for any number of pods.
 //!
-//! Four shapes take turns, each with five replicas: one clique; two, of which one has surplus; a scaling group with a scaled
-//! replica beside a clique; three cliques. Three of four pods ask for one GPU, the others for none, as routers do. What is
-//! left at the end is a set with fewer replicas, and a gang of what is no whole one.
+//! Four shapes alternate, each with five replicas. They are one clique, two cliques (one with surplus), a
+//! clique and a scaling group with a scaled replica, and three cliques. Three of four pods request one GPU;
+//! the others request none, as routers do. The remaining pods form a PodCliqueSet with fewer replicas, and a
+//! gang that is only part of a shape.
 
 use serde_json::{Value, json};
 
-/// Replicas of a set: PodGangs of which an operator sees to several at once.
+/// Replicas of a PodCliqueSet, so that an operator handles several of its PodGangs at once.
 const REPLICAS: u32 = 5;
 
-/// A clique: its name, its pods, how many must be there, and whether a pod asks for a GPU.
+/// A clique: name, pods, minimum, and whether a pod requests a GPU.
 type Clique = (&'static str, u32, u32, bool);
 
-/// What a replica of a set consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// One clique, all or nothing.
+    /// One clique without surplus.
     Workers,
     /// Two cliques, one with surplus.
     Routed,
-    /// A clique beside a scaling group of two replicas, one of them a scaled PodGang.
+    /// A clique and a scaling group of two replicas, and therefore one scaled PodGang.
     Grouped,
-    /// Three cliques.
     Wide,
-    /// One clique of so many pods.
+    /// One clique with this many pods.
     Rest(u32),
 }
 
@@ -42,7 +41,6 @@ impl Shape {
         }
     }
 
-    /// The cliques of its scaling group, and the replicas of that.
     fn group(self) -> (&'static [&'static str], u32) {
         match self {
             Self::Grouped => (&["prefill", "decode"], 2),
@@ -85,7 +83,7 @@ impl Shape {
     }
 }
 
-/// Shapes and replicas of the sets that have so many pods together.
+/// Shapes and replicas of PodCliqueSets that have this many pods in total.
 fn sets(pods: u32) -> Vec<(Shape, u32)> {
     let mut left = pods;
     let mut sets = Vec::new();
@@ -106,12 +104,11 @@ fn sets(pods: u32) -> Vec<(Shape, u32)> {
     sets
 }
 
-/// GPUs that so many pods ask for.
 pub(super) fn gpus(pods: u32) -> u64 {
     sets(pods).into_iter().map(|(shape, replicas)| u64::from(shape.gpus()) * u64::from(replicas)).sum()
 }
 
-/// The PodCliqueSets that have so many pods together, one document each.
+/// PodCliqueSets with this many pods in total, one document each.
 pub(super) fn manifest(pods: u32) -> String {
     let document = |(number, (shape, replicas)): (usize, (Shape, u32))| {
         let set = json!({
@@ -124,7 +121,7 @@ pub(super) fn manifest(pods: u32) -> String {
     sets(pods).into_iter().enumerate().map(document).collect::<Vec<_>>().join("---\n")
 }
 
-/// The set that an object belongs to, by the names that Grove gives: the set's, then a dash and more.
+/// The PodCliqueSet of an object, according to Grove's names: that of the PodCliqueSet, then a dash and more.
 pub(super) fn set_of(object: &Value) -> Option<&str> {
     let name = object["metadata"]["name"].as_str()?;
     let set = name.split('-').next()?;

@@ -1,4 +1,4 @@
-//! How many nodes, GPUs and pods, whether the pods fit, and whether they are updated.
+//! The numbers of nodes, GPUs and pods, whether the pods fit, and whether they are updated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,50 +7,39 @@ use conformance_cluster::nodes::PODS;
 
 use super::shapes;
 
-/// What the id of a run with an update ends with.
+/// Suffix of the id of a run with an update.
 const UPDATE: &str = "-update";
 
-/// The size of a run at scale, and whether its pods are updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub(super) nodes: u32,
-    /// Of each node.
+    /// Per node.
     pub(super) gpus: u32,
     pub(super) pods: u32,
     pub(super) updates: bool,
 }
 
-/// Why pods do not fit nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DoesNotFit {
-    /// There are none.
     #[error("there are no pods to schedule")]
     NoPods,
-    /// Too few GPUs.
     #[error("{pods} pods of mixed shapes ask for {wanted} GPUs, and the nodes have {there}")]
     Gpus {
-        /// Of so many pods.
         pods: u32,
-        /// GPUs that they ask for.
+        /// GPUs that the pods request.
         wanted: u64,
-        /// GPUs of all nodes.
         there: u64,
     },
-    /// Too few places.
     #[error("there are {pods} pods, and the nodes take {there} (each {PODS})")]
     Places {
-        /// So many.
         pods: u32,
-        /// Pods that all nodes take.
+        /// Pods that all nodes can take.
         there: u64,
     },
 }
 
 impl Size {
-    /// That many nodes with that many GPUs each, and that many pods.
-    ///
-    /// # Errors
-    /// [`DoesNotFit`]. A pod asks for one GPU or none, so whatever fits in sum fits in any order.
+    /// A pod requests one GPU or none, so pods that fit in total fit in any order.
     pub fn new(nodes: u32, gpus: u32, pods: u32) -> Result<Self, DoesNotFit> {
         let of_all = |each: u32| u64::from(nodes) * u64::from(each);
         let (wanted, there) = (shapes::gpus(pods), of_all(gpus.min(PODS)));
@@ -62,7 +51,7 @@ impl Size {
         }
     }
 
-    /// With an update of all pods, or without one. A pod is taken away before the next is made, so it needs no more room.
+    /// Adds or removes an update. It needs no extra room: a pod is deleted before it is replaced.
     #[must_use]
     pub const fn updating(self, updates: bool) -> Self {
         Self { updates, ..self }
@@ -76,7 +65,6 @@ impl fmt::Display for Size {
     }
 }
 
-/// A word that is no size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSize;
 

@@ -12,8 +12,9 @@ use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
-/// Whenever a pod of a scaled replica is bound, every clique of its base that is not idle has had its minimum bound since it is
-/// there. What is scaled is said by the PodCliqueSet as it was sent; replicas may have come since.
+/// When a pod of a scaled replica is bound, every clique of its base must have had its minimum bound since
+/// the clique was created. Idle cliques are excluded. The PodCliqueSet as submitted determines which replicas
+/// are scaled; replicas may have been added since.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
@@ -67,7 +68,7 @@ fn index(version: &Version<'_>, label: &str) -> Option<usize> {
     version.label(label)?.parse().ok()
 }
 
-/// Whether it is a pod of a scaling group's replica beyond the group's minimum.
+/// Whether the pod belongs to a scaling-group replica beyond the group's minimum.
 fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
     let Some(name) = version.label(names::SCALING_GROUP) else { return false };
     let Some(replica) = index(version, names::SCALING_GROUP_REPLICA_INDEX) else { return false };
@@ -76,7 +77,7 @@ fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
     own.is_some_and(|group| replica >= count(&group["minAvailable"]).unwrap_or(1))
 }
 
-/// The base PodGang of a PodCliqueSet's replica, however many replicas it was sent with.
+/// The base PodGang of a PodCliqueSet replica, including replicas added after submission.
 fn base(pcs: &Value, replica: usize) -> Option<Gang> {
     let mut grown = pcs.clone();
     grown["spec"]["replicas"] = (replica + 1).into();

@@ -1,4 +1,4 @@
-//! Nothing is bound beyond what its node can hold (AON-14).
+//! The pods bound to a node never exceed its capacity (AON-14).
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,22 @@ use crate::{Shown, none, violation};
 
 const OVER_CAPACITY: Code = Code::new("over-capacity");
 
-/// Amounts by resource.
 type Amounts<'a> = BTreeMap<&'a str, Amount>;
 
-/// What is on a node.
+/// The load of a node.
 #[derive(Default)]
 struct Load<'a> {
     allocatable: Option<Amounts<'a>>,
-    /// By uid: what the pod requests, and its scheduler.
+    /// Requests and scheduler of each pod, by uid.
     pods: BTreeMap<&'a str, (Amounts<'a>, &'a str)>,
 }
 
-/// Whenever a pod is bound, the requests of all pods on its node that have not ended, canaries included, are at most what
-/// is allocatable there. A node of which nothing is known, and one that shrinks below what it holds already, break
-/// nothing. Nor do pods of several schedulers: these do not know of each other's bindings in time.
+/// When a pod is bound, the requests of all unfinished pods on its node, including canaries, fit into the
+/// node's allocatable resources. Three situations are no violation:
+///
+/// - the node's allocatable resources are unknown
+/// - the node shrinks below its current load
+/// - pods of several schedulers share the node, because schedulers learn of each other's bindings late
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
     let mut told: BTreeMap<&str, &Value> = BTreeMap::new();
@@ -39,7 +41,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 nodes.entry(version.name()).or_default().allocatable = allocatable;
             }
             "Pod" => {
-                // A history that leaves out what stays the same tells of containers once.
+                // A compact history omits unchanged fields, so it contains the containers of a pod only once.
                 if !version.object["spec"]["containers"].is_null() {
                     told.insert(version.uid(), version.object);
                 }
@@ -69,7 +71,7 @@ fn has_ended(pod: &Version<'_>) -> bool {
 }
 
 impl Load<'_> {
-    /// The first resource of which more is requested than there is, in words.
+    /// Describes the first resource with more requests than allocatable.
     fn excess(&self) -> Option<String> {
         let allocatable = self.allocatable.as_ref()?;
         let mut schedulers = self.pods.values().map(|(_, scheduler)| scheduler);
@@ -104,9 +106,9 @@ fn add<'a>(sums: &mut Amounts<'a>, more: &Amounts<'a>) {
     }
 }
 
-/// What a pod counts for, as kube-scheduler counts it: its containers and sidecars together, or an init container beside
-/// the sidecars before it where that is more; its overhead; and one of `pods`. What the pod itself requests stands in for
-/// its containers.
+/// The requests of a pod as kube-scheduler counts them: the larger of its containers plus sidecars, and any
+/// init container plus the sidecars before it. Pod-level requests replace those of the containers. Overhead
+/// and one unit of `pods` are added.
 fn requests(pod: &Value) -> Amounts<'_> {
     let spec = &pod["spec"];
     let mut running = Amounts::new();

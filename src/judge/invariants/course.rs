@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::life::generations::recycles;
 
-/// What was written, by resourceVersion across all kinds: watches of several kinds deliver in any order.
+/// The versions ordered by resourceVersion across all kinds, because watches of different kinds deliver in
+/// any order.
 pub(super) struct Course<'a> {
     pub(super) history: &'a History,
     pub(super) versions: Vec<Version<'a>>,
@@ -19,9 +20,10 @@ impl<'a> Course<'a> {
         Self { history, versions: history.as_written() }
     }
 
-    /// The PodCliqueSet replicas that are recycled, by the place of the version that begins it: the names of their cliques
-    /// begin so. Without a termination delay of its own none is within the life of a case, and what an update takes down before
-    /// it was Ready only looks like it.
+    /// The terminated PodCliqueSet replicas: the index of the version that begins each termination, and the
+    /// name prefix of the replica's cliques. Only a PodCliqueSet with its own termination delay can be
+    /// terminated during a case. Without one, pods that an update deletes before they are Ready only look
+    /// like a termination.
     pub(super) fn recycled(&self) -> BTreeMap<usize, String> {
         let is_delayed = |pcs: &&Value| !pcs["spec"]["template"]["terminationDelay"].is_null();
         let all = self.history.header.submitted.values().filter(is_delayed).flat_map(|pcs| {
@@ -39,14 +41,14 @@ impl<'a> Course<'a> {
         begun.collect()
     }
 
-    /// The versions of pods that Grove made for the workload; canaries are none.
+    /// The versions of the workload's pods that Grove created, without canaries.
     pub(super) fn pods(&self) -> impl Iterator<Item = Version<'a>> {
         self.versions.iter().copied().filter(is_groves_pod)
     }
 }
 
-/// The PodCliques and scaling groups that are scaled to 0 at the moment, by name: nobody waits for them, and no unit is short of
-/// them (AUTO-06).
+/// The names of PodCliques and scaling groups that are currently scaled to 0. Other pods do not wait for
+/// them, and units are complete without them (AUTO-06).
 #[derive(Default)]
 pub(super) struct Idle<'a> {
     cliques: BTreeSet<&'a str>,
@@ -54,7 +56,6 @@ pub(super) struct Idle<'a> {
 }
 
 impl<'a> Idle<'a> {
-    /// Takes in what a version says of that.
     pub(super) fn see(&mut self, version: &Version<'a>) {
         let known = match version.kind() {
             "PodClique" => &mut self.cliques,
@@ -67,7 +68,7 @@ impl<'a> Idle<'a> {
         };
     }
 
-    /// Whether a PodClique of that name is idle, by itself or with its scaling group: `<group>-<index>-…`.
+    /// Whether a PodClique is idle itself or through its scaling group: `<group>-<index>-…`.
     pub(super) fn has(&self, clique: &str) -> bool {
         let is_member = |group: &&str| {
             let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));
@@ -77,7 +78,7 @@ impl<'a> Idle<'a> {
     }
 }
 
-/// Whether it is a pod of a PodClique, and no canary.
+/// Whether the object is a pod of a PodClique and no canary.
 pub(super) fn is_groves_pod(version: &Version<'_>) -> bool {
     version.kind() == "Pod"
         && !version.pod().is_canary()

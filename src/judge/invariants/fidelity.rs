@@ -1,8 +1,8 @@
-//! Whether a pod has what the user wrote in its template (GANG-16).
+//! Whether a pod has every field of its user's template (GANG-16).
 //!
-//! Nothing of it may be missing, changed or in another order; what is added beside is nobody's business here: defaults of
-//! the API server, and what Grove's documentation says that it adds. So each value of the template is looked for in the
-//! pod: fields of an object by name, entries of a list in order, with others between them or not.
+//! No field may be missing, changed or reordered. Additions are allowed: defaults of the API server, and what
+//! Grove documents that it adds. Each template value is looked up in the pod: object fields by name, list
+//! entries in order, with other entries in between or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,12 +19,14 @@ use crate::{Shown, none, violation};
 
 const TEMPLATE_LOST: Code = Code::new("template-lost");
 
-/// What Grove sets itself, whatever the template says: its own gate, and the pod's name in the network and its place.
+/// Fields that Grove sets regardless of the template: its gate, the pod's hostname, subdomain, affinity and
+/// scheduler.
 const GROVES_OWN: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
-/// How the variables are called that Grove sets in every container; a user's of the same name is not kept.
+/// Prefix of the variables that Grove sets in every container. A user's variable with this prefix is not
+/// kept.
 const VARIABLES: &str = "GROVE_";
 
-/// Every pod is created with what a template of its clique says, as the user sent it or changed it since.
+/// Every pod is created with the fields of some template of its clique, as submitted or as changed since.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut sets: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -39,7 +41,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 all.iter().filter_map(|template| clique_template(template, set, clique)).collect();
             let lost: Vec<_> =
                 of_clique.iter().map_while(|template| lost(template, version.object)).collect();
-            // The last is the one that the user wants by now.
+            // The last template is the one that the user wants now.
             if let Some(last) = lost.last().filter(|_| lost.len() == of_clique.len()) {
                 let message =
                     format!("{} was created without what its template says: {last}", version.name());
@@ -50,8 +52,8 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// The templates of a PodCliqueSet: as it was sent, and as it was changed to later. Of several that were sent under one
-/// name all that were stored.
+/// The templates of a PodCliqueSet: as submitted, and as changed later. If several were submitted under one
+/// name, all stored templates count.
 fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
     let mut found: Vec<&Value> =
         history.header.submitted.get(set).into_iter().map(|pcs| &pcs["spec"]["template"]).collect();
@@ -67,7 +69,8 @@ fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
     found
 }
 
-/// The first thing of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod does not have, in words.
+/// The path of the first part of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod
+/// lacks.
 fn lost(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
         differs(&template[field], &pod["metadata"][field]).map(|path| format!("metadata.{field}{path}"))
@@ -81,7 +84,7 @@ fn lost(template: &Value, pod: &Value) -> Option<String> {
     })
 }
 
-/// Where a value is not in another one, as a path; `None` if all of it is.
+/// The path at which `found` lacks a part of `wanted`; `None` if it has all of it.
 fn differs(wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(fields), _) => fields
@@ -101,7 +104,7 @@ fn differs(wanted: &Value, found: &Value) -> Option<String> {
     }
 }
 
-/// Which entry of a list it is that is not as it should be, and what of it is not.
+/// Describes the list entry that differs, and the path in it.
 fn closest(entry: &Value, found: &[Value]) -> String {
     let Some(name) = entry["name"].as_str() else { return format!("[{entry}]") };
     let of_its_name = found.iter().find(|found| found["name"] == name);
@@ -113,7 +116,7 @@ fn closest(entry: &Value, found: &[Value]) -> String {
     }
 }
 
-/// The API server writes quantities in its own way.
+/// The API server normalizes quantities.
 fn is_same_amount(wanted: &Value, found: &Value) -> bool {
     amount(wanted).is_some_and(|wanted| Some(wanted) == amount(found))
 }
@@ -157,7 +160,7 @@ mod tests {
         })
     }
 
-    /// With everything that may be added.
+    /// A pod with everything that may be added.
     fn pod() -> Value {
         json!({
             "metadata": {"labels": {"team": "t", "grove.io/podclique": "w-0-a"}},

@@ -1,8 +1,8 @@
-//! KAI's admission webhook takes every PodGroup that a backend writes (KAI-11). The suite runs KAI without it, so nothing else would
-//! notice one that it refuses.
+//! KAI's admission webhook would admit every PodGroup that a backend writes (KAI-11). The suite runs KAI
+//! without the webhook, so no other check detects a PodGroup that it would refuse.
 //!
-//! The rules are those of KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`, in other words. What its webhook only warns of is none: a
-//! `minSubGroup` that is more than there are children, and on an update a `minMember` on a parent.
+//! The rules follow KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`. Cases that the webhook only warns about are
+//! not rules: a `minSubGroup` above the number of children, and on update a `minMember` on a parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,6 @@ use crate::{Shown, none, violation};
 
 const REFUSED: Code = Code::new("refused-by-kai-admission");
 
-/// Every PodGroup of KAI's would be admitted.
 pub(super) fn admits(course: &Course<'_>) -> Ruling {
     let written = course.versions.iter().filter(|version| version.kind() == POD_GROUP);
     let mut seen = BTreeSet::new();
@@ -29,11 +28,10 @@ pub(super) fn admits(course: &Course<'_>) -> Ruling {
     }))
 }
 
-/// The subgroups of a PodGroup.
 struct Tree<'a> {
     spec: &'a Value,
     groups: &'a [Value],
-    /// How many children each has, by name.
+    /// The number of children of each subgroup, by name.
     children: BTreeMap<&'a str, usize>,
 }
 
@@ -59,7 +57,7 @@ impl<'a> Tree<'a> {
         self.any(|group| group["name"] == name)
     }
 
-    /// Whether the way up from some subgroup never ends.
+    /// Whether the parents of some subgroup form a cycle.
     fn has_a_cycle(&self) -> bool {
         self.any(|start| {
             let parent = |of: &'a Value| {
@@ -75,7 +73,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A rule: when it refuses, whether at creation only, and where KAI has it.
+/// A rule: its message, whether it applies only on creation, its source in KAI, and the test that refuses.
 type Rule = (&'static str, bool, &'static str, fn(&Tree<'_>) -> bool);
 
 const RULES: [Rule; 10] = [
@@ -106,7 +104,7 @@ const RULES: [Rule; 10] = [
     }),
 ];
 
-/// The first rule that refuses a spec, and where it is.
+/// The first rule that refuses a spec, with its source.
 fn refusal(spec: &Value, is_new: bool) -> Option<String> {
     let tree = Tree::of(spec);
     let mut rules = RULES.iter().filter(|(_, at_creation, ..)| is_new || !at_creation);
@@ -140,7 +138,7 @@ mod tests {
         leaf
     }
 
-    /// A parent of two leaves, and a leaf beside it.
+    /// A parent of two leaves, and a leaf without a parent.
     fn spec(edit: impl Fn(&mut Value)) -> Value {
         let parent = json!({"name": "p", "minSubGroup": 2});
         let mut spec =
@@ -208,7 +206,7 @@ mod tests {
         assert_eq!(refusal(&spec, false), None);
     }
 
-    /// KAI's own verdicts, of a checkout.
+    /// Compares with KAI's own code from a checkout.
     #[test]
     #[ignore = "GROVE_CONFORMANCE_KAI_SOURCE names a checkout of KAI v0.17.0 that has to be there"]
     fn kai_itself_takes_and_refuses_the_same() {

@@ -1,4 +1,4 @@
-//! Every backend keeps to its own pods and gang resources (COEX-02).
+//! Every backend writes only its own pods and gang resources (COEX-02).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{Shown, none, violation};
 
 const MEMBER_OF_ANOTHER_BACKEND: Code = Code::new("member-of-another-backend");
 
-/// No pod names a gang resource of another backend than that of its scheduler.
+/// Each pod names only gang resources of its own scheduler's backend.
 pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     let known: Vec<_> = TARGETS.into_iter().filter(|target| target.external().is_none()).collect();
     let mut seen = BTreeSet::new();
@@ -37,8 +37,8 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// The PodGangs that own a gang resource are for the backend whose kind it is, by their label. Where that is missing or names
-/// no backend, the PodGang is the default backend's, whichever that is (GANG-04).
+/// Each gang resource is owned only by PodGangs whose label names the backend of its kind. A PodGang without
+/// a backend's label belongs to the default backend, which is unknown here (GANG-04).
 pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();

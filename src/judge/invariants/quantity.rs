@@ -1,18 +1,18 @@
-//! Kubernetes' quantities, exactly: `resource.Quantity` is a decimal number with a binary or decimal suffix.
+//! Exact Kubernetes quantities: a `resource.Quantity` is a decimal number with a binary or decimal suffix.
 
 use serde_json::Value;
 
-/// Billionths.
+/// An amount in billionths.
 pub(super) type Amount = i128;
 
-/// One of what is counted.
+/// The amount 1.
 pub(super) const ONE: Amount = 1_000_000_000;
 
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [(&str, i32); 9] =
     [("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
-/// The amount that a quantity says; `None` if it is none.
+/// Parses a quantity; `None` if it is invalid.
 pub(super) fn amount(quantity: &Value) -> Option<Amount> {
     let text = match quantity {
         Value::String(text) => text.clone(),
@@ -35,7 +35,7 @@ pub(super) fn amount(quantity: &Value) -> Option<Amount> {
     }
 }
 
-/// Digits with a point, times a power of ten. What is less than a billionth does not count.
+/// A decimal number times a power of ten. Fractions of a billionth are dropped.
 fn decimal(digits: &str, exponent: i32) -> Option<Amount> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let number: Amount = format!("{whole}{fraction}").parse().ok()?;

@@ -17,10 +17,9 @@ const CREATED_UNGATED: Code = Code::new("created-ungated");
 const SECOND_GATE: Code = Code::new("second-gate");
 const NAMES_ANOTHER_GANG: Code = Code::new("names-another-gang");
 
-/// The prefix of Grove's names.
 const GROVES: &str = "grove.io/";
 
-/// Every pod is created with Grove's gate and no other of Grove's.
+/// Every pod is created with Grove's gate and no other gate of Grove's.
 pub(super) fn gated(course: &Course<'_>) -> Ruling {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let pods = course.pods().filter(|version| version.change != Change::Deleted);
@@ -60,15 +59,15 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
     Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("released", *version))
 }
 
-/// What there was when a pod lost Grove's gate.
+/// The objects that existed when a pod lost Grove's gate.
 #[derive(Default)]
 struct There<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
-    /// The uids of those that list a PodClique, by its name.
+    /// For each PodClique, the uids of the PodGangs that list it.
     listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// PodGangs as they were when they were deleted.
     gone: Vec<Version<'a>>,
-    /// Gang resources of the kind that pods join, by name.
+    /// Names of the gang resources that pods join.
     groups: BTreeSet<&'a str>,
 }
 
@@ -96,8 +95,8 @@ impl<'a> There<'a> {
         }
     }
 
-    /// Whether a PodGang that is gone referred to the pod and was Initialized: a release that was due may cross its
-    /// deletion.
+    /// Whether a deleted PodGang referred to the pod and was Initialized. A release may race with the
+    /// deletion of its PodGang.
     fn was_ready_for(&self, pod: Pod<'_>) -> bool {
         self.gone.iter().any(|gang| {
             let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
@@ -106,14 +105,13 @@ impl<'a> There<'a> {
         })
     }
 
-    /// The PodGangs that list a PodClique.
     fn listing(&self, clique: Option<&str>) -> impl Iterator<Item = &Version<'a>> {
         let uids = clique.and_then(|clique| self.listing.get(clique)).into_iter().flatten();
         uids.filter_map(|uid| self.pod_gangs.get(uid))
     }
 }
 
-/// What is wrong with the write that takes Grove's gate from a pod, judged once per pod by what there was then.
+/// Runs `fault` once per pod, at the write that removes Grove's gate, with the objects at that time.
 fn at_release<'a>(
     course: &Course<'a>,
     fault: impl Fn(&Version<'a>, &There<'a>) -> Option<Violation>,
@@ -148,7 +146,7 @@ pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
     })
 }
 
-/// The PodCliques that a PodGang has among its podgroups.
+/// The PodCliques among the podgroups of a PodGang.
 fn listed<'a>(pod_gang: &Version<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     list(&pod_gang.object["spec"]["podgroups"]).iter().filter_map(|podgroup| podgroup["name"].as_str())
 }
@@ -157,7 +155,7 @@ fn is_initialized(version: &Version<'_>) -> bool {
     condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
 }
 
-/// A PodGang that was Initialized is so until it is deleted.
+/// An Initialized PodGang stays Initialized until it is deleted.
 pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
     let mut were: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut broken = BTreeSet::new();
@@ -177,8 +175,8 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// When a pod loses Grove's gate, a PodGang that lists its PodClique is Initialized, and the gang resource that the pod
-/// names is there. Which PodGang is its own is not asked of its labels.
+/// When a pod loses Grove's gate, a PodGang that lists its PodClique is Initialized, and the gang resource
+/// that the pod names exists. The pod's labels do not determine its PodGang here.
 pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     at_release(course, |version, there| {

@@ -1,4 +1,4 @@
-//! A unit is bound whole or not at all (AON-02), looked at whenever the scheduler has had its pass.
+//! After every scheduler pass, each unit is bound whole or not at all (AON-02).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,25 +12,24 @@ use crate::binding::BOUND_IN_PART;
 use crate::coexistence::is_stood_in_for;
 use crate::{Shown, none, violation};
 
-/// A pass of the scheduler, by the resourceVersions at which the barrier's two canaries were bound. What was bound before
-/// the first of them was bound by an attempt that has ended when the second is.
+/// A scheduler pass, given by the resourceVersions at which the barrier's two canaries were bound. An attempt
+/// that bound a pod before the first canary has ended when the second canary is bound.
 struct Pass {
     begun: u64,
     ended: u64,
 }
 
-/// The pods of a clique that are bound, by uid, with the version that bound them.
+/// The bound pods of each clique, by uid, with the version that bound them.
 type Bound<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Version<'a>>>;
 
-/// A unit, and whether it has been whole.
 struct Watched {
     unit: Unit,
     was_whole: bool,
 }
 
-/// When the scheduler has had its pass, a unit that was never whole, since its PodCliques are there, has no pod bound.
-/// Units are those of the PodCliqueSets as they are then, without what is idle; only pods for the target's scheduler count,
-/// and none where another one stands in for it.
+/// After a scheduler pass, a unit has no bound pod unless it was whole at some time since its PodCliques
+/// exist. Units follow the PodCliqueSets at that time, without idle cliques. Only pods of the target's
+/// scheduler count. Nothing is checked if a stand-in replaces that scheduler.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     let mut told = course.history.marks(SharedMark::BoundBy);
@@ -56,7 +55,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
             look(&pass, &sets, &bound);
         }
-        // What comes later nobody looks at.
+        // No pass follows, so later versions do not matter.
         if passes.peek().is_none() {
             break;
         }
@@ -65,7 +64,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
             for watched in sets.values_mut().flatten() {
                 watched.was_whole &= !watched.unit.minimums.iter().any(|(clique, _)| is_its(clique));
             }
-            // What is recycled is no unit any longer, whichever pod of it goes first.
+            // A terminated unit no longer counts, regardless of the order of its deletions.
             let its_pods = bound.iter_mut().filter(|(clique, _)| is_its(clique));
             left.extend(its_pods.flat_map(|(_, pods)| std::mem::take(pods).into_keys()));
         }
@@ -87,7 +86,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
                 left.extend(bound.remove(version.name()).unwrap_or_default().into_keys());
                 for watched in sets.values_mut().flatten() {
                     let cliques = || watched.unit.minimums.iter().map(|(clique, _)| clique.as_str());
-                    // A scaling group's replica may be recycled alone; the rest of its gang goes on.
+                    // A scaling-group replica may be terminated alone; the rest of its gang keeps running.
                     let goes_on =
                         cliques().any(|clique| bound.get(clique).is_some_and(|pods| !pods.is_empty()));
                     watched.was_whole &= goes_on || !cliques().any(|clique| clique == version.name());
@@ -127,7 +126,7 @@ fn is_whole(unit: &Unit, bound: &Bound<'_>, idle: &Idle<'_>) -> bool {
     asked.all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
 }
 
-/// That pods of a unit that is not whole were bound when the pass began.
+/// A violation if pods of an incomplete unit were bound when the pass began.
 fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
     let of_unit = unit.minimums.iter().filter_map(|(clique, _)| bound.get(clique.as_str()));
     let before: Vec<_> =
@@ -144,7 +143,7 @@ fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
     }))
 }
 
-/// Every pass that a mark tells of.
+/// Every scheduler pass that a mark records.
 fn passes(course: &Course<'_>) -> Vec<Pass> {
     let mut seen = BTreeSet::new();
     let canaries: Vec<_> = course

@@ -8,14 +8,13 @@ use serde_json::Value;
 
 use crate::{Shown, none, violation};
 
-/// How histories call them.
 pub const KIND: &str = "HorizontalPodAutoscaler";
 
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
 const TAKEN_OVER: Code = Code::new("foreign-autoscaler-taken-over");
 
-/// What is wrong with the autoscalers of a PodCliqueSet that is as `pcs` says: one for each clique and scaling group with a
-/// scale configuration, in each replica, but for those of `taken` names, and no others.
+/// Describes what is wrong with the autoscalers of the PodCliqueSet `pcs`. It has exactly one for each clique
+/// and scaling group with a scale configuration, in each replica, except those named in `taken`.
 pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
     let set = live.get("PodCliqueSet", name(pcs));
     let wanted: Vec<Scaled> = scaled(pcs).filter(|scaled| !taken.contains(&scaled.name.as_str())).collect();
@@ -43,7 +42,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
         format!("has maxReplicas {}, not {}", spec["maxReplicas"], wanted.config["maxReplicas"])
     } else {
         let (given, found) = (list(&wanted.config["metrics"]), list(&spec["metrics"]));
-        // Where none is given, the API server puts one.
+        // The API server sets a default if the template has none.
         let is_given = given.is_empty()
             || (given.len() == found.len()
                 && given.iter().zip(found).all(|(given, found)| says(given, found)));
@@ -55,7 +54,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
     Some(format!("{KIND} {} {fault}", name(found)))
 }
 
-/// Whether all that was given is there. The API server writes a quantity that was given as a number as a text.
+/// Whether `found` contains all given values. The API server may write a given number as a string.
 fn says(given: &Value, found: &Value) -> bool {
     match (given, found) {
         (Value::Object(given), Value::Object(found)) => {
@@ -70,17 +69,11 @@ fn says(given: &Value, found: &Value) -> bool {
 }
 
 /// [`faults`], as a ruling.
-///
-/// # Errors
-/// A violation per fault.
 pub fn as_configured(live: &Live, pcs: &Value, taken: &[&str]) -> Ruling {
     none(faults(live, pcs, taken).into_iter().map(|fault| violation(AUTOSCALER_DIFFERS, fault)))
 }
 
-/// The autoscaler of that name, which is nobody's of Grove's, stays as it was made (AUTO-11).
-///
-/// # Errors
-/// A violation if it is changed, deleted or given to somebody.
+/// An autoscaler of this name that Grove does not own was not changed, deleted or taken over (AUTO-11).
 pub fn left_alone(history: &History, foreign: &str) -> Ruling {
     let mut versions = history.named(KIND, foreign);
     let Some(made) = versions.next() else { return Ok(()) };

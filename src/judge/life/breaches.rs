@@ -8,29 +8,29 @@ use conformance_history::{Change, History, Version};
 use super::census::Census;
 use super::generations::{Recycle, recycles};
 
-/// A time in which a scope was breached without a break.
+/// An uninterrupted breach of a scope.
 #[derive(Debug, Clone, Copy)]
 pub struct Breach<'a> {
-    /// The event from which it was.
+    /// The first event with the breach.
     pub since: Version<'a>,
-    /// The event from which it was no longer; the first deletion, where it was recycled.
+    /// The first event without the breach, or the first deletion of a termination.
     pub until: Option<Version<'a>>,
 }
 
-/// What a PodCliqueSet's replica has to be recycled for, itself or a group's replica alone.
+/// The breaches for which a PodCliqueSet replica, or a scaling-group replica alone, must be terminated.
 #[derive(Debug, Default)]
 pub struct Breaches<'a> {
     by_scope: BTreeMap<Scope, Vec<Breach<'a>>>,
 }
 
 impl<'a> Breaches<'a> {
-    /// Those of a PodCliqueSet's replica: a standalone clique is breached, or a scaling group. Those of a group's replica:
-    /// it is breached and its group is not, for which the replica's others answer alone.
+    /// A PodCliqueSet replica is breached if a standalone clique or a scaling group is breached. A
+    /// scaling-group replica is breached alone if its group still has enough unbreached replicas.
     pub fn of(history: &'a History, replica: &SetReplica) -> Self {
         Walk::new(history, replica).walked(history)
     }
 
-    /// In order of time.
+    /// The breaches of a scope, in order of time.
     pub fn of_scope(&self, scope: &Scope) -> &[Breach<'a>] {
         self.by_scope.get(scope).map(Vec::as_slice).unwrap_or_default()
     }
@@ -48,19 +48,19 @@ impl<'a> Breaches<'a> {
     }
 }
 
-/// The replica while its history is gone through.
+/// The state of the replica at an event of its history.
 struct Walk<'a, 'r> {
     replica: &'r SetReplica,
-    /// When others begin.
+    /// The start of each new generation, by entry.
     anew: BTreeMap<usize, Anew<'a>>,
     census: Census<'a>,
-    /// Pods of earlier generations, by uid: none holds a clique or is missed, in whatever order they go.
+    /// Pods of earlier generations, by uid. They no longer count, regardless of the order of their deletion.
     former: BTreeSet<&'a str>,
     held: BTreeSet<String>,
     missing: BTreeSet<String>,
 }
 
-/// The cliques that begin another generation, and their pods till then.
+/// The cliques that start a new generation, and their old pods.
 #[derive(Debug, Default)]
 struct Anew<'a> {
     cliques: Vec<String>,
@@ -139,7 +139,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             let mut broken = Vec::new();
             for index in 0..size {
                 let members: Vec<_> = group.replica(index).collect();
-                // Not any(): each member that is held is to be noted.
+                // Not any(): `is_breached` must be called for each member, because it records held cliques.
                 let breached = members.iter().filter(|member| self.is_breached(member)).count() > 0;
                 if breached || members.iter().any(|member| self.missing.contains(&member.name)) {
                     broken.push(index);
@@ -155,7 +155,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         found.turn(&self.replica.scope(), is_breached, version);
     }
 
-    /// Whether a clique that was held has too few healthy pods; notes that it is held.
+    /// Whether a clique that was held has too few healthy pods. Also records that a clique is held.
     fn is_breached(&mut self, clique: &Clique) -> bool {
         if self.census.bound(&clique.name) >= clique.min {
             self.held.insert(clique.name.clone());
@@ -176,7 +176,7 @@ mod tests {
     use super::super::generations::tests::{going, pair, pod, running, scope};
     use super::*;
 
-    /// Seconds since the beginning at which the scope's breaches begin and end.
+    /// The seconds at which the scope's breaches begin and end.
     fn times(story: Story, replica: &SetReplica, scope: &Scope) -> Vec<(i64, Option<i64>)> {
         let history = story.end();
         let breaches = Breaches::of(&history, replica);
@@ -227,7 +227,8 @@ mod tests {
         assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b is not missed, being of old");
     }
 
-    /// A group of `size` replicas, of which `min` are needed, each of one pod; all bound, then those of `lost` are gone.
+    /// A group of `size` replicas with one pod each, `min` of them needed. All are bound, then the pods of
+    /// `lost` are deleted.
     fn group(size: usize, min: usize, lost: &[usize]) -> (Story, SetReplica) {
         let group = json!({"name": "sg", "replicas": size, "minAvailable": min, "cliqueNames": ["b"]});
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {

@@ -1,4 +1,4 @@
-//! The live pods of each clique at a point of a history, taken in event by event.
+//! The live pods of each clique at a point of a history, updated event by event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use conformance_history::{Change, Pod, Version, count};
 
 use super::health::{is_bound, is_healthy, is_live, is_ready};
 
-/// What there is after the events taken in so far.
+/// The state after the events so far.
 #[derive(Debug, Clone, Default)]
 pub struct Census<'a> {
     pods: BTreeMap<&'a str, Version<'a>>,
@@ -15,7 +15,7 @@ pub struct Census<'a> {
 }
 
 impl<'a> Census<'a> {
-    /// Takes one more event in. False if it is about nothing that is counted here.
+    /// Adds an event. Returns false if the event changes nothing that is counted.
     pub fn take(&mut self, version: Version<'a>) -> bool {
         let is_there = version.change != Change::Deleted;
         match version.kind() {
@@ -40,12 +40,11 @@ impl<'a> Census<'a> {
         true
     }
 
-    /// Counts a pod no more.
+    /// Stops counting a pod.
     pub fn forget(&mut self, uid: &str) {
         self.pods.remove(uid);
     }
 
-    /// All that are live.
     pub fn pods(&self) -> impl Iterator<Item = Version<'a>> {
         self.pods.values().copied()
     }
@@ -54,32 +53,31 @@ impl<'a> Census<'a> {
         self.pods().filter(|pod| pod.pod().pod_clique() == Some(clique) && holds(pod.pod())).count()
     }
 
-    /// How many pods of a clique are live.
+    /// The number of live pods of a clique.
     pub fn live(&self, clique: &str) -> usize {
         self.count(clique, is_live)
     }
 
-    /// How many of them are bound.
+    /// The number of bound pods of a clique.
     pub fn bound(&self, clique: &str) -> usize {
         self.count(clique, is_bound)
     }
 
-    /// How many of them are bound and Ready.
+    /// The number of bound and Ready pods of a clique.
     pub fn ready(&self, clique: &str) -> usize {
         self.count(clique, is_ready)
     }
 
-    /// How many of them are healthy.
+    /// The number of healthy pods of a clique.
     pub fn healthy(&self, clique: &str) -> usize {
         self.count(clique, is_healthy)
     }
 
-    /// Whether the PodClique is there.
     pub fn has(&self, clique: &str) -> bool {
         self.cliques.contains(clique)
     }
 
-    /// `spec.replicas` of an object that is there.
+    /// `spec.replicas` of an existing object.
     pub fn replicas(&self, kind: &str, name: &str) -> Option<usize> {
         self.replicas.iter().find(|((of, its), _)| *of == kind && *its == name).map(|(_, replicas)| *replicas)
     }

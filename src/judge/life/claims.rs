@@ -1,4 +1,4 @@
-//! What becomes of the ResourceClaims that the pods of a recycled scope share (TERM-20).
+//! The ResourceClaims that the pods of a terminated scope share (TERM-20).
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,7 @@ const NOT_FREED: Code = Code::new("claim-not-freed");
 const BOUND_ASIDE: Code = Code::new("bound-away-from-the-claim");
 const TIED: Code = Code::new("tied-to-former-devices");
 
-/// All pods of a generation of a scope share a ResourceClaim that there is, if it has pods.
-///
-/// # Errors
-/// A violation if there is none that all of them name.
+/// All pods of a generation of a scope share an existing ResourceClaim. A generation without pods passes.
 pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
     let its = only(history, scope, generation);
     let has_pods = its.pods().any(|version| scope.has(version.pod()));
@@ -32,11 +29,8 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     })
 }
 
-/// Once the last pod that a recycle took is gone, each claim that these shared is free, at least for a moment: it was deallocated,
-/// or is gone itself (TERM-20).
-///
-/// # Errors
-/// A violation per claim that stays allocated, and if the pods have not gone.
+/// After the last pod of the terminated generation was deleted, each shared claim is free at least for a
+/// moment: deallocated or deleted (TERM-20). All pods of that generation must have been deleted.
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     let claims = shared(&only(history, scope, 0), scope);
     none(recycles(history, scope).first().into_iter().flat_map(|recycle| {
@@ -66,10 +60,8 @@ pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     }))
 }
 
-/// The pods of a scope have the devices that their claims are allocated, on their own node, which is none of `lost`.
-///
-/// # Errors
-/// A violation per pod that is bound elsewhere than its claim, or to what is lost, and per claim that is not reserved for it.
+/// The claims of each bound pod in the scope are reserved for the pod and have devices on its node, which is
+/// not in `lost`.
 pub fn are_beside(live: &Live, scope: &Scope, lost: &[&str]) -> Ruling {
     none(live.pods().filter(|pod| scope.has(*pod) && is_bound(*pod)).flat_map(|pod| {
         let found = claims_of(pod).filter_map(|name| aside(live, pod, name, lost));
@@ -101,7 +93,6 @@ fn aside(live: &Live, pod: Pod<'_>, name: &str, lost: &[&str]) -> Option<Violati
     Some(claim.into_iter().fold(found, |found, claim| found.shown_by_object("claim", claim)))
 }
 
-/// Neither allocated nor reserved.
 fn is_free(claim: &Value) -> bool {
     let status = &claim["status"];
     status["allocation"].is_null() && list(&status["reservedFor"]).is_empty()
@@ -116,7 +107,7 @@ fn shared(history: &History, scope: &Scope) -> BTreeSet<String> {
     pods.map(named).fold(first, |all, its| all.intersection(&its).cloned().collect())
 }
 
-/// The claims that a pod names, and not those that are made for it alone.
+/// The claims that a pod names, without those created for this pod alone.
 fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
     list(&pod.0["spec"]["resourceClaims"]).iter().filter_map(|claim| claim["resourceClaimName"].as_str())
 }
@@ -144,7 +135,7 @@ mod tests {
         claim
     }
 
-    /// `a` and `b` run on `n` with a claim; both are deleted and made anew, and `b` is the last to go.
+    /// `a` and `b` run on `n` with a claim. Both are deleted and created again; `b` is deleted last.
     fn recycled() -> Story {
         Story::flat()
             .added(with_claim(pod("a", None)))

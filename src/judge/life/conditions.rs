@@ -1,4 +1,4 @@
-//! How conditions change, and how often they are written (STAT-08, STAT-14).
+//! How conditions change, and how often objects are written (STAT-08, STAT-14).
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ const MOVED_WITHOUT_A_CHANGE: Code = Code::new("transition-without-a-change");
 const SAID_AGAIN: Code = Code::new("same-fact-said-otherwise");
 const WRITTEN_AGAIN: Code = Code::new("written-again-and-again");
 
-/// Kinds whose conditions and writes are the operator's.
+/// The kinds whose conditions and writes the operator owns.
 const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
-/// How often something may be written while nothing happens: once in 5 s, less what the recorder may have been told late of the
-/// first time.
+/// Idle objects may be written once in 5 s. The limit is 1 s shorter, because the recorder may see the first
+/// write late.
 const ONCE_IN: SignedDuration = SignedDuration::from_secs(4);
 
 fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
@@ -25,7 +25,7 @@ fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
     history.versions().filter(move |version| version.change != Change::Deleted && is_its(version))
 }
 
-/// A condition of an object, by the object's uid and its type.
+/// The uid of the object and the type of the condition.
 type Key = (String, String);
 
 fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
@@ -35,9 +35,6 @@ fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
 }
 
 /// `lastTransitionTime` changes only when `status` does (STAT-14).
-///
-/// # Errors
-/// A violation per move without a change.
 pub fn transitions_are_true(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, Value> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -58,10 +55,8 @@ pub fn transitions_are_true(history: &History) -> Ruling {
     none(violations)
 }
 
-/// The same fact, a condition's status and reason, is not told in other words more than once in five seconds.
-///
-/// # Errors
-/// A violation per condition that is.
+/// The message of a condition with the same status and reason does not change more than once in five seconds
+/// (STAT-08).
 pub fn facts_are_said_once(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, (Value, Vec<Version<'_>>)> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -89,10 +84,8 @@ pub fn facts_are_said_once(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Between two points at which nothing happens no object is written more than once in five seconds.
-///
-/// # Errors
-/// A violation per object that is.
+/// No object is written more than once in five seconds between two entries without events to handle
+/// (STAT-08).
 pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
     let mut writes: BTreeMap<&str, Vec<Version<'_>>> = BTreeMap::new();
     for version in versions(history).filter(|version| (from..until).contains(&version.index)) {

@@ -1,4 +1,4 @@
-//! What PodGangs should say of themselves, recounted from the pods that there are (STAT-07, STAT-13).
+//! The status that PodGangs should have, recounted from the existing pods (STAT-07, STAT-13).
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use crate::{Shown, none, violation};
 const GANG_SAYS_OTHERWISE: Code = Code::new("pod-gang-says-otherwise");
 const PHASE_STAYS_PENDING: Code = Code::new("phase-stays-pending");
 
-/// Of these PodGangs the PodCliques that have had their minimum bound since they are there, after so many entries.
+/// The PodCliques of these PodGangs that have had their minimum bound since they were created, as of the
+/// entry `until`.
 pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
     let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
     let (mut census, mut held) = (Census::default(), BTreeSet::new());
@@ -33,8 +34,9 @@ pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String>
     held
 }
 
-/// What is wrong with the conditions of a PodGang: `Scheduled` and `Ready` are True where every podgroup has its minimum bound,
-/// and ready; `Unhealthy` is True where one that was `held` has fewer healthy pods than that.
+/// Describes what is wrong with the conditions of a PodGang. `Scheduled` and `Ready` are True if every
+/// podgroup has its minimum of bound or ready pods. `Unhealthy` is True if a PodClique in `held` has fewer
+/// healthy pods than its minimum.
 pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("there is no PodGang {}", gang.name)] };
     let all = |holds| gang.groups.iter().all(|group| has(live, group, holds));
@@ -51,7 +53,8 @@ pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> 
         .collect()
 }
 
-/// What is wrong with the phase of a PodGang: one of which every podgroup has its minimum bound is not Pending.
+/// Describes what is wrong with the phase of a PodGang, which is not Pending if every podgroup has its
+/// minimum bound.
 pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     let found = gang.find(live)?;
     let phase = &found["status"]["phase"];
@@ -62,7 +65,7 @@ pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     })
 }
 
-/// Whether a podgroup has its minimum of pods that are so.
+/// Whether at least the minimum of a podgroup's pods satisfy `holds`.
 fn has(live: &Live, group: &Group, holds: fn(Pod<'_>) -> bool) -> bool {
     let its = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
     its.filter(|pod| holds(*pod)).count() >= group.min
@@ -72,10 +75,7 @@ fn shown(phase: &Value) -> &str {
     phase.as_str().unwrap_or("not there")
 }
 
-/// The conditions of all of these PodGangs are what they should be after so many entries.
-///
-/// # Errors
-/// A violation per condition that is otherwise.
+/// The conditions of all these PodGangs are correct at the entry `until`.
 pub fn true_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
     let (live, held) = (&history.before(until), held(history, gangs, until));
     none(gangs.iter().flat_map(|gang| {
@@ -84,10 +84,7 @@ pub fn true_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
     }))
 }
 
-/// The phases of all of these PodGangs are what they should be after so many entries (STAT-13).
-///
-/// # Errors
-/// A violation per phase that is otherwise.
+/// The phases of all these PodGangs are correct at the entry `until` (STAT-13).
 pub fn phases_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
     let live = &history.before(until);
     none(gangs.iter().filter_map(|gang| {
@@ -112,7 +109,7 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// A gang of two in a state: gated, bound, Ready, broken or going.
+    /// A gang of two pods in these states: gated, bound, Ready, broken or going.
     fn history(states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
         let bound = (0..2).map(|index| worker("w", index, Some("n")));
         told(Story::flat().all_added(bound), states, status)

@@ -1,9 +1,9 @@
-//! When a scope was recycled, and which of its pods are of which generation.
+//! When a scope was terminated and created again, and which of its pods belong to which generation.
 //!
-//! A recycle is recognised by what happens to pods, not by what an operator calls it: from some point on every pod of the
-//! scope that is live then is deleted, but for those of a PodClique that was made anew, pods are made anew, and none of the
-//! new ones is bound before the last old one is being deleted. An update, which replaces one after the other, is none; a pod
-//! that the harness takes away begins none.
+//! A termination is recognized by its effect on pods, not by what an operator reports. From some point on,
+//! every live pod of the scope is deleted, except those of a recreated PodClique. New pods are created, and
+//! none of them is bound before the last old one is being deleted. An update replaces pods one after the
+//! other and is no termination. A pod that the harness deletes does not start one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use conformance_history::{Change, History, SharedMark, Version, controller, text
 
 use super::health::{is_bound, is_live};
 
-/// A recycle of a scope.
+/// A termination of a scope: all its pods were deleted and created again.
 #[derive(Debug, Clone)]
 pub struct Recycle<'a> {
-    /// The first deletion of it.
+    /// The first deletion.
     pub begun: Version<'a>,
-    /// The last one.
+    /// The last deletion.
     pub ended: Version<'a>,
-    /// The pods that went, by uid.
+    /// The deleted pods, by uid.
     pub old: BTreeSet<&'a str>,
 }
 
@@ -29,7 +29,7 @@ struct Life<'a> {
     uid: &'a str,
     name: &'a str,
     clique: Option<&'a str>,
-    /// The PodClique that made it, by uid: one that was made anew has another.
+    /// The uid of the PodClique that created the pod; a recreated PodClique has another one.
     owner: &'a str,
     made: usize,
     bound: Option<usize>,
@@ -42,7 +42,7 @@ impl Life<'_> {
     }
 }
 
-/// The pods of a scope, in the order in which they were made.
+/// The pods of a scope in order of creation.
 fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut lives: Vec<Life<'a>> = Vec::new();
@@ -64,14 +64,14 @@ fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
     lives
 }
 
-/// The names of pods that the harness itself took away.
+/// The names of pods that the harness deleted.
 pub(super) fn taken_away(history: &History) -> BTreeSet<&str> {
     let lost = history.marks(SharedMark::PodLost);
     let deleted = history.marks(SharedMark::Deleted).filter(|(_, mark)| mark.detail["kind"] == "Pod");
     lost.chain(deleted).map(|(_, mark)| text(&mark.detail["name"])).collect()
 }
 
-/// Every recycle of a scope, in order.
+/// Every termination of a scope, in order.
 pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
     let lives = lives(history, scope);
     let taken = taken_away(history);
@@ -84,7 +84,8 @@ pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
         if is_over || taken.contains(name) {
             continue;
         }
-        // A PodClique may be made anew, with pods, while those of the one before are still to be deleted.
+        // A PodClique may be recreated with new pods while the pods of its predecessor still have to be
+        // deleted.
         let is_ahead = |life: &Life<'_>| {
             let mut before =
                 lives.iter().filter(|other| other.made < life.made && other.is_live_at(begun.index));
@@ -103,7 +104,7 @@ pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
     found
 }
 
-/// The history as far as it is about one generation of a scope, counted from 0: without the scope's other pods.
+/// The history without the scope's pods of other generations. Generations count from 0.
 #[must_use]
 pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
     let recycles = recycles(history, scope);
@@ -119,7 +120,7 @@ pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
     without(history, |version| scope.has(version.pod()) && !its.contains(version.uid()))
 }
 
-/// The history without those pods of a scope that were there before a point.
+/// The history without those pods of a scope that existed before the entry `since`.
 #[must_use]
 pub fn made_since(history: &History, scope: &Scope, since: usize) -> History {
     let before = history.upto(since);
@@ -176,7 +177,6 @@ pub(super) mod tests {
         pod
     }
 
-    /// Two pods, made and bound.
     pub(in crate::life) fn running() -> Story {
         let made = Story::flat().added(pod("a", None)).added(pod("b", None));
         made.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))

@@ -1,24 +1,23 @@
-//! Whether a pod counts: live, bound, ready, healthy.
+//! Whether a pod is live, bound, Ready or healthy.
 
 use conformance_history::{Pod, list};
 use serde_json::Value;
 
-/// Whether it is a pod of its clique still: neither finished nor being deleted. A pod that is not counts nowhere.
+/// Whether a pod still counts for its clique: neither finished nor terminating.
 pub fn is_live(pod: Pod<'_>) -> bool {
     !pod.is_terminating() && !["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase)
 }
 
-/// Whether it is live and has a node.
+/// Whether a pod is live and has a node.
 pub fn is_bound(pod: Pod<'_>) -> bool {
     is_live(pod) && pod.node().is_some()
 }
 
-/// Whether it is in the scheduler's hands and has no node.
+/// Whether a pod was released to the scheduler and has no node.
 pub fn waits_for_room(pod: Pod<'_>) -> bool {
     pod.node().is_none() && pod.gates().is_empty()
 }
 
-/// Whether it is bound and Ready.
 pub fn is_ready(pod: Pod<'_>) -> bool {
     is_bound(pod) && has_ready(pod)
 }
@@ -27,8 +26,8 @@ fn has_ready(pod: Pod<'_>) -> bool {
     pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-/// Whether it is bound and nothing speaks against it: it is Ready, or no container has started in vain. A container that
-/// has not started harms nothing, whatever it waits for; nor does an init container that runs, which is Ready when it ends.
+/// Whether a pod is bound and either Ready or without a failed or unready container. A container that has not
+/// started is not unhealthy, and neither is a running init container, which becomes Ready only when it ends.
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
     let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));

@@ -1,4 +1,4 @@
-//! What is scaled to 0 on purpose: it has left the gang, which goes on without it (AUTO-06), and comes back whole (AUTO-14).
+//! PodCliques that are scaled to 0 on purpose leave the gang (AUTO-06) and return as a whole (AUTO-14).
 
 use std::collections::BTreeSet;
 
@@ -20,17 +20,14 @@ const OTHER_MINIMUM: Code = Code::new("gang-resource-of-another-minimum");
 const BACK_IN_ANOTHER_SHAPE: Code = Code::new("back-in-another-shape");
 const BACK_IN_PART: Code = Code::new("back-in-part");
 
-/// Whether these PodCliques have left their gang: none of them has a pod, and no PodGang lists one.
+/// Whether these PodCliques have left their gang: they have no pods, and no PodGang lists them.
 pub fn is_out(live: &Live, cliques: &[&str]) -> bool {
     !live.pods().any(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)))
         && !live.of("PodGang").any(|found| podgroups(found).any(|(name, _)| cliques.contains(&name)))
 }
 
-/// These PodCliques, scaled to 0, have left the gang: they have no pods, no PodGang lists them, and the gang resources of
-/// the others ask for the others alone. `gangs` are those that are left.
-///
-/// # Errors
-/// A violation per pod that is there, per PodGang that lists one of them, and per gang resource that asks for more or less.
+/// These PodCliques, scaled to 0, have left the gang. They have no pods, no PodGang lists them, and the gang
+/// resources of the remaining `gangs` require only the remaining pods.
 pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
     let its = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
     let there = its.map(|pod| {
@@ -46,10 +43,8 @@ pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) ->
     ask_for_their_pods(target, live, gangs)
 }
 
-/// What is scaled to 0, by kind and name, is no breach: neither its status nor that of its PodCliqueSet says so.
-///
-/// # Errors
-/// A violation if one of them does.
+/// An object scaled to 0, given by kind and name, is no breach: neither its status nor that of its
+/// PodCliqueSet reports one.
 pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
     let found = live.get(kind, name);
     ensure(found.is_some(), || {
@@ -70,11 +65,8 @@ pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Rulin
     })
 }
 
-/// The gangs are whole again: each PodGang lists its podgroups in their order and with their minimums, and the gang resources
-/// ask for them.
-///
-/// # Errors
-/// A violation per PodGang that lists others, and per gang resource that asks for more or less.
+/// The gangs are whole again. Each PodGang lists its podgroups in order with their minimums, and the gang
+/// resources require them.
 pub fn is_back(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let found = gang.find(live);
@@ -90,10 +82,7 @@ pub fn is_back(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     ask_for_their_pods(target, live, gangs)
 }
 
-/// No pod of these PodCliques was bound between two entries, though there was room for one of them.
-///
-/// # Errors
-/// A violation with every binding.
+/// No pod of these PodCliques was bound between two entries, although some of them would have fit.
 pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize) -> Ruling {
     let bound: Vec<_> = bindings(history)
         .filter(|version| (from..until).contains(&version.index))
@@ -106,8 +95,8 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
     })
 }
 
-/// Every gang resource that pods of these gangs name, and that says how many it binds at least, says the minimum of the
-/// podgroups whose pods these are. Whatever name it has: what comes back may have another one.
+/// Every gang resource that pods of these gangs name requires the minimum of their podgroups, if it has a
+/// size. The name is not checked, because a new gang resource may have another one.
 fn ask_for_their_pods(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     let expectations = schedulers::of(target);
     let there: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();

@@ -8,7 +8,7 @@ use crate::messages;
 
 const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
 
-/// `a` of 2 pods and `b` of 2.
+/// Cliques `a` and `b` of 2 pods each.
 fn set() -> Value {
     json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [
         {"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 2}},
@@ -49,7 +49,6 @@ fn live(objects: &[Value]) -> Live {
     Story::on(Target::VOLCANO).all_added(objects.iter().cloned()).end().end()
 }
 
-/// What is wrong, if anything is.
 fn told(ruling: Ruling) -> Vec<String> {
     if ruling == Ok(()) { Vec::new() } else { messages(ruling) }
 }

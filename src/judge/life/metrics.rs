@@ -1,10 +1,13 @@
-//! What an operator's metrics should say, by the history (STAT-11).
+//! The operator's metrics, compared with the history (STAT-11).
 //!
-//! They are read when a case has nothing left to do, and of its own namespace alone, which is made for it: what they count there
-//! is what the history shows. That is PodGangs by the phase of their status, recycles, updates that ended, and how many PodGangs
-//! came to have the minimum of all their podgroups bound, how long after they were made. When exactly that was nobody is told, so
-//! of the times their sum alone is compared, with what the API server has written: a gang was bound no sooner than its last pod,
-//! and no later than the metrics were read.
+//! The metrics are read when a case is idle, and only those of its own namespace count. The check compares:
+//!
+//! - PodGangs by status phase, terminations, and finished updates
+//! - the number of PodGangs that had the minimum of all podgroups bound
+//! - the sum of the times from creation to that point
+//!
+//! The exact time of a binding is unknown, so the sum is only bounded. A gang was bound no sooner than its
+//! last pod, and no later than the metrics were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,29 +27,28 @@ use crate::{all, none, violation};
 const METRICS_DIFFER: Code = Code::new("metrics-differ");
 const METRICS_UNANSWERED: Code = Code::new("metrics-unanswered");
 
-/// By how much times may differ that are cut to whole seconds.
+/// The possible error of times that are truncated to whole seconds.
 const CUT: SignedDuration = SignedDuration::from_secs(1);
 
-/// The numbers of a namespace.
+/// The metrics of a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Numbers {
-    /// PodGangs by phase.
     pub gangs: BTreeMap<String, f64>,
-    /// Recycles.
     pub recycles: f64,
-    /// Updates that ended.
     pub updates: f64,
-    /// Of how many PodGangs the time was taken.
+    /// The number of PodGangs whose time to bind was measured.
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// Of how many the time was at most so many seconds, by that number as it is written. Empty where no histogram is kept.
+    /// The histogram: the number of times within each bucket, by the upper bound in seconds as written. Empty
+    /// without a histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 
 impl Numbers {
-    /// The numbers of a namespace, in a page of Prometheus' text format. What has not happened yet may be missing there.
+    /// Reads the metrics of a namespace from a page in Prometheus' text format. Metrics without events may be
+    /// missing.
     pub fn read(page: &str, namespace: &str, names: &MetricNames) -> Self {
         let mut numbers = Self::default();
         let of_times = |what: &str| format!("{}_{what}", names.time_to_bound);
@@ -76,7 +78,7 @@ impl Numbers {
     }
 }
 
-/// A line of a page that is no comment.
+/// A line of a metrics page that is no comment.
 #[derive(Debug, PartialEq)]
 struct Sample<'a> {
     name: &'a str,
@@ -110,7 +112,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// A text up to its closing quote, and what comes behind that.
+/// A string up to its closing quote, and the rest after it.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.char_indices();
@@ -131,9 +133,9 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     made: Timestamp,
-    /// No sooner than this.
+    /// The earliest possible time of the binding.
     since: Timestamp,
-    /// Whether it is there, and its minimum bound, at the end.
+    /// Whether the minimum is still bound at the end.
     lasts: bool,
 }
 
@@ -170,7 +172,7 @@ fn bound(history: &History) -> Vec<Bound> {
     all.into_values().collect()
 }
 
-/// How many pods of each PodClique are bound.
+/// The number of bound pods of each PodClique.
 fn bound_pods(live: &Live) -> BTreeMap<&str, usize> {
     let mut pods = BTreeMap::new();
     for pod in live.of("Pod").map(Pod).filter(|pod| is_bound(*pod)) {
@@ -192,7 +194,7 @@ fn time(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }
 
-/// PodGangs by phase; one that has none yet is Pending.
+/// PodGangs by phase; a missing phase is Pending.
 fn phases(live: &Live) -> BTreeMap<String, f64> {
     let mut phases = BTreeMap::new();
     for gang in live.of("PodGang") {
@@ -202,13 +204,13 @@ fn phases(live: &Live) -> BTreeMap<String, f64> {
     phases
 }
 
-/// Recycles of PodCliqueSet replicas. Those of single replicas of scaling groups are not known from turns of an update here.
+/// Terminations of PodCliqueSet replicas. Those of single scaling-group replicas are excluded, because they
+/// cannot be distinguished from update steps here.
 fn recycled(history: &History) -> usize {
     let sets = history.header.submitted.values();
     sets.flat_map(replicas).map(|replica| recycles(history, &replica.scope()).len()).sum()
 }
 
-/// Updates that ended.
 fn updated(history: &History) -> usize {
     let ended = history.of("PodCliqueSet").filter_map(|version| {
         let progress = &version.object["status"]["updateProgress"];
@@ -218,7 +220,7 @@ fn updated(history: &History) -> usize {
     ended.collect::<BTreeSet<_>>().len()
 }
 
-/// What is wrong with numbers that were read at that time, when this was the history.
+/// Describes the metrics that differ from the history at the time of the reading.
 pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec<String> {
     let mut found = Vec::new();
     let phases = phases(&history.end());
@@ -232,7 +234,7 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     };
     counted("recycles", recycled(history), numbers.recycles);
     counted("updates that ended", updated(history), numbers.updates);
-    // One that is gone or bound no longer may have been so for too short a time to be seen.
+    // A gang that was bound only briefly may be missing from the metrics.
     let bound = bound(history);
     let (least, most) = (bound.iter().filter(|gang| gang.lasts).count(), bound.len());
     if !(least as f64..=most as f64).contains(&numbers.bound) {
@@ -257,7 +259,7 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     found
 }
 
-/// The first bucket of the times with another number of PodGangs than came to be bound within it; the last one has all.
+/// The first histogram bucket that does not match the history. The last bucket contains all PodGangs.
 fn wrong_bucket(bound: &[Bound], numbers: &Numbers, read: Timestamp) -> Option<String> {
     let end = |(end, said): (&String, &f64)| Some((end.parse::<f64>().ok()?, *said));
     let mut buckets: Vec<_> = numbers.at_most.iter().filter_map(end).collect();
@@ -278,11 +280,8 @@ fn wrong_bucket(bound: &[Bound], numbers: &Numbers, read: Timestamp) -> Option<S
     ))
 }
 
-/// The operator's metrics agree with the history, whenever they were read: so many times.
-///
-/// # Errors
-/// A violation per difference; [`Broken::NotAsked`] where nobody can read them; [`Broken::NotReached`] if they were read less
-/// often.
+/// The metrics match the history in each of at least `times` readings. Returns `NotAsked` if they cannot be
+/// read.
 pub fn agree(history: &History, times: usize) -> Ruling {
     let readings: Vec<_> = history.marks(SharedMark::MetricsRead).collect();
     all(readings.iter().map(|(index, mark)| {

@@ -1,13 +1,12 @@
-//! The words of a PodCliqueSet's later life, as functions of a history.
+//! Lifecycle predicates of a PodCliqueSet: status, termination, updates and scaling. Each is a function of a
+//! history.
 //!
-//! - [`health`]: whether a pod is bound, ready, healthy;
-//! - [`census`]: the live pods of each clique at a point;
-//! - [`generations`]: when a scope was recycled, and which pods are of which generation;
-//! - [`breaches`]: which scope was breached, and since when;
-//! - [`counts`], [`gang_status`]: what statuses should say of all that; [`observed`]: what they have taken in; [`conditions`]:
-//!   how they move; [`reasons`]: what they say of a wait, and of what failed; [`metrics`]: what the operator counts;
-//! - [`termination`]: what a recycle has to be like; [`updates`]: what an update has to be like;
-//! - [`autoscalers`]: which there have to be; [`scaled`]: what scaling does; [`idle`]: what scaling to 0 does.
+//! - [`health`], [`census`]: the state of pods, and the live pods of each clique
+//! - [`generations`], [`breaches`]: terminations of a scope, and the breaches before them
+//! - [`counts`], [`gang_status`], [`observed`], [`conditions`], [`reasons`]: the content of statuses
+//! - [`metrics`]: the operator's metrics
+//! - [`termination`], [`updates`]: rules for gang termination and for updates
+//! - [`autoscalers`], [`scaled`], [`idle`]: autoscalers, scaling, and scaling to 0
 
 pub mod autoscalers;
 pub mod breaches;

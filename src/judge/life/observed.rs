@@ -1,4 +1,4 @@
-//! What `observedGeneration` says, against what was done (STAT-12).
+//! `observedGeneration` in statuses, compared with the work done (STAT-12).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,9 @@ use crate::{Shown, none, violation};
 
 const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
 
-/// No object of a PodCliqueSet says that it has taken in a generation which there is not, or for which something is left to do
-/// where its replicas say what: pods to create or to delete, PodCliques of a group, cliques and groups of a PodCliqueSet.
-/// Judged at the first version that says so, in the order in which all was written.
-///
-/// # Errors
-/// A violation per object and generation.
+/// No object of a PodCliqueSet reports a generation that does not exist or whose replicas are not yet created
+/// or deleted. Those are the pods of a PodClique, the PodCliques of a group, and the cliques and groups of a
+/// PodCliqueSet. The check uses the first version with each generation, in the order of the writes.
 pub fn never_ahead(history: &History, set: &str) -> Ruling {
     let mut census = Census::default();
     let mut indexes = Indexes::default();
@@ -41,9 +38,10 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
         let generation = version.object["metadata"]["generation"].as_u64().unwrap_or(0);
         let fault = match observed.cmp(&generation) {
             std::cmp::Ordering::Greater => Some(format!("there is only {generation}")),
-            // It was done for an earlier one.
+            // The work was done for an earlier generation.
             std::cmp::Ordering::Less => None,
-            // One that changes no number leaves pods to be replaced, and that is no generation's end.
+            // A generation with the same replicas may leave pods to be replaced, which `observedGeneration`
+            // does not wait for.
             std::cmp::Ordering::Equal => {
                 let wanted = count(&version.object["spec"]["replicas"]);
                 let is_another = done.insert(version.uid(), wanted) != Some(wanted);
@@ -72,7 +70,7 @@ fn left_to_do(version: Version<'_>, census: &Census<'_>, indexes: &Indexes) -> O
     (found != wanted).then(|| format!("there are {found} {what} instead of {wanted}"))
 }
 
-/// Which replicas have PodCliques: of scaling groups and of PodCliqueSets, by name.
+/// The replicas with PodCliques, of scaling groups and of PodCliqueSets, by name.
 #[derive(Debug, Default)]
 struct Indexes {
     of_cliques: BTreeSet<(&'static str, String, String, String)>,

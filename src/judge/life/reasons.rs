@@ -1,7 +1,8 @@
-//! What a PodCliqueSet or its PodGangs say of why a gang waits (STAT-09, STAT-15, STAT-16), and of what failed (STAT-10, STAT-17).
+//! What a PodCliqueSet or its PodGangs report about why a gang waits (STAT-09, STAT-15, STAT-16), and about
+//! failures (STAT-10, STAT-17).
 //!
-//! Which condition says it, and in which words of its own, is the operator's choice. A condition says why if its message names
-//! the base PodGang that is waited for, has the scheduler's words in it, or the words of what was refused.
+//! The operator chooses the condition and its wording. The message must contain the base PodGang that the
+//! gang waits for, the scheduler's message, or the message of the refusal.
 
 use std::collections::BTreeSet;
 
@@ -22,37 +23,27 @@ const FAILS_SILENTLY: Code = Code::new("failure-not-told");
 const STILL_FAILS: Code = Code::new("told-failure-outlives-success");
 const PAUSES_DO_NOT_GROW: Code = Code::new("pauses-do-not-grow");
 
-/// The least that is taken for words of somebody's.
+/// Messages shorter than this many bytes are too unspecific to compare.
 const A_FEW_WORDS: usize = 12;
 
-/// What there is to say.
+/// The reason to report.
 #[derive(Debug, Clone)]
 pub enum Why {
     /// This base PodGang is not bound.
     Base(String),
-    /// What the scheduler says of the gang, on its pods and gang resources.
+    /// The scheduler's messages about the gang, on its pods and gang resources.
     Scheduler,
-    /// The words with which the API server refuses to make its pods.
+    /// The API server's message when it refuses to create the pods.
     Refused(String),
-    /// What some of its pods lack, in any of these words, by which schedulers call it.
+    /// What some pods lack, in any of these terms of schedulers.
     Lack(&'static [&'static str]),
-    /// This pod has this scheduling gate, which somebody else added.
-    Gate {
-        /// The pod.
-        pod: String,
-        /// The gate.
-        gate: &'static str,
-    },
+    /// This pod has a scheduling gate of someone else.
+    Gate { pod: String, gate: &'static str },
     /// This pod waits for a volume for this claim, while another pod of its gang is bound.
-    Claim {
-        /// The pod.
-        pod: String,
-        /// The claim.
-        claim: String,
-    },
+    Claim { pod: String, claim: String },
 }
 
-/// What a message has to have in it: all the words of any of these.
+/// The texts that a message must contain: all of one of these lists.
 type Words = BTreeSet<Vec<String>>;
 
 fn words(history: &History, gang: &Gang, why: &Why) -> Words {
@@ -65,14 +56,15 @@ fn words(history: &History, gang: &Gang, why: &Why) -> Words {
     }
 }
 
-/// What the scheduler says of a gang's pods, and of its gang resources, in order.
+/// The scheduler's messages about a gang's pods and gang resources, in order.
 fn said<'a>(history: &'a History, gang: &Gang) -> impl Iterator<Item = (Version<'a>, &'a str)> {
     let all = refusals(history, gang).into_iter();
     let all = all.map(|(version, condition)| (version, text(&condition["message"]).trim()));
     all.filter(|(_, words)| words.len() >= A_FEW_WORDS)
 }
 
-/// Whether a message says it, as words of their own: a name is no part of a longer one. One that was cut short says it too.
+/// Whether a message contains the text as whole words: a name does not match inside a longer name. A
+/// truncated message matches too.
 fn has(message: &str, words: &str) -> bool {
     let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut found = message.match_indices(words).filter(|(at, _)| {
@@ -82,7 +74,7 @@ fn has(message: &str, words: &str) -> bool {
     found.next().is_some() || (message.len() >= A_FEW_WORDS && words.contains(message))
 }
 
-/// The conditions of a PodGang, and of its PodCliqueSet, whose message has these words in it.
+/// The conditions of a PodGang or its PodCliqueSet whose message contains these texts.
 fn saying<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a Value> {
     let name = text(&object["metadata"]["name"]);
     let is_its = match text(&object["kind"]) {
@@ -98,17 +90,20 @@ fn saying<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a Value> {
     conditions.filter(says).collect()
 }
 
-/// For how much longer an operator may repeat what the scheduler said first, where that is not the cause: schedulers change their
-/// words many times a second.
+/// How much longer an operator may repeat the scheduler's first message if that is not the cause. Schedulers
+/// change their messages many times a second.
 const FIRST_WORDS: SignedDuration = SignedDuration::from_secs(10);
 
-/// A gang that waits says why within five seconds from when there is something to say: that its pods are there and it is
-/// initialized, where it waits for its base; that the scheduler has said why, where it waits for that; that it has a PodClique,
-/// where no pod of it can be made; that the pod is there, where it has a gate. What a pod lacks it says within 15 s. The claim that a pod waits for it reports within
-/// 15 s after the first pod of the gang is bound.
+/// A waiting gang reports the reason in time. The limit is 5 s, or 15 s for what a pod lacks and for a claim.
+/// It starts when the reason is known:
 ///
-/// # Errors
-/// A violation if it does not; [`Broken::NotReached`] if it did not come so far.
+/// - `Base`: the gang is Initialized
+/// - `Scheduler`, `Lack`: the scheduler has reported the reason
+/// - `Refused`: the gang has a PodClique
+/// - `Gate`: the pod exists
+/// - `Claim`: the first pod of the gang is bound
+///
+/// Returns `NotReached` if that never happened or the history ends before the limit.
 pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
     let since = match why {
         Why::Scheduler => said(history, gang).next().map(|(version, _)| version),
@@ -160,10 +155,7 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
     })
 }
 
-/// What was said of a wait that ended at that place is said no longer five seconds later.
-///
-/// # Errors
-/// A violation per condition that still does.
+/// Five seconds after a wait ended at the entry `ended`, no condition reports it.
 pub fn over(history: &History, gang: &Gang, why: &Why, ended: usize) -> Ruling {
     still(history, gang, &words(history, gang, why), ended, &STILL_WAITS)
 }
@@ -189,17 +181,14 @@ fn still(history: &History, gang: &Gang, words: &Words, ended: usize, code: &Cod
     }))
 }
 
-/// Whether anything that is there says why a gang waits.
+/// Whether an object reports why a gang waits.
 pub fn is_told(live: &Live, history: &History, gang: &Gang, why: &Why) -> bool {
     let words = words(history, gang, why);
     live.all().any(|object| !saying(object, gang, &words).is_empty())
 }
 
-/// A write that was refused with these words is told by a Warning event about a PodCliqueSet or what became of it, and by a
-/// condition of a PodGang or the PodCliqueSet.
-///
-/// # Errors
-/// A violation for each that lacks.
+/// A refused write is reported with its message in two places: a Warning event about the PodCliqueSet or its
+/// objects, and a condition of the PodGang or the PodCliqueSet.
 pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
     let words: Words = [vec![refused.to_owned()]].into();
     let is_said = history.versions().any(|version| !saying(version.object, gang, &words).is_empty());
@@ -212,7 +201,6 @@ pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
     }))
 }
 
-/// Whether an event warns of it.
 pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
     let about = text(&event_about(event)["name"]);
     event["type"] == "Warning"
@@ -221,18 +209,13 @@ pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
         && event["metadata"]["labels"][names::CANARY].is_null()
 }
 
-/// What was told of a failure is told no longer five seconds after it was over.
-///
-/// # Errors
-/// A violation per condition that still does.
+/// Five seconds after a failure ended, no condition reports it.
 pub fn failure_over(history: &History, gang: &Gang, refused: &str, ended: usize) -> Ruling {
     still(history, gang, &[vec![refused.to_owned()]].into(), ended, &STILL_FAILS)
 }
 
-/// The pauses between attempts grow: the longest of the later half is at least twice the longest of the earlier half.
-///
-/// # Errors
-/// A violation if they do not; [`Broken::NotReached`] for fewer than five attempts.
+/// The pauses between attempts grow: the longest pause of the later half is at least twice the longest of the
+/// earlier half. Returns `NotReached` for fewer than five attempts.
 pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
     let pauses: Vec<_> = attempts.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
     if pauses.len() < 4 {
@@ -404,7 +387,7 @@ mod tests {
     }
 
     impl Ended for Story {
-        /// Something is seen that late.
+        /// Adds an object that is seen at the end.
         fn mark_end(self) -> Story {
             self.added(object("Node", "late"))
         }

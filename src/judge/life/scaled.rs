@@ -1,5 +1,5 @@
-//! What scaling does to what is scaled: what `/scale` says (AUTO-02), what below the minimum means (AUTO-05), which pods go
-//! (AUTO-07, AUTO-15), and what comes of many changes at once (AUTO-08).
+//! Scaling: the content of `/scale` (AUTO-02), replicas below the minimum (AUTO-05), the pods that scale-in
+//! deletes (AUTO-07, AUTO-15), and many changes at once (AUTO-08).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ const WRONG_REPLICA_TAKEN: Code = Code::new("wrong-replica-taken");
 const BOUND_FOR_NOTHING: Code = Code::new("bound-for-an-index-that-was-gone");
 const OTHER_REPLICAS: Code = Code::new("other-replicas");
 
-/// Whether a pod belongs to what can be scaled.
+/// Whether a pod belongs to this scalable object.
 fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
     let label = match kind {
         "PodClique" => names::POD_CLIQUE,
@@ -34,11 +34,8 @@ fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
     pod.label(label) == Some(name)
 }
 
-/// What was read of `/scale` at a mark `{"kind", "name", "scale"}`: the replicas that the object asks for, those that it has,
-/// and a selector that takes its live pods and no others of the namespace.
-///
-/// # Errors
-/// A violation per thing that is otherwise.
+/// Checks the `/scale` subresource in a mark `{"kind", "name", "scale"}`. It reports the right
+/// `spec.replicas` and `status.replicas`, and a selector that matches exactly the object's live pods.
 pub fn read(history: &History, index: usize, mark: &Mark) -> Ruling {
     let live = history.before(index);
     let (kind, name, scale) = (text(&mark.detail["kind"]), text(&mark.detail["name"]), &mark.detail["scale"]);
@@ -69,7 +66,7 @@ pub fn read(history: &History, index: usize, mark: &Mark) -> Ruling {
     none(faults.into_iter().map(|fault| violation(SCALE_DIFFERS, format!("/scale of {kind} {name} {fault}"))))
 }
 
-/// Whether a label selector, as a text, takes a pod. One of no terms takes none.
+/// Whether a label selector matches a pod. An empty selector matches none.
 fn selects(selector: &str, pod: Pod<'_>) -> bool {
     let terms = || selector.split(',').filter(|term| !term.is_empty());
     let holds = |term: &str| {
@@ -82,12 +79,9 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
     terms().next().is_some() && terms().all(holds)
 }
 
-/// An attempt to scale below the minimum, from its mark `{"kind", "name", "replicas", "code"}` until what came of it is known,
-/// at `until`: refused, and nothing is changed; or accepted, and then the status says that it is breached, and what was not
-/// to go stays. In both cases the pods of everything else run on.
-///
-/// # Errors
-/// A violation if it is otherwise.
+/// An attempt to scale below the minimum, from its mark `{"kind", "name", "replicas", "code"}` to the entry
+/// `until`. If the API server refused it, nothing changed. If it accepted it, the status reports a breach,
+/// and only pods beyond the new size were deleted. In both cases the pods of other objects are untouched.
 pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
     let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
     let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);
@@ -124,7 +118,8 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
     others_untouched(&history.upto(until), index, &gone)
 }
 
-/// What makes a pod dear: a node, being Ready, the present template, age. The least dear go first.
+/// The order of deletion, lowest first: pods without a node, pods that are not Ready, pods of an old
+/// template, the youngest.
 type Dearness = (bool, bool, bool, Reverse<String>);
 
 fn dearness(live: &Live, clique: &str, pod: Pod<'_>) -> Dearness {
@@ -133,12 +128,9 @@ fn dearness(live: &Live, clique: &str, pod: Pod<'_>) -> Dearness {
     (is_bound(pod), is_ready(pod), is_current, Reverse(made))
 }
 
-/// Each time that a PodClique was scaled in, the pods that went were no dearer than any that stayed. Where some of its pods
-/// keep places of the hard gang and others do not, it is among these others. What went is looked for until the next time
-/// that it was scaled.
-///
-/// # Errors
-/// A violation per pod that went in the place of a less dear one; [`Broken::NotReached`] if it was never scaled in.
+/// Each time a PodClique was scaled in, no pod was deleted that ranks above a remaining one. If only some of
+/// its pods belong to the hard gang, only the others may be deleted. Deletions count until the next scaling.
+/// Returns `NotReached` if the PodClique was never scaled in.
 pub fn least_dear_go(history: &History, clique: &str) -> Ruling {
     let its: Vec<_> = history
         .marks(SharedMark::Scaled)
@@ -198,10 +190,7 @@ fn taken(
     wrong.collect()
 }
 
-/// A scaling group that was scaled in has pods of its lowest replicas only, and those that it had there.
-///
-/// # Errors
-/// A violation per pod of another replica, and per pod of a lower one that is gone.
+/// After a scaling group was scaled in, only its lowest replicas have pods, and these kept theirs.
 pub fn highest_go(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     let size = size_at(history, group, until);
     let after = history.before(until);
@@ -213,7 +202,7 @@ pub fn highest_go(history: &History, group: &str, scaled: usize, until: usize) -
     lower_stay(history, group, scaled, until)
 }
 
-/// It has the pods that it had of the replicas that are left.
+/// The remaining replicas kept their pods.
 fn lower_stay(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     let size = size_at(history, group, until);
     let (before, after) = (history.before(scaled), history.before(until));
@@ -226,12 +215,9 @@ fn lower_stay(history: &History, group: &str, scaled: usize, until: usize) -> Ru
     }))
 }
 
-/// A scaling group that was scaled in while a replica of it was missing: the pods of exactly the highest replicas are
-/// taken at once, and none is made there again (UPD-14). Where the missing one was itself among these, an update that waited
-/// for it goes on, and what it takes next is its own.
-///
-/// # Errors
-/// A violation per pod that stayed too long, was taken in the place of another, or is of a replica that was gone.
+/// A scaling group was scaled in while one of its replicas was missing (UPD-14). The pods of exactly the
+/// highest replicas are deleted at once, and none is created there again. If the missing replica was among
+/// these, a waiting update continues and may delete further pods.
 pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     let size = size_at(history, group, until);
     let (before, begun) = (history.before(scaled), history.entries[scaled].at);
@@ -248,7 +234,7 @@ pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: 
         })
     });
     none(late)?;
-    // What is under way may be made still until the others are gone.
+    // The operator may finish creations in progress while pods are being deleted.
     let mut known = BTreeSet::new();
     let again = history.pods().filter(|version| known.insert(version.uid()) && version.index > scaled);
     let is_late = |version: &Version<'_>| {
@@ -268,7 +254,7 @@ pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: 
     }
 }
 
-/// How many replicas a scaling group asks for.
+/// The replicas that a scaling group requests.
 fn size_at(history: &History, group: &str, index: usize) -> Option<usize> {
     let live = history.before(index);
     live.get("PodCliqueScalingGroup", group).and_then(|found| count(&found["spec"]["replicas"]))
@@ -278,22 +264,20 @@ fn said(size: Option<usize>) -> String {
     size.map_or("no".to_owned(), |size| size.to_string())
 }
 
-/// Whether a live pod is of a replica that its scaling group has not.
+/// Whether a live pod belongs to a replica beyond the size of its scaling group.
 fn is_beyond(group: &str, size: Option<usize>, pod: Pod<'_>) -> bool {
     let index = pod.label(names::SCALING_GROUP_REPLICA_INDEX).and_then(|index| index.parse::<usize>().ok());
     is_live(pod) && pod.label(names::SCALING_GROUP) == Some(group) && index >= size
 }
 
-/// No pod of a scaling group was bound whose replica had been gone for long when the pod was made, and had not come back.
-///
-/// # Errors
-/// A violation per pod.
+/// No pod of a scaling group was bound if its replica had long been removed when the pod was created, and was
+/// not added again.
 pub fn nothing_bound_in_vain(history: &History, group: &str) -> Ruling {
     let sizes: Vec<(Version<'_>, usize)> = history
         .named("PodCliqueScalingGroup", group)
         .filter_map(|version| Some((version, count(&version.object["spec"]["replicas"])?)))
         .collect();
-    // Since when a replica has been gone, at a resourceVersion.
+    // The time since which a replica has been removed, as of a resourceVersion.
     let gone_since = |index: usize, revision: u64| {
         let until_then = sizes.iter().take_while(|(at, _)| at.revision() <= revision);
         let without: Vec<_> = until_then.map(|(at, size)| (at, *size <= index)).collect();
@@ -319,10 +303,7 @@ pub fn nothing_bound_in_vain(history: &History, group: &str) -> Ruling {
     }))
 }
 
-/// An object asks for so many replicas.
-///
-/// # Errors
-/// A violation if it asks for others, or is not there.
+/// An object exists and requests this number of replicas.
 pub fn asks_for(live: &Live, kind: &str, name: &str, replicas: usize) -> Ruling {
     let found = live.get(kind, name);
     let asked = found.and_then(|found| count(&found["spec"]["replicas"]));

@@ -9,7 +9,7 @@ use crate::message;
 
 const READ: MarkName = MarkName::of_case("read");
 
-/// A live pod of clique `w-0-a`; `b` bound, `r` Ready, `o` of an old template; made in that second.
+/// A live pod of clique `w-0-a`, created in that second: `b` bound, `r` Ready, `o` of an old template.
 fn pod(name: &str, state: &str, second: u32) -> Value {
     let mut pod = object("Pod", name);
     pod["metadata"]["uid"] = json!(name);
@@ -68,7 +68,7 @@ fn what_is_read(
     }
 }
 
-/// Scaled to 1 of 2 with that answer; what then becomes of the clique and of a pod of somebody else.
+/// PodClique `w-0-a` is scaled to 1 of 2 with this answer, and a pod of another clique is watched.
 fn below(code: u16, replicas: usize, breached: &str, lost: &[&str]) -> Ruling {
     let mut other = pod("other", "br", 0);
     other["metadata"]["labels"][names::POD_CLIQUE] = json!("w-0-b");
@@ -94,7 +94,7 @@ fn refused_or_told() {
     assert!(message(below(422, 2, "False", &["p"])).contains("p is gone"), "nothing was scaled");
 }
 
-/// Scaled in from these pods, of which those go.
+/// A PodClique with these pods is scaled in, and the pods in `gone` are deleted.
 fn scaled_in(pods: &[(&str, &str, u32)], gone: &[&str]) -> Ruling {
     let made = || pods.iter().map(|(name, state, second)| pod(name, state, *second));
     let left = pods.len() - gone.len();
@@ -167,7 +167,7 @@ fn of_a_group_the_highest_go() {
     assert!(judged(&[1]).is_err());
 }
 
-/// A group of 4, of which replica `out` is missing, is scaled to 2; these go.
+/// A group of 4 without replica `out` is scaled to 2, and the pods of the replicas in `gone` are deleted.
 fn scaled_in_an_update(out: usize, gone: &[usize]) -> Story {
     let pod = move |j: usize| member(&format!("p{j}"), j, j != out);
     let story =

@@ -1,4 +1,4 @@
-//! What a recycle has to be like: when it comes, what it takes, what it leaves (TERM).
+//! Rules for gang termination: when it happens, what it deletes and what it keeps (TERM).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,16 +34,16 @@ const TOLD_EARLY: Code = Code::new("recycle-told-to-be-over-early");
 const HALF_RECYCLED: Code = Code::new("recycled-in-part-or-too-often");
 const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
 
-/// API times have whole seconds.
+/// API times are truncated to whole seconds.
 const ROUNDED: SignedDuration = SignedDuration::from_secs(1);
 
-/// What a controller may take until the first deletion; on a slow machine it is longer.
+/// The time a controller has until the first deletion. It is longer on a slow machine.
 pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
 
-/// The recycles of a scope that are its own: those of a group's replica that go with the whole PodCliqueSet replica are
-/// that one's.
+/// The terminations of a scope itself. Terminations of a scaling-group replica during one of the whole
+/// PodCliqueSet replica are excluded.
 pub fn own_recycles<'a>(history: &'a History, replica: &SetReplica, scope: &Scope) -> Vec<Recycle<'a>> {
     let found = recycles(history, scope);
     if *scope == replica.scope() {
@@ -57,10 +57,8 @@ pub fn own_recycles<'a>(history: &'a History, replica: &SetReplica, scope: &Scop
     found.into_iter().filter(|recycle| !is_within(recycle)).collect()
 }
 
-/// A scope is recycled once it has been breached for the delay, not before, and only for that (TERM-02).
-///
-/// # Errors
-/// A violation per recycle without a breach, too early or too late, and per breach that lasted and led to none.
+/// A scope is terminated after a breach that lasted for the delay, not earlier, and for no other reason
+/// (TERM-02).
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);
@@ -100,7 +98,7 @@ fn untimely(
     delay: SignedDuration,
     patience: SignedDuration,
 ) -> Option<Violation> {
-    // Whichever of the two the recorder was told of late.
+    // The recorder may have seen either event late.
     let (most, least) =
         (begun.at.duration_since(since.happened()), begun.happened().duration_since(since.at));
     let (code, after) = if most < delay - ROUNDED {
@@ -118,10 +116,7 @@ fn untimely(
     Some(violation(code, message).shown_by("breached since", since).shown_by("first deletion", begun))
 }
 
-/// A scope was recycled so many times, by itself (TERM-03 to TERM-06).
-///
-/// # Errors
-/// A violation for more or fewer.
+/// A scope was terminated this number of times by itself (TERM-03 to TERM-06).
 pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usize) -> Ruling {
     let found = own_recycles(history, replica, scope);
     ensure(found.len() == wanted, || {
@@ -131,11 +126,8 @@ pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usi
     })
 }
 
-/// No pod of a replica is deleted but by a recycle of it or of one of its groups' replicas, or by the harness (TERM-04,
-/// TERM-22).
-///
-/// # Errors
-/// A violation per pod.
+/// Pods of a replica are deleted only by a termination of the replica or of its scaling-group replicas, or by
+/// the harness (TERM-04, TERM-22).
 pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     let mut excused: BTreeSet<&str> = BTreeSet::new();
     for mark in history.marks(SharedMark::PodLost).map(|(_, mark)| mark) {
@@ -164,11 +156,8 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     }))
 }
 
-/// Between two points in which a scope was recycled by an operator that was killed on the way, each of its pods is replaced at
-/// least once and at most twice, and at the end none is left half deleted, missing or unbound (TERM-14).
-///
-/// # Errors
-/// A violation per clique of which that is not so.
+/// A termination between two entries was completed although the operator was killed during it. Each pod was
+/// replaced at least once and at most twice, and at the end all pods exist and are bound (TERM-14).
 pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usize, until: usize) -> Ruling {
     let (before, after) = (history.before(from), history.before(until));
     let of_groups = replica
@@ -204,11 +193,8 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// What a recycle keeps: PodGangs, scaling groups, Services and autoscalers of the replica, the claims that it or a group shares,
-/// and the live replicas of its cliques (TERM-12).
-///
-/// # Errors
-/// A violation per object that was deleted, created again or scaled.
+/// A termination keeps the replica's PodGangs, scaling groups, Services, autoscalers and shared claims, and
+/// the current replicas of its cliques (TERM-12).
 pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usize) -> Ruling {
     let Scope::Replica { set, index } = scope else { return Ok(()) };
     let settled = settled_before(history, recycle);
@@ -232,11 +218,8 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
     })))
 }
 
-/// A recycle changes no object of another PodCliqueSet replica, by its resourceVersion (TERM-27). An autoscaler only has to stay:
-/// its status is others' to write.
-///
-/// # Errors
-/// A violation per object that was deleted, created again or written.
+/// A termination changes no object of another PodCliqueSet replica, by resourceVersion (TERM-27). Autoscalers
+/// must only continue to exist, because others write their status.
 pub fn other_replicas_untouched(
     history: &History,
     scope: &Scope,
@@ -259,7 +242,8 @@ pub fn other_replicas_untouched(
     none(gone.chain(touched))
 }
 
-/// What there was when all was last converged before a recycle: what goes with the pods may go before them.
+/// The objects at the last convergence before a termination. Objects that are deleted with the pods may be
+/// deleted before them.
 fn settled_before(history: &History, recycle: &Recycle<'_>) -> Live {
     let converged = history.marks(SharedMark::Converged).map(|(place, _)| place);
     let settled = converged.filter(|place| *place < recycle.begun.index).last();
@@ -270,7 +254,7 @@ fn is_of_set(object: &Value, set: &str) -> bool {
     object["metadata"]["labels"][names::PART_OF] == set
 }
 
-/// The index of the PodCliqueSet replica that an object belongs to, if to one alone.
+/// The index of the only PodCliqueSet replica that an object belongs to.
 fn replica_of(object: &Value) -> Option<usize> {
     object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }
@@ -289,11 +273,8 @@ fn not_kept(scope: &Scope, fault: &str, object: &Value) -> Violation {
     violation(NOT_KEPT, format!("{fault} when {scope} was recycled")).shown_by_object("before", object)
 }
 
-/// No pod of a later generation of a scope loses its gate before a PodGang refers to it (TERM-25). In the order in which all
-/// was written.
-///
-/// # Errors
-/// A violation per pod that does.
+/// No pod of a later generation loses its gate before a PodGang refers to it, in the order of the writes
+/// (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = recycles(history, scope).first().map(|recycle| recycle.begun.revision()) else {
         return Ok(());
@@ -325,13 +306,13 @@ pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     none(violations)
 }
 
-/// What the statuses show of each recycle of a PodCliqueSet replica (TERM-19): while its pods are not all healthy again, one
-/// available replica less; and on each of its scaling groups `GangTerminationInProgress`, which is True after the recycle, and
-/// becomes False when all of the group is healthy, not before. Of a recycle of a group's replica alone Grove's API says that the
-/// condition is not used.
+/// Statuses show each termination of a PodCliqueSet replica (TERM-19):
 ///
-/// # Errors
-/// A violation per status that does not show it, or shows too early that it is over.
+/// - `availableReplicas` is one lower until the replica's pods are healthy again
+/// - `GangTerminationInProgress` of each scaling group becomes True, and False only when the whole group is
+///   healthy
+///
+/// Grove's API does not use that condition for a termination of a scaling-group replica alone.
 pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     for recycle in own_recycles(history, replica, &replica.scope()) {
@@ -342,10 +323,8 @@ pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// A Normal event reports each recycle of a PodCliqueSet replica and of its groups' replicas, with the replica's index (TERM-31).
-///
-/// # Errors
-/// A violation per recycle that no event reports.
+/// A Normal event reports each termination of a PodCliqueSet replica and of its scaling-group replicas, with
+/// the index (TERM-31).
 pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     let groups = replica.groups.iter();
@@ -364,10 +343,7 @@ pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// That the last bound pod of a PodClique is gone is told by a Warning event about it, `AllScheduledReplicasLost` (TERM-31).
-///
-/// # Errors
-/// A violation if it is not; [`Broken::NotReached`] if it has lost none or never all.
+/// A Warning event `AllScheduledReplicasLost` reports that a PodClique lost its last bound pod (TERM-31).
 pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
     let mut bound = BTreeSet::new();
     let mut its = history.pods().filter(|version| version.pod().pod_clique() == Some(clique));
@@ -393,11 +369,12 @@ pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
     })
 }
 
-/// Kinds of which something may tell of a recycle. Pods are none: schedulers tell of them, in words with numbers in them.
+/// The kinds whose events may report a termination. Pods are excluded, because the events of schedulers
+/// contain numbers.
 const TELLING: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
-/// Whether a Normal event about the PodCliqueSet, or something that it became, that came around a recycle has the replica's
-/// index in it, as a word of its own: that in a name is none.
+/// Whether a Normal event close to a termination contains the replica's index as a separate word, not inside
+/// a name. It must be about the PodCliqueSet or one of its objects.
 fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Version<'_>) -> bool {
     let index = index.to_string();
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
@@ -413,13 +390,14 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Versi
     })
 }
 
-/// Whether it is a claim of more than one PodClique, which may go with its pods.
+/// Whether the object is a claim of more than one PodClique. Other claims may be deleted with their pods.
 fn is_shared_claim(object: &Value) -> bool {
     let owner = controller(object).map(|owner| text(&owner["kind"]));
     object["kind"] == "ResourceClaim" && owner.is_some_and(|owner| owner != "PodClique" && owner != "Pod")
 }
 
-/// What a group says of a recycle. If it was healthy again before statuses have to tell, nothing.
+/// The violation if a scaling group did not report a termination correctly. None is needed if the group was
+/// healthy again before a status had to report it.
 fn termination_said(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> Option<Violation> {
     const TYPE: &str = "GangTerminationInProgress";
     let begun = recycle.begun;
@@ -452,14 +430,14 @@ fn termination_said(history: &History, group: &ScalingGroup, recycle: &Recycle<'
     Some(violation(TOLD_EARLY, message).shown_by("ended", off))
 }
 
-/// A clique of the group that has fewer healthy pods than its minimum.
+/// A clique of the group with fewer healthy pods than its minimum.
 fn short_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
     let size = census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
     let mut members = (0..size).flat_map(|index| group.replica(index).collect::<Vec<_>>());
     members.find(|member| census.healthy(&member.name) < member.min).map(|member| member.name)
 }
 
-/// Whether all of a group is healthy again before a status has to tell that it was not.
+/// Whether the whole group was healthy again before a status had to report the termination.
 fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> bool {
     let (mut census, soon) = (Census::default(), crate::patience(history));
     for version in history.as_written() {
@@ -474,7 +452,7 @@ fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -
     false
 }
 
-/// What the PodCliqueSet said when the recycle began, or some later version of it, is that a replica less is available.
+/// The violation if `availableReplicas` was never lower from the start of the termination on.
 fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>) -> Option<Violation> {
     let available =
         |version: &Version<'_>| version.object["status"]["availableReplicas"].as_u64().unwrap_or(0);
@@ -500,7 +478,7 @@ mod tests {
     use super::*;
     use crate::message;
 
-    /// One of two is lost, and after so many seconds what is left is deleted and made anew.
+    /// One of two pods is lost. After this many seconds the other one is deleted, and both are created again.
     fn recycled(after: i64) -> Story {
         let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
         lost.later(after).modified(going("b")).added(pod("c", None)).added(pod("d", None))

@@ -1,26 +1,20 @@
 //! Required node affinity of a pod, in JSON.
 //!
-//! The terms of a pod's required node affinity are alternatives, so a further requirement goes into every one
-//! of them. On a gated pod that is the only way the API server lets them change.
+//! The terms of a required node affinity are alternatives, so a further requirement must be added to each
+//! term. The API server allows no other change of a gated pod's affinity.
 
 use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm};
 use serde_json::{Map, Value, json};
 
-/// Nodes that have the label, whatever its value.
 pub(crate) fn exists(key: &str) -> NodeSelectorRequirement {
     NodeSelectorRequirement { key: key.to_owned(), operator: "Exists".to_owned(), values: None }
 }
 
-/// Nodes of one domain.
 pub(crate) fn in_domain(key: &str, domain: &str) -> NodeSelectorRequirement {
     let values = Some(vec![domain.to_owned()]);
     NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values }
 }
 
-/// Adds a requirement to a pod spec that is about to be created.
-///
-/// # Errors
-/// The pod spec's own affinity is none.
 pub(crate) fn require(
     pod_spec: &mut Map<String, Value>,
     requirement: &NodeSelectorRequirement,
@@ -33,7 +27,7 @@ pub(crate) fn require(
     Ok(())
 }
 
-/// The affinity with `requirements` in each of its required terms.
+/// Adds `requirements` to each required term of the affinity.
 pub(crate) fn with_requirements(
     mut affinity: Affinity,
     requirements: &[NodeSelectorRequirement],

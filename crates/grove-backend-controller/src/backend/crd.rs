@@ -1,11 +1,10 @@
-//! Which of a scheduler's CRDs are installed, and whether they are new enough (ADM-18).
+//! Checks which of a scheduler's CRDs are installed, and whether they are new enough (ADM-18).
 //!
-//! A scheduler with CRDs is recognised by them: by their names, by the served version, and by a field that older
-//! releases lack, which the API server would drop without an error. Whether the scheduler itself runs, and which
-//! build of it, cannot be seen from here.
+//! A release is recognised by its CRDs: their names, the served version, and a field that older releases
+//! lack. The API server would drop that field without an error. Whether the scheduler itself runs, and in
+//! which build, is not visible here.
 //!
-//! An answer is cached for a while, a negative one only briefly, so that CRDs installed later are found without a
-//! restart.
+//! Answers are cached, negative ones only briefly, so that CRDs installed later are found without a restart.
 
 use std::time::Duration;
 
@@ -16,23 +15,22 @@ use kube::{Api, Client};
 
 use super::remembered::Remembered;
 
-/// How long a good answer holds.
+/// How long a positive answer is cached.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// How long a bad answer holds.
+/// How long a negative answer is cached.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
-/// A CRD as a backend needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crd {
-    /// Its name, such as `podgroups.scheduling.volcano.sh`.
+    /// Such as `podgroups.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// The version that has to be served, such as `v1beta1`.
+    /// The version that must be served, such as `v1beta1`.
     pub version: &'static str,
-    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` are the items of a list.
+    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` stands for the items of
+    /// a list.
     pub field: Option<&'static str>,
 }
 
-/// Asks for CRDs and remembers the answer.
 pub(super) struct CrdDetection {
     client: Client,
     crds: &'static [Crd],
@@ -41,16 +39,15 @@ pub(super) struct CrdDetection {
 }
 
 impl CrdDetection {
-    /// `release` is the oldest that has all of `crds`, such as `Volcano 1.14`, for the reader of a refusal.
+    /// `release` is the oldest release that has all of `crds`, such as `Volcano 1.14`. Error messages name
+    /// it.
     pub(super) fn new(client: Client, crds: &'static [Crd], release: &'static str) -> Self {
         let holds = |answer: &Result<(), String>| if answer.is_ok() { POSITIVE } else { NEGATIVE };
         Self { client, crds, release, last: Remembered::new(holds, Err) }
     }
 
-    /// Whether all CRDs are there now, or were a moment ago.
-    ///
-    /// # Errors
-    /// The first that is missing or too old, by name, and the release that has it.
+    /// Whether all CRDs are installed. The error names the first CRD that is missing or too old, and the
+    /// required release.
     pub(super) async fn readiness(&self) -> Result<(), String> {
         let (client, crds, release) = (self.client.clone(), self.crds, self.release);
         let look = async move {
@@ -62,7 +59,6 @@ impl CrdDetection {
     }
 }
 
-/// What is missing of `crds`.
 async fn missing(client: &Client, crds: &[Crd]) -> Option<String> {
     let api = Api::<CustomResourceDefinition>::all(client.clone());
     for crd in crds {
@@ -96,7 +92,6 @@ fn is_established(condition: &CustomResourceDefinitionCondition) -> bool {
     condition.type_ == "Established" && condition.status == "True"
 }
 
-/// Whether `schema` names the field of that path.
 fn has_field(schema: &JSONSchemaProps, path: &str) -> bool {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let (name, listed) = name.strip_suffix("[]").map_or((name, false), |name| (name, true));

@@ -1,4 +1,4 @@
-//! CRDs of a fake API server.
+//! CRD checks against a fake API server.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}})
 }
 
-/// A CRD that is as it should be, but for `edits` of JSON pointers.
+/// A valid CRD after `edits` (JSON pointers).
 fn crd(edits: &[(&str, Value)]) -> Value {
     let mut crd = json!({
         "metadata": {"name": GANGS.name},

@@ -1,8 +1,8 @@
-//! The topology of a gang: the keys of its constraints, the binding whose levels they are, and the domain that the
-//! gang is in, for pods that join it later.
+//! The topology of a gang: the keys of its constraints, the binding that defines the levels, and the gang's
+//! current domain.
 //!
-//! A scheduler that chooses a domain once, for the pods that exist, does not know it when a surplus or replacement
-//! pod is created. Such a pod gets the domain of a bound pod of its gang as a node affinity.
+//! Some schedulers choose a domain only once, for the pods that exist. They do not apply it to a surplus or
+//! replacement pod. Such a pod gets the domain of a bound pod of its gang as a node affinity.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use kube::{Api, Client, ResourceExt};
 use super::{BackendError, GangState, Release, affinity};
 use crate::observed_pod::Pod;
 
-/// The node-label keys of a constraint: of the required and of the preferred level.
+/// The node-label keys of a constraint: the required and the preferred level.
 pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {
     let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
     pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
 }
 
-/// The node-label keys of the required levels that pack the pods of one podgroup: the PodGang's and its own.
+/// The keys of the required levels for the pods of one podgroup: the PodGang's and its own.
 pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
     let spec = &pod_gang.spec;
     let own = spec.podgroups.iter().find(|found| found.name == podgroup);
@@ -28,15 +28,13 @@ pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl I
     constraints.into_iter().filter_map(|constraint| pack_keys(constraint).0)
 }
 
-/// A required level that packs the pods of a podgroup.
 pub(super) struct Level<'a> {
-    /// The node-label key.
     pub key: &'a str,
     /// The podgroups whose pods share a value of the key.
     pub podgroups: Vec<&'a str>,
 }
 
-/// Every required level that packs the pods of one podgroup: the PodGang's, its topology group's, and its own.
+/// Every required level for the pods of one podgroup: the PodGang's, its topology group's, and its own.
 pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>> {
     let spec = &pod_gang.spec;
     let all = spec.podgroups.iter().map(|found| found.name.as_str()).collect();
@@ -54,11 +52,8 @@ pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>
     levels.into_iter().filter_map(level).collect()
 }
 
-/// The ClusterTopologyBinding of that name, which the gang names. One that the caller's cache lacks is asked for: it may
-/// be there since a moment.
-///
-/// # Errors
-/// The API server could not be asked.
+/// The ClusterTopologyBinding `name` of the gang. If the caller's cache lacks it, the API server is queried,
+/// because the binding may be new.
 pub(super) async fn binding<'a>(
     client: &Client,
     gang: &GangState<'a>,
@@ -72,10 +67,8 @@ pub(super) async fn binding<'a>(
     Ok(found.map_err(failed)?.map(Cow::Owned))
 }
 
-/// Releases a pod into the domains of `keys` that the node of a bound pod of its gang is in.
-///
-/// # Errors
-/// The node could not be read.
+/// Releases a pod into the domains of `keys` that contain `node`, where a pod of its gang is bound. Holds the
+/// pod if the node has lost a label.
 pub(super) async fn release_beside(
     client: &Client,
     node: &str,
@@ -97,7 +90,6 @@ pub(super) async fn release_beside(
     Ok(Release::Now(requirements))
 }
 
-/// The node of a bound pod.
 pub(super) fn node_name(pod: &Pod) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref()
 }

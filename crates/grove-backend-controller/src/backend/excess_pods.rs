@@ -1,8 +1,8 @@
-//! The hard gang and its surplus: which pods are beyond the minimum of their podgroup, and whether the minimum is
+//! The hard gang and its surplus: which pods exceed the minimum of their podgroup, and whether the minimum is
 //! bound.
 //!
-//! A scheduler that counts pods takes any of a podgroup for its minimum, and has no use for more until that is
-//! bound. A backend that holds surplus back until then does so in its `release_pod`.
+//! A scheduler that only counts pods accepts any pods of a podgroup as its minimum, and needs no more until
+//! those are bound. A backend that holds surplus back until then uses this module in its `release_pod`.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};
@@ -12,13 +12,12 @@ use super::GangState;
 use super::domain::node_name;
 use crate::observed_pod::Pod;
 
-/// The pod's index in its PodClique.
 pub(super) fn index(pod: &Pod) -> Option<i32> {
     pod.labels().get(LABEL_POD_INDEX)?.parse().ok()
 }
 
-/// Whether a pod is beyond the minimum of its podgroup, whose members are the pods of the lowest indexes. One without an
-/// index or a podgroup is: whoever made it, it is no member.
+/// Whether a pod exceeds the minimum of its podgroup. The members are the pods with the lowest indexes. A pod
+/// without an index or podgroup is surplus, whoever created it.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     let podgroups = &pod_gang.spec.podgroups;
     let podgroup =
@@ -26,12 +25,11 @@ pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     podgroup.zip(index(pod)).is_none_or(|(podgroup, index)| index >= podgroup.min_replicas)
 }
 
-/// Whether a pod has Grove's gate.
 pub(crate) fn is_gated(pod: &Pod) -> bool {
     pod.gates().any(|gate| gate == POD_GANG_GATE)
 }
 
-/// Whether every pod of the hard gang is there and released to the scheduler.
+/// Whether every pod of the hard gang exists and is released to the scheduler.
 pub(super) fn is_released(gang: &GangState<'_>) -> bool {
     gang.pod_gang.spec.podgroups.iter().all(|podgroup| {
         let released = gang.pods.iter().filter(|pod| {
@@ -43,7 +41,7 @@ pub(super) fn is_released(gang: &GangState<'_>) -> bool {
     })
 }
 
-/// Why the hard gang does not count as bound; `None` if every podgroup has its minimum bound.
+/// Why the hard gang is not bound; `None` if every podgroup has its minimum bound.
 pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
     gang.pod_gang.spec.podgroups.iter().find_map(|podgroup| {
         let bound = gang.pods.iter().filter(|pod| {
@@ -57,7 +55,7 @@ pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
     })
 }
 
-/// The hard gang of a PodGang, released and not bound.
+/// The hard gang of a PodGang, released but not bound.
 #[cfg(test)]
 pub(super) fn released_pods(pod_gang: &PodGang) -> Vec<std::sync::Arc<Pod>> {
     let podgroups = pod_gang.spec.podgroups.iter();
@@ -89,7 +87,7 @@ mod tests {
         Arc::new(serde_json::from_value(pod).unwrap())
     }
 
-    /// Podgroup a of at least 2 pods and b of 1.
+    /// Podgroup a with a minimum of 2 pods, and b with a minimum of 1.
     fn pod_gang() -> PodGang {
         let podgroup =
             |name: &str, min_replicas| PodGroup { name: name.into(), min_replicas, ..PodGroup::default() };

@@ -1,9 +1,9 @@
-//! A scheduler that reads PodGangs itself (`type: External`): Grove gives its pods the schedulerName and removes
-//! the gate when the PodGang is complete; there are no gang resources (EXT-04).
+//! A scheduler that reads PodGangs itself (`type: External`). Grove sets the schedulerName of its pods and
+//! removes the gate when the PodGang is complete. There are no gang resources (EXT-04).
 //!
-//! What such a scheduler supports is not known here, so its profile declares it, and what is not declared is
-//! refused if a PodCliqueSet requires it (EXT-02). Whether a declaration is true is not checked here; only the
-//! scheduler's behaviour can show that (EXT-03).
+//! The profile declares the scheduler's capabilities. A PodCliqueSet that requires an undeclared one is
+//! refused (EXT-02). Nothing here checks whether a declaration is true; only the scheduler's behaviour can
+//! show that (EXT-03).
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ use super::{
 };
 use crate::observed_pod::Pod;
 
-/// The `config` of an External profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExternalConfig {
@@ -26,14 +25,13 @@ pub struct ExternalConfig {
     pub topology_constraints: bool,
 }
 
-/// A scheduler that reads PodGangs itself.
 pub struct External {
     name: String,
     config: ExternalConfig,
 }
 
 impl External {
-    /// The backend of the scheduler of that schedulerName.
+    /// `name` is the schedulerName.
     pub fn new(name: impl Into<String>, config: ExternalConfig) -> Self {
         Self { name: name.into(), config }
     }
@@ -51,14 +49,14 @@ impl SchedulerBackend for External {
         Ok(())
     }
 
-    /// Always ready: all it needs is PodGangs.
+    /// Always ready: it needs only PodGangs.
     async fn readiness(&self) -> Result<(), String> {
         Ok(())
     }
 
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
         let mut found = Validation::default();
-        // Constraints are immutable (ADM-03): an update brings none.
+        // Constraints are immutable (ADM-03), so an update adds none.
         if old.is_some() || self.config.topology_constraints {
             return found;
         }
@@ -118,7 +116,7 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
     }
 
-    /// A constraint on the whole, on a clique and on the scaling group.
+    /// A constraint on the PodCliqueSet, on a clique and on the scaling group.
     fn packed(pack: &Value) -> PodCliqueSet {
         let constraint = json!({"topologyName": "t", "pack": pack});
         pcs(|template| {

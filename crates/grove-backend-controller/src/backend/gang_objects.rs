@@ -1,8 +1,8 @@
 //! Mutable gang resources: created, repaired and pruned according to a plan.
 //!
-//! For backends whose scheduler allows gang resources to change while their pods live. `objects` decides what
-//! differs and how it is written; this module decides who owns an object, and therefore whether it may be written
-//! at all. kube-scheduler's resources are immutable and handled separately.
+//! This module serves backends whose scheduler allows gang resources to change while their pods exist. It
+//! decides who owns an object, and therefore whether it may be written. `objects` computes the differences
+//! and writes them. kube-scheduler's resources are immutable and handled separately.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,11 +19,9 @@ use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_
 
 use super::{BackendError, GangState, generation, idle, names};
 
-/// The objects of those names that are there, whoever controls them: from `existing`, or else asked for, since the cache
-/// may be late and has none whose owner reference was taken away. For plans that depend on what is there.
-///
-/// # Errors
-/// A request that failed.
+/// The existing objects with these names, regardless of owner: from `existing`, otherwise from the API
+/// server. The cache may lag, and lacks objects whose owner reference was removed. For plans that depend on
+/// existing objects.
 pub(super) async fn standing(
     client: &Client,
     pod_gang: &PodGang,
@@ -48,15 +46,13 @@ pub(super) async fn standing(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Creates `wanted`, or patches what differs in the object that is there ([`objects::repair`]). `existing`
-/// comes from a cache and may be late.
+/// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]). `existing`
+/// comes from a cache and may lag. In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a
+/// label or annotation.
 ///
-/// A field that must not be there is `null` in `wanted`, a label or annotation [`ABSENT`].
-///
-/// # Errors
-/// [`BackendError::NameTaken`] if the object is controlled by anyone but `pod_gang`, or by nobody and is not
-/// as planned; [`BackendError::Waiting`] if it belongs to a deleted PodGang of the same name or is being
-/// deleted itself; else the request that failed.
+/// Returns [`BackendError::NameTaken`] if another owner controls the object, or if it has no controller and
+/// differs from the plan. Returns [`BackendError::Waiting`] if it belongs to a deleted PodGang of the same
+/// name or is being deleted.
 pub(super) async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -76,7 +72,7 @@ pub(super) async fn ensure(
     };
     match owner(&found, pod_gang) {
         Owner::PodGang => {}
-        // Its owner reference was taken away and comes back with the repair (GANG-12).
+        // Its owner reference was removed; the repair restores it (GANG-12).
         Owner::Nobody if objects::change(&wanted.data, &found.data).is_none() => {}
         Owner::Predecessor => {
             let what = target.to_string();
@@ -91,11 +87,8 @@ pub(super) async fn ensure(
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
 }
 
-/// Deletes what former generations of the PodGang had of that kind, once the last of their pods is gone, and what podgroups
-/// had that left it; `planned` is what the present one has.
-///
-/// # Errors
-/// A request that failed.
+/// Deletes the gang resources of former generations and of podgroups that were removed from the PodGang, once
+/// no pod of a former generation exists. `planned` are the current gang resources.
 pub(super) async fn prune_former(
     client: &Client,
     gang: &GangState<'_>,
@@ -111,10 +104,7 @@ pub(super) async fn prune_former(
     prune(client, gang.pod_gang, resource, &keep, existing).await
 }
 
-/// Deletes the gang resources of that kind that `pod_gang` controls and whose name is not in `keep`.
-///
-/// # Errors
-/// A request that failed. That the object is gone already is none.
+/// Deletes the gang resources of this kind that `pod_gang` controls and that are not in `keep`.
 pub(super) async fn prune(
     client: &Client,
     pod_gang: &PodGang,
@@ -134,8 +124,8 @@ pub(super) async fn prune(
     Ok(())
 }
 
-/// Metadata of a gang resource of `pod_gang`: the owner that takes it along (GANG-23, DEL-01), Grove's labels
-/// beside `labels`, and `annotations`.
+/// Metadata of a gang resource. The PodGang is the controller, so garbage collection deletes the resource
+/// with it (GANG-23, DEL-01). Grove's labels are set in addition to `labels`.
 pub(super) fn metadata(pod_gang: &PodGang, name: &str, labels: Pairs, annotations: Pairs) -> ObjectMeta {
     let gang = pod_gang.name_any();
     let part_of = pod_gang.labels().get(LABEL_PART_OF).map(String::as_str);
@@ -144,7 +134,7 @@ pub(super) fn metadata(pod_gang: &PodGang, name: &str, labels: Pairs, annotation
         (LABEL_POD_GANG, Some(gang.as_str())),
         (LABEL_PART_OF, part_of),
     ];
-    // Labels are for people here: a name that is too long for a label value goes without.
+    // These labels are informational: omit one whose value exceeds the limit.
     let own = own.into_iter().filter_map(|(key, value)| Some((key, value?)));
     let own = own.filter(|(_, value)| value.len() <= names::MAX_LABEL);
     let labels: Pairs =
@@ -159,19 +149,15 @@ pub(super) fn metadata(pod_gang: &PodGang, name: &str, labels: Pairs, annotation
     }
 }
 
-/// Who controls an object that has the name of a planned one.
 pub(super) enum Owner {
-    /// The PodGang at hand.
     PodGang,
-    /// A deleted PodGang of the same name, whose garbage is yet to be collected (DEL-08).
+    /// A deleted PodGang of the same name; garbage collection is still pending (DEL-08).
     Predecessor,
-    /// No owner: its owner reference was removed, or it was created by hand.
+    /// No controller: the owner reference was removed, or someone created the object by hand.
     Nobody,
-    /// Somebody else.
     Other,
 }
 
-/// Who controls `object`, as seen from `pod_gang`.
 pub(super) fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
     let controller = object.owner_references().iter().find(|owner| owner.controller == Some(true));
     match controller {
@@ -184,14 +170,13 @@ pub(super) fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
     }
 }
 
-/// The merge patch that brings `found` to what is wanted, and back to its PodGang.
 fn repair(pod_gang: &PodGang, wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = objects::repair(wanted, found);
     if let (Owner::Nobody, Some(owner)) = (owner(found, pod_gang), pod_gang.controller_owner_ref(&())) {
         let owners: Vec<_> = found.owner_references().iter().cloned().chain([owner]).collect();
         let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
         metadata["ownerReferences"] = json!(owners);
-        // Only if nobody else has claimed it meanwhile.
+        // Apply only if no other owner has claimed it in the meantime.
         metadata["resourceVersion"] = json!(found.resource_version());
     }
     patch

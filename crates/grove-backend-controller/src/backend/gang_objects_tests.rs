@@ -1,4 +1,4 @@
-//! The requests that bring an object in line with its plan, on a fake API server.
+//! The requests that apply a plan to an object, against a fake API server.
 
 use grove_api::PodGangSpec;
 
@@ -42,7 +42,7 @@ fn owned_by(kind: &str, name: &str, uid: &str) -> Value {
     json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true}])
 }
 
-/// The thing as it would be in the API server, with what others put on it, and with `edits` of JSON pointers.
+/// The thing as stored in the API server, with fields of other writers, after `edits` (JSON pointers).
 fn found(edits: &[(&str, Value)]) -> Value {
     let mut found = json!({
         "apiVersion": "example.com/v1", "kind": "Thing",
@@ -70,7 +70,6 @@ fn object(value: Value) -> Arc<DynamicObject> {
     Arc::new(serde_json::from_value(value).unwrap())
 }
 
-/// The patch of a thing that the cache has.
 async fn repaired(edits: &[(&str, Value)]) -> Option<Value> {
     let api = MadeUpApi::holding([(THING, json!({"metadata": {"name": "g"}}))]);
     let existing = [object(found(edits))];
@@ -81,7 +80,7 @@ async fn repaired(edits: &[(&str, Value)]) -> Option<Value> {
     Some(patch)
 }
 
-/// What comes of a thing that the API server has and the cache does not.
+/// The result for a thing that exists in the API server but not in the cache.
 async fn beside(edits: &[(&str, Value)]) -> (Result<(), BackendError>, Vec<(String, Value)>) {
     let api = MadeUpApi::holding([(THING, found(edits))]);
     let outcome = ensure(&api.client, &pod_gang(), &things(), &wanted(), &[]).await;

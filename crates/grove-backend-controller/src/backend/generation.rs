@@ -1,8 +1,9 @@
-//! Generations of a gang: how often its pods have been recycled.
+//! Generations of a gang: how often its pods have been terminated and created again.
 //!
-//! A scheduler that counts bound pods counts those of the former generation until they are gone, and one that remembers that
-//! a gang was satisfied remembers it of the former generation too. So where gang resources know of pods by their name alone,
-//! each generation has gang resources of its own (TERM-07, TERM-08).
+//! A scheduler that counts bound pods counts those of the former generation until they are deleted. A
+//! scheduler that remembers that a gang was satisfied also remembers it for the former generation. So where
+//! pods join a gang resource only by its name, each generation gets its own gang resources (TERM-07,
+//! TERM-08).
 
 use grove_api::PodGang;
 use grove_api::names::{ANNOTATION_GENERATION, LABEL_GENERATION};
@@ -10,12 +11,10 @@ use kube::ResourceExt;
 
 use crate::observed_pod::Pod;
 
-/// The generation of a PodGang that its gang resources are for, from 0.
 pub(crate) fn of_gang(pod_gang: &PodGang) -> u64 {
     number(pod_gang.annotations().get(ANNOTATION_GENERATION))
 }
 
-/// The generation that a pod is of, from 0.
 pub(crate) fn of_pod(pod: &Pod) -> u64 {
     number(pod.labels().get(LABEL_GENERATION))
 }
@@ -24,7 +23,8 @@ fn number(text: Option<&String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The name of a gang resource in the PodGang's generation. No name that a user chooses has a dot.
+/// The name of a gang resource in the PodGang's generation. It is unique, because user-chosen names contain
+/// no dot.
 pub(super) fn named(pod_gang: &PodGang, name: String) -> String {
     match of_gang(pod_gang) {
         0 => name,

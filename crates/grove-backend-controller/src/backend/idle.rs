@@ -1,9 +1,11 @@
-//! Podgroups that are idle: scaled to 0, they have left their PodGang until they are scaled out again (AUTO-06).
+//! Idle podgroups: a podgroup that is scaled to 0 is removed from its PodGang until it is scaled out again
+//! (AUTO-06).
 //!
-//! A PodGang keeps their shape for gang resources that cannot be changed later and have a place for every podgroup from the
-//! start. It also counts how often each has left: a scheduler that counts bound pods counts those that are still going, and
-//! one that remembers that a gang was satisfied remembers it of those that left. So where gang resources know of pods by
-//! their name alone, a podgroup comes back to gang resources of its own.
+//! A PodGang keeps the shape of its idle podgroups, because immutable gang resources need an entry for every
+//! podgroup from the start. It also counts how often each podgroup was removed. A scheduler that counts bound
+//! pods still counts terminating ones, and one that remembers a satisfied gang remembers it for removed
+//! podgroups. So where pods join a gang resource only by its name, a podgroup that returns gets its own gang
+//! resources.
 
 use std::collections::BTreeMap;
 
@@ -15,43 +17,38 @@ use serde_json::json;
 
 use super::generation;
 
-/// An idle podgroup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IdlePodGroup {
-    /// Its place among all podgroups of the PodGang, idle ones included.
+    /// Its position among all podgroups of the PodGang, including idle ones.
     pub index: usize,
-    /// What it is when it comes back, without references.
+    /// The podgroup to restore, without pod references.
     pub podgroup: PodGroup,
 }
 
-/// The idle podgroups of a PodGang, in their order.
 fn idle_of(pod_gang: &PodGang) -> Vec<IdlePodGroup> {
     let said = pod_gang.annotations().get(ANNOTATION_IDLE_PODGROUPS);
     said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
 }
 
-/// Whether a podgroup of that name is idle.
 pub(crate) fn is_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
     idle_of(pod_gang).iter().any(|idle| idle.podgroup.name == podgroup)
 }
 
-/// Whether a podgroup of that name has ever been.
+/// Whether this podgroup has ever been idle.
 pub(crate) fn has_left(pod_gang: &PodGang, podgroup: &str) -> bool {
     counts(pod_gang).contains_key(podgroup)
 }
 
-/// Whether any podgroup has ever been.
 pub(super) fn has_been(pod_gang: &PodGang) -> bool {
     pod_gang.annotations().contains_key(ANNOTATION_IDLE_COUNTS)
 }
 
-/// How often each podgroup has left.
 fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
     let said = pod_gang.annotations().get(ANNOTATION_IDLE_COUNTS);
     said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
 }
 
-/// Writes into a PodGang which of its podgroups are idle, and counts those that `existing` still had.
+/// Records the idle podgroups in a PodGang, and counts those that `existing` still contained.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
     let had = |name: &str| {
@@ -70,7 +67,7 @@ pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Op
     }
 }
 
-/// The PodGang with its idle podgroups back in their places.
+/// The PodGang with its idle podgroups at their positions.
 pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     let mut whole = pod_gang.clone();
     for IdlePodGroup { index, podgroup } in idle_of(pod_gang) {
@@ -80,8 +77,8 @@ pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     whole
 }
 
-/// The name of a podgroup's gang resource in the PodGang's generation, and since the podgroup came back last. No name that a
-/// user chooses has a dot.
+/// The name of a podgroup's gang resource, specific to the PodGang's generation and to how often the podgroup
+/// was removed. It is unique, because user-chosen names contain no dot.
 pub(super) fn named(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
     match counts(pod_gang).get(podgroup) {
         None => generation::named(pod_gang, name),

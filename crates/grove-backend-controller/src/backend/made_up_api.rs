@@ -1,8 +1,8 @@
-//! A fake API server for tests of backends: stores objects by path, answers reads and writes, and records the
+//! A fake API server for backend tests. It stores objects by path, answers reads and writes, and records
 //! writes.
 //!
-//! It knows no schema, no merge and no resourceVersion: a patched object stays as it was. Tests look at the
-//! requests, not at their effect.
+//! It has no schema, no merge and no resourceVersion: a patched object does not change. Tests check the
+//! requests, not their effect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,15 +16,14 @@ use tower_test::mock;
 /// Writes in order: `VERB path`, and the body.
 type Writes = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// The API server.
 pub(super) struct MadeUpApi {
     pub client: Client,
     writes: Writes,
 }
 
 impl MadeUpApi {
-    /// One that holds `objects` by path, such as `/apis/g/v1/namespaces/ns/things/name`. Must be made inside
-    /// a runtime.
+    /// A server with `objects` by path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio
+    /// runtime.
     pub(super) fn holding<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let objects = objects.into_iter().map(|(path, object)| (path.to_owned(), object));

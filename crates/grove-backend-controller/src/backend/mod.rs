@@ -1,26 +1,7 @@
-//! The schedulers Grove supports, one module each, behind [`SchedulerBackend`].
-//!
-//! - `scheduler_backend`: the contract
-//! - `profiles`: from the configuration file to a backend
-//! - `registry`: which backends are enabled and what each serves
-//! - `template`: what admission rules look up in a template
-//! - `queue`: the queue of a PodCliqueSet
-//! - `pod_spec`: what a pod gets before it is created
-//! - `affinity`: required node affinity of pods
-//! - `domain`: the topology of a gang, and the domain it is in
-//! - `surplus`: the hard gang and what is beyond it
-//! - `names`: names that fit where an API wants them
-//! - `crd`: which CRDs of a scheduler are there
-//! - `remembered`: an answer of the API server that holds for a while
-//! - `objects`: one object in the API server, what differs from its plan, and the writes
-//! - `generation`: how often a gang has been recycled
-//! - `idle`: podgroups that are scaled to 0 and out of their gang
-//! - `gang_objects`: gang resources that may be changed, created, repaired and pruned
-//! - `default_scheduler`: kube-scheduler through the Workload API
-//! - `kai`: KAI
-//! - `koordinator`: Koordinator's koord-scheduler
-//! - `volcano`: Volcano
-//! - `external`: any scheduler that reads PodGangs itself
+//! The schedulers that Grove supports, behind [`SchedulerBackend`]. Each scheduler has its own folder;
+//! `external` serves any scheduler that reads PodGangs itself. `profiles` creates the backends from the
+//! configuration file, and `registry` finds the backend of a workload. The other files are shared by several
+//! backends.
 
 pub(crate) mod affinity;
 mod crd;

@@ -1,24 +1,24 @@
-//! Names that fit where a scheduler's API limits them.
+//! Names within the limits of a scheduler's API.
 //!
-//! Grove's names grow by being joined, beyond what a label or an object's name allows. A name that is too long
-//! keeps its beginning, for people, and ends in a hash of the whole, so that it is a function of the whole name
-//! alone and can be recomputed without a lookup.
+//! Grove joins names, and the result may exceed the limit of a label or an object name. A name that is too
+//! long keeps its beginning, for people, and ends in a hash of the whole name. So it depends only on that
+//! name and can be recomputed without a lookup.
 
 use sha2::{Digest, Sha256};
 
-/// Longest DNS label (RFC 1123), and longest value of a label.
+/// Maximum length of a DNS label (RFC 1123) and of a label value.
 pub(super) const MAX_LABEL: usize = 63;
-/// Longest DNS subdomain: the API's limit for the name of an object.
+/// Maximum length of a DNS subdomain, and so of an object name.
 pub(super) const MAX_SUBDOMAIN: usize = 253;
-/// Hexadecimal digits of the hash that ends a cut name.
+/// Length of the hash in hexadecimal digits.
 const HASH_DIGITS: usize = 8;
 
-/// The name itself if it has at most `limit` characters, else cut.
+/// The name, shortened if it exceeds `limit` characters.
 pub(super) fn within(limit: usize, name: String) -> String {
     if name.len() <= limit { name } else { cut(&name, &name, limit) }
 }
 
-/// The head of `readable` and a hash of `whole`, together at most `limit` characters.
+/// The beginning of `readable` and a hash of `whole`, at most `limit` characters in total.
 pub(super) fn cut(whole: &str, readable: &str, limit: usize) -> String {
     let digest = Sha256::digest(whole.as_bytes());
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -26,7 +26,6 @@ pub(super) fn cut(whole: &str, readable: &str, limit: usize) -> String {
     format!("{}-{}", head.trim_end_matches(['-', '.']), &hash[..HASH_DIGITS])
 }
 
-/// Whether `name` is a DNS label (RFC 1123) of at most 63 characters.
 pub(super) fn is_dns_label(name: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty()
@@ -36,19 +35,17 @@ pub(super) fn is_dns_label(name: &str) -> bool {
         && !name.ends_with('-')
 }
 
-/// Whether `name` is a DNS subdomain (RFC 1123): DNS labels with dots between them.
 pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= MAX_SUBDOMAIN && name.split('.').all(is_dns_label)
 }
 
-/// Whether `value` can be the value of a label and is not empty.
+/// Whether `value` is a valid, non-empty label value.
 pub(super) fn is_label_value(value: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let outer = |c: char| c.is_ascii_alphanumeric();
     value.len() <= MAX_LABEL && value.starts_with(outer) && value.ends_with(outer) && value.chars().all(inner)
 }
 
-/// Whether `key` can be the key of a label: a name like a value, after a DNS subdomain and a slash or alone.
 pub(super) fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_value(name),
@@ -56,7 +53,7 @@ pub(super) fn is_label_key(key: &str) -> bool {
     }
 }
 
-/// The name itself where it is a DNS label, else one that is cut from it.
+/// The name if it is a DNS label, otherwise a shortened one.
 pub(super) fn dns_label(name: &str) -> String {
     if is_dns_label(name) { name.to_owned() } else { cut(name, &name.replace('.', "-"), MAX_LABEL) }
 }

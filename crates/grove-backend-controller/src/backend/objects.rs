@@ -1,8 +1,8 @@
-//! One object in the API server: what differs between it and a plan, and the writes that fix it.
+//! One object in the API server: its differences from a plan, and the writes that fix them.
 //!
-//! A plan states only what Grove decides; anything else on an object belongs to the scheduler or the user and is
-//! kept. Only differences are written, as a JSON merge patch, so nothing is sent if nothing differs. Who may write
-//! to an object is not decided here.
+//! A plan contains only the fields that Grove decides; all others belong to the scheduler or the user and are
+//! kept. Only differences are written, as a JSON merge patch. `gang_objects` decides who may write to an
+//! object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,23 +15,22 @@ use serde_json::{Map, Value, json};
 
 use super::BackendError;
 
-/// Value of a planned label or annotation that must not be there: the `null` of metadata.
+/// Value of a planned label or annotation that must be absent, like `null` for a field.
 pub(super) const ABSENT: &str = "grove.io/absent";
 
-/// Labels or annotations.
 pub(super) type Pairs = BTreeMap<String, String>;
 
-/// Whether `object` is of that kind, by its `types`.
+/// Whether `object` has this kind, by its `types`.
 pub(super) fn is_of(resource: &ApiResource, object: &DynamicObject) -> bool {
     let types = object.types.as_ref();
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
 }
 
-/// The merge patch that brings `found` to what is wanted; empty if nothing differs.
+/// The merge patch from `found` to `wanted`; empty if nothing differs.
 ///
-/// A field that must not be there is `null` in `wanted`, a label or annotation [`ABSENT`]; empty lists and
-/// objects count as absent, because Go clients leave them out. Objects are compared key by key. A list is
-/// compared entry by entry and, if one differs, replaced whole.
+/// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation. Empty lists
+/// and objects count as absent, because Go clients omit them. Objects are compared key by key. A list is
+/// compared entry by entry and replaced as a whole if one differs.
 pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = match change(&wanted.data, &found.data) {
         Some(Value::Object(patch)) => patch,
@@ -50,7 +49,7 @@ pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<Strin
     patch
 }
 
-/// The message of the first of these conditions that is such a one and has a message.
+/// The message of the first condition that matches `is_such` and has a message.
 pub(super) fn told(conditions: &Value, is_such: impl Fn(&Value) -> bool) -> Option<String> {
     let mut such = conditions.as_array().into_iter().flatten().filter(|condition| is_such(condition));
     such.find_map(|condition| {
@@ -66,7 +65,7 @@ fn planned(pairs: &Pairs) -> Value {
     Value::Object(planned.collect())
 }
 
-/// The merge patch from `found` to `wanted`; `None` if `found` has all that is wanted.
+/// The merge patch from `found` to `wanted`; `None` if `found` contains everything in `wanted`.
 pub(super) fn change(wanted: &Value, found: &Value) -> Option<Value> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => {
@@ -111,7 +110,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// An object by kind and name. Shown as `Kind namespace/name`, or `Kind name` where it is in none.
+/// An object by kind and name. Displayed as `Kind namespace/name`, or `Kind name` if cluster-scoped.
 pub(super) struct Target {
     api: Api<DynamicObject>,
     kind: String,
@@ -119,16 +118,14 @@ pub(super) struct Target {
     name: String,
 }
 
-/// What came of a create.
+/// The result of a create.
 pub(super) enum Created {
-    /// The object as planned.
     New,
-    /// Nothing: one of that name exists. The cache is behind, or another owner created it.
+    /// An object with this name exists: the cache lags, or another owner created it.
     Taken,
 }
 
 impl Target {
-    /// Where `object` is or belongs.
     pub(super) fn new(client: &Client, resource: &ApiResource, object: &DynamicObject) -> Self {
         let name = object.name_any();
         let (api, path) = match object.namespace() {
@@ -140,7 +137,7 @@ impl Target {
         Self { api, kind: resource.kind.clone(), path, name }
     }
 
-    /// Creates it, without what `wanted` says must not be there.
+    /// Creates the object without the parts that `wanted` marks as absent.
     pub(super) async fn create(&self, wanted: &DynamicObject) -> Result<Created, BackendError> {
         let mut body = wanted.clone();
         body.data = without_nulls(&wanted.data);
@@ -154,24 +151,22 @@ impl Target {
         }
     }
 
-    /// The object as it is, if it is there.
     pub(super) async fn get_opt(&self) -> Result<Option<DynamicObject>, BackendError> {
         self.api.get_opt(&self.name).await.map_err(|source| self.failed("get", source))
     }
 
-    /// The object as it is.
     pub(super) async fn get(&self) -> Result<DynamicObject, BackendError> {
         self.api.get(&self.name).await.map_err(|source| self.failed("get", source))
     }
 
-    /// Applies a merge patch.
     pub(super) async fn patch(&self, patch: Map<String, Value>) -> Result<(), BackendError> {
         let patch = Patch::Merge(Value::Object(patch));
         let patched = self.api.patch(&self.name, &PatchParams::default(), &patch).await;
         patched.map(drop).map_err(|source| self.failed("patch", source))
     }
 
-    /// Deletes it if it is still `found`. That it is gone already is no error.
+    /// Deletes the object if it still has the UID of `found`. An object that is already deleted is not an
+    /// error.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let this_one = Preconditions { uid: found.uid(), resource_version: None };
         match self.api.delete(&self.name, &DeleteParams::background().preconditions(this_one)).await {

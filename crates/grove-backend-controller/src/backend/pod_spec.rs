@@ -1,6 +1,6 @@
-//! What a pod gets of its backend before it is created, whatever the scheduler.
+//! Changes to a pod before its creation that several backends share.
 //!
-//! Membership is each backend's own. In JSON, as the pod is, so that nothing the user wrote is lost.
+//! Each backend sets the membership itself. The pod stays JSON, so that nothing the user wrote is lost.
 
 use grove_api::PodGang;
 use kube::api::DynamicObject;
@@ -8,10 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{BackendError, Membership, affinity, domain};
 
-/// Gives the pod to `scheduler`; the answer is its spec, for more.
-///
-/// # Errors
-/// The pod has no spec.
+/// Sets the schedulerName of the pod, and returns its spec for further changes.
 pub(super) fn schedule_by<'a>(
     scheduler: &str,
     pod: &'a mut DynamicObject,
@@ -24,7 +21,7 @@ pub(super) fn schedule_by<'a>(
     Ok(spec)
 }
 
-/// The gang's priority class where the pod names none: for schedulers that order gangs by the priority of
+/// Sets the gang's priority class if the pod names none, for schedulers that order gangs by the priority of
 /// their pods (GANG-13).
 pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
     let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
@@ -33,10 +30,7 @@ pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang
     }
 }
 
-/// Keeps the pod off nodes that lack the label of a required level: they are in no domain of it (TOPO-11).
-///
-/// # Errors
-/// The pod's own affinity is none.
+/// Excludes nodes without the label of a required level: they are in no domain of it (TOPO-11).
 pub(super) fn require_levels(
     spec: &mut Map<String, Value>,
     member: &Membership<'_>,

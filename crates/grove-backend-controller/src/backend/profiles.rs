@@ -1,7 +1,7 @@
-//! From a profile in the configuration file to a backend.
+//! Creates a backend from a profile of the configuration file.
 //!
-//! The only place that knows every backend by name. A profile's `config` belongs to the backend and is parsed
-//! strictly: an unknown field prevents the start, and the error has its path (KOORD-13, EXT-05).
+//! Only this module knows every backend by name. A profile's `config` belongs to the backend and is parsed
+//! strictly: an unknown field prevents the start, and the error contains its path (KOORD-13, EXT-05).
 
 use std::sync::Arc;
 
@@ -17,44 +17,35 @@ use super::{
     SchedulerBackend, VOLCANO, Volcano,
 };
 
-/// A profile as the configuration file has it.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// schedulerName.
     pub name: String,
-    /// What kind of backend it is; `None` for the built-in one of that name.
+    /// The kind of backend; `None` for the built-in backend of this name.
     pub type_: Option<ProfileType>,
     /// The backend's own configuration, an object.
     pub config: Option<Value>,
 }
 
-/// Kinds of backends that go by any name.
+/// Kinds of backends that may have any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum ProfileType {
-    /// A scheduler that reads PodGangs itself.
     External,
 }
 
-/// The `config` of a backend that has none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoConfig {}
 
-/// Why a profile is no good.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct ProfileError {
     /// Path within the profile, such as `config.gangScope`.
     pub path: String,
-    /// What is wrong with it.
     pub message: String,
 }
 
 impl Profile {
-    /// The backend of this profile. `namespace` is the controller's own, which exists.
-    ///
-    /// # Errors
-    /// There is no such backend, or its configuration is no good.
+    /// Creates the backend of this profile. `namespace` is the controller's own, which exists.
     pub fn backend(
         &self,
         client: &Client,
@@ -65,7 +56,7 @@ impl Profile {
             (Some(ProfileType::External), name) if BUILT_IN.contains(&name) => {
                 bad_name(format!("{name:?} is the name of a built-in scheduler backend"))
             }
-            // It becomes the value of `grove.io/scheduler-name`.
+            // The name becomes the value of `grove.io/scheduler-name`.
             (Some(ProfileType::External), name) if !is_label_value(name) => bad_name(format!(
                 "{name:?}: must be the value of a label: at most {MAX_LABEL} letters, digits, '-', '_' and '.', \
                  a letter or digit at either end"

@@ -1,21 +1,19 @@
-//! The one queue of a PodCliqueSet, where its scheduler has queues. How it is named is the scheduler's own.
+//! The queue of a PodCliqueSet, for schedulers with queues. Each backend defines how it is named.
 
 use grove_api::PodCliqueSet;
 
 use super::FieldError;
 
-/// A queue, and where it is named.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Queue<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// JSON path of what names it, or could.
+    /// JSON path of the field that names the queue, or could name it.
     pub path: String,
 }
 
 impl Queue<'_> {
-    /// Refuses that a PodCliqueSet moves here from the queue `before` while there are gangs of the `old` one, which cannot
-    /// follow. `why` ends the sentence, with its own punctuation.
+    /// Refuses to move a PodCliqueSet from the queue `before` to this one while the `old` one has gangs,
+    /// which cannot follow. `why` ends the message, with its own punctuation.
     pub(super) fn moved_from(self, before: &str, old: &PodCliqueSet, why: &str) -> Option<FieldError> {
         let Self { name, path } = self;
         (before != name && old.spec.replicas > 0).then(|| {

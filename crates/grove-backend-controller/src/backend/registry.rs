@@ -1,7 +1,7 @@
-//! The enabled backends by schedulerName, and which one serves a workload.
+//! The enabled backends by schedulerName, and the backend of each workload.
 //!
-//! The set is fixed for the life of the process by the configuration file's profiles. A backend whose scheduler API
-//! is missing is still included; its readiness reports it (ADM-19).
+//! The profiles of the configuration file fix the enabled backends for the lifetime of the process. A backend
+//! whose scheduler API is missing is still included; its readiness reports it (ADM-19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,30 +13,25 @@ use super::SchedulerBackend;
 /// The backend that needs no profile: it is always enabled.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
-/// Scheduler names that Grove reserves for a backend, enabled here or not.
+/// Scheduler names that Grove reserves for a backend, whether enabled or not.
 pub(super) const BUILT_IN: [&str; 5] =
     [DEFAULT_SCHEDULER, "kai-scheduler", "koord-scheduler", "lpx-scheduler", "volcano"];
 
-/// The enabled backends.
 #[derive(Clone)]
 pub struct Registry {
     default_name: String,
     backends: BTreeMap<String, Arc<dyn SchedulerBackend>>,
 }
 
-/// Who serves a PodGang.
 pub enum Served {
-    /// This backend.
     By(Arc<dyn SchedulerBackend>),
-    /// The backend of this name, which is not enabled (any more): leave the gang alone (ADM-11).
+    /// The backend of this name is not enabled, or no longer enabled: leave the gang unchanged (ADM-11).
     Disabled(String),
 }
 
 impl Registry {
-    /// A registry of `backends`, where `default_name` serves the workloads that name no scheduler.
-    ///
-    /// # Errors
-    /// The text of the fault, if `default_name` is none of the backends.
+    /// `default_name` serves the workloads that name no scheduler. Returns an error if it is not in
+    /// `backends`.
     pub fn new(
         default_name: impl Into<String>,
         backends: impl IntoIterator<Item = Arc<dyn SchedulerBackend>>,
@@ -49,22 +44,19 @@ impl Registry {
         Ok(Self { default_name, backends })
     }
 
-    /// The schedulerName of the default backend.
     pub fn default_name(&self) -> &str {
         &self.default_name
     }
 
-    /// The enabled backend of that schedulerName.
     pub fn get(&self, name: &str) -> Option<Arc<dyn SchedulerBackend>> {
         self.backends.get(name).cloned()
     }
 
-    /// All enabled backends, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn SchedulerBackend>> {
         self.backends.values()
     }
 
-    /// The schedulerName a PodCliqueSet resolves to: the first that a clique names, else the default.
+    /// The schedulerName of a PodCliqueSet: the first that a clique names, else the default.
     pub fn scheduler_name<'a>(&'a self, pcs: &'a PodCliqueSet) -> &'a str {
         let named =
             pcs.spec.template.cliques.iter().filter_map(|clique| clique.spec.pod_spec.scheduler_name());
@@ -76,11 +68,11 @@ impl Registry {
         self.get(self.scheduler_name(pcs))
     }
 
-    /// The backend of a PodGang by the value of its `grove.io/scheduler-name` label. An absent label, and one
-    /// that names no scheduler, mean the default (GANG-04).
+    /// The backend of a PodGang, by the value of its `grove.io/scheduler-name` label. An absent label, or one
+    /// that names no scheduler, means the default (GANG-04).
     ///
-    /// Schedulers that are not enabled are the built-in ones, and the one that the PodGang's own PodCliqueSet
-    /// asks for: once an External profile is gone, nothing else tells its name from a slip of the pen.
+    /// A built-in name, or the one that the PodGang's own PodCliqueSet names, counts as a disabled scheduler.
+    /// Once an External profile has been removed, nothing else distinguishes its name from a typo.
     pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
         let asked_for = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);

@@ -1,24 +1,22 @@
-//! An answer of the API server that is remembered for a while.
+//! A cached answer of the API server.
 //!
-//! One look at a time is under way, in a task of its own that publishes what it found: nobody holds a lock while the API
-//! server is asked, and no caller that goes away takes the look with it. A look that gets no answer in [`LOOK`] costs a
-//! caller that long and no more; what was known before stays true then, for silence is no answer.
+//! Only one lookup runs at a time, in its own task. So no caller holds a lock during the request, and a
+//! cancelled caller does not cancel the lookup. A lookup that times out after [`LOOK`] delays callers no
+//! longer than that, and the previous answer remains valid.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// How long the API server may take for a whole look.
+/// Timeout of a whole lookup.
 pub(super) const LOOK: Duration = Duration::from_secs(4);
 
-/// The last answer, and whether a lookup is under way.
 struct State<T> {
     found: Option<(Instant, T)>,
     looking: bool,
 }
 
-/// The last answer.
 pub(super) struct Remembered<T> {
     state: watch::Sender<State<T>>,
     holds: fn(&T) -> Duration,
@@ -26,18 +24,20 @@ pub(super) struct Remembered<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Remembered<T> {
-    /// `holds` says how long an answer is good for, `unanswered` what is found if there is none, and why.
+    /// `holds` returns how long an answer is cached. `unanswered` creates the answer for a timeout, from its
+    /// reason.
     pub(super) fn new(holds: fn(&T) -> Duration, unanswered: fn(String) -> T) -> Self {
         Self { state: watch::Sender::new(State { found: None, looking: false }), holds, unanswered }
     }
 
-    /// The last answer where it still holds; otherwise what `look` finds, or a look of another caller that is under way.
+    /// The cached answer if it is still valid, otherwise the result of `look`, or of another caller's lookup
+    /// in progress.
     pub(super) async fn answer(&self, look: impl Future<Output = T> + Send + 'static) -> T {
         let mut state = self.state.subscribe();
         if let Some(answer) = self.fresh() {
             return answer;
         }
-        // Two callers that come here together start one look.
+        // Only one of several concurrent callers starts a lookup.
         let begins = self.state.send_if_modified(|state| !std::mem::replace(&mut state.looking, true));
         if begins {
             let looking = Looking(self.state.clone());
@@ -51,7 +51,7 @@ impl<T: Clone + Send + Sync + 'static> Remembered<T> {
                 });
             });
         }
-        // The look ends by itself; the limit is for a runtime that is too busy to let it.
+        // The lookup ends on its own; this limit covers a runtime that is too busy.
         let _ = timeout(LOOK * 2, state.wait_for(|state| !state.looking)).await;
         let found = self.state.borrow().found.as_ref().map(|(_, found)| found.clone());
         found.unwrap_or_else(|| (self.unanswered)(no_answer()))
@@ -68,7 +68,7 @@ fn no_answer() -> String {
     format!("the API server did not answer in {} s", LOOK.as_secs())
 }
 
-/// A look that is under way; it has ended when this is dropped, also by a panic.
+/// A lookup in progress. Dropping it ends the lookup, also after a panic.
 struct Looking<T>(watch::Sender<State<T>>);
 
 impl<T> Drop for Looking<T> {
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(begin.elapsed(), LOOK, "they wait for the same look");
         assert_eq!(answers.0, Err(no_answer()));
         assert_eq!((&answers.1, &answers.2), (&answers.0, &answers.0));
-        // A bad answer holds for a moment: who asks again does not wait again.
+        // A negative answer is cached briefly, so the next caller does not wait again.
         assert_eq!(hangs().await, answers.0);
         assert_eq!(begin.elapsed(), LOOK);
     }

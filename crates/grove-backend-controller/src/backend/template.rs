@@ -1,14 +1,11 @@
-//! What the backends' admission rules ask of a PodCliqueSet's template: where it is constrained, and how many
-//! podgroups its PodGangs will have.
+//! Template helpers for the backends' admission rules: the topology constraints, and the number of podgroups.
 
 use grove_api::{PodCliqueSetTemplateSpec, TopologyConstraint};
 
 use super::{FieldError, Validation};
 
-/// Path of the template.
 pub(super) const TEMPLATE: &str = "spec.template";
 
-/// What a topology constraint is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConstraintPath {
     /// Every PodGang as a whole.
@@ -19,17 +16,13 @@ pub(super) enum ConstraintPath {
     ScalingGroup,
 }
 
-/// A topology constraint of a template.
 pub(super) struct Constrained<'a> {
-    /// What it is about.
     pub place: ConstraintPath,
-    /// Its path.
     pub path: String,
-    /// The constraint.
     pub constraint: &'a TopologyConstraint,
 }
 
-/// Every topology constraint of a template: the set's, the cliques', the scaling groups'.
+/// Every topology constraint of a template: on the PodCliqueSet, on cliques, on scaling groups.
 pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = Constrained<'_>> {
     let at = |place, path: String, constraint| {
         let path = format!("{path}.topologyConstraint");
@@ -46,7 +39,7 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
     set.into_iter().chain(cliques).chain(groups)
 }
 
-/// Refuses every entry of `resourceSharing`, for a scheduler that does not heed the ResourceClaims of pods.
+/// Refuses every entry of `resourceSharing`, for a scheduler that ignores the ResourceClaims of pods.
 pub(super) fn refuse_shared_claims(
     template: &PodCliqueSetTemplateSpec,
     backend: &str,
@@ -67,13 +60,12 @@ pub(super) fn refuse_shared_claims(
 }
 
 impl Constrained<'_> {
-    /// The error that `backend` cannot keep this constraint, and why.
     pub(super) fn refused(&self, backend: &str, reason: &str) -> FieldError {
         let message = format!("scheduler backend {backend} cannot honour this constraint: {reason}");
         FieldError::forbidden(&self.path, message)
     }
 
-    /// The rule for a backend that honours a required level here and no preferred one (ADM-09, ADM-17).
+    /// The rule for a backend that honours a required level here but no preferred one (ADM-09, ADM-17).
     pub(super) fn required_only(&self, backend: &str, found: &mut Validation) {
         if self.constraint.preferred_domain().is_none() {
             return;
@@ -90,7 +82,6 @@ impl Constrained<'_> {
     }
 }
 
-/// How many podgroups the PodGangs of a PodCliqueSet have.
 pub(super) struct PodGroupCounts {
     /// In the base PodGang of each replica.
     pub base: usize,
@@ -98,7 +89,7 @@ pub(super) struct PodGroupCounts {
     pub scaled: Vec<usize>,
 }
 
-/// Counts podgroups by the template (GANG-02, GANG-03).
+/// Counts the podgroups of a template (GANG-02, GANG-03).
 pub(super) fn podgroup_counts(template: &PodCliqueSetTemplateSpec) -> PodGroupCounts {
     let groups = &template.pod_clique_scaling_groups;
     let standalone = template.standalone_cliques().count();

@@ -1,22 +1,20 @@
-//! Which objects a reconciler is to look at, and when.
+//! Which objects a reconciler must process, and when.
 //!
-//! Each object is on it once, at the earliest of the times for which it was asked. What is due comes in the order in which it
-//! became due, so that under load what was begun first is done first. An object that is being reconciled is not given out again
-//! until that is over; what was asked for meanwhile is due then.
+//! Each object is queued once, at the earliest requested time. Due objects are returned in the order in which
+//! they became due, so that under load older work finishes first. An object that is being reconciled is not
+//! returned again until it is done; a request in the meantime takes effect then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// When an object is due; of those that are due at the same time, which was asked for first.
 type Place = (Instant, u64);
 
-/// What is to be reconciled.
 pub(super) struct Agenda<T> {
     due: BTreeMap<Place, T>,
     places: HashMap<T, Place>,
-    /// Those that are being reconciled, and when each is due again, if it is.
+    /// Objects that are being reconciled, and when each is due again, if at all.
     busy: HashMap<T, Option<Instant>>,
     asked: u64,
 }
@@ -28,7 +26,7 @@ impl<T> Default for Agenda<T> {
 }
 
 impl<T: Clone + Eq + Hash> Agenda<T> {
-    /// Asks for an object at that time, if it is not due before.
+    /// Queues an object for `at`, unless it is due earlier.
     pub(super) fn ask(&mut self, object: T, at: Instant) {
         if let Some(again) = self.busy.get_mut(&object) {
             *again = Some(again.map_or(at, |again| again.min(at)));
@@ -45,7 +43,6 @@ impl<T: Clone + Eq + Hash> Agenda<T> {
         self.due.insert(place, object);
     }
 
-    /// The next object that is due by now, which is busy from then on.
     pub(super) fn take(&mut self, now: Instant) -> Option<T> {
         let next = self.due.first_entry().filter(|next| next.key().0 <= now)?;
         let object = next.remove();
@@ -54,19 +51,17 @@ impl<T: Clone + Eq + Hash> Agenda<T> {
         Some(object)
     }
 
-    /// An object is not busy any more.
+    /// Marks an object as idle, and queues it if it was requested meanwhile.
     pub(super) fn done(&mut self, object: T) {
         if let Some(again) = self.busy.remove(&object).flatten() {
             self.ask(object, again);
         }
     }
 
-    /// When the next object is due.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due.keys().next().map(|(at, _)| *at)
     }
 
-    /// How many objects are on it that are not busy.
     pub(super) fn len(&self) -> usize {
         self.due.len()
     }
@@ -78,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// An agenda with these objects, each so many milliseconds after a beginning.
+    /// An agenda with these objects; times are milliseconds after the start.
     fn agenda(asked: &[(&'static str, u64)]) -> (Agenda<&'static str>, impl Fn(u64) -> Instant) {
         let begin = Instant::now();
         let at = move |milliseconds| begin + Duration::from_millis(milliseconds);

@@ -1,4 +1,4 @@
-//! A layer around every request to the API server: counts writes.
+//! A layer around every request to the API server that counts writes.
 
 use std::task::{Context, Poll};
 
@@ -8,14 +8,12 @@ use tower::{Layer, Service};
 
 use super::metrics::Metrics;
 
-/// Makes [`ObservedApi`]s.
 #[derive(Clone)]
 pub(super) struct ApiLayer {
     metrics: Metrics,
 }
 
 impl ApiLayer {
-    /// A layer that counts into `metrics`.
     pub(super) fn new(metrics: Metrics) -> Self {
         Self { metrics }
     }
@@ -29,7 +27,6 @@ impl<S> Layer<S> for ApiLayer {
     }
 }
 
-/// The API server, observed.
 #[derive(Clone)]
 pub(super) struct ObservedApi<S> {
     inner: S,
@@ -67,8 +64,8 @@ where
     }
 }
 
-/// What a request path is about: plural, with its subresource if it has one: `pods`, `podgangs/status`. Paths are
-/// `/api/v1/namespaces/NS/pods/NAME/status` and the like.
+/// Plural with its subresource, such as `pods` or `podgangs/status`, from a path such as
+/// `/api/v1/namespaces/NS/pods/NAME/status`.
 fn resource_of(path: &str) -> String {
     let mut parts = path.trim_matches('/').split('/');
     let prefix = if parts.next() == Some("api") { 1 } else { 2 };

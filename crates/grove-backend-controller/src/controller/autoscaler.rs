@@ -1,8 +1,8 @@
-//! HorizontalPodAutoscalers: for each replica of a PodCliqueSet one per standalone clique and per scaling group that has a
-//! scale configuration, named after what it scales (AUTO-01).
+//! HorizontalPodAutoscalers: per PodCliqueSet replica, one for each standalone clique and scaling group with
+//! a scale configuration. Each has the name of its scale target (AUTO-01).
 //!
-//! Metrics stay the JSON that the user wrote. The API server writes quantities in its own way and puts a metric where none
-//! is, so metrics are compared by what they mean: an autoscaler at rest is never written (GANG-11).
+//! Metrics stay the user's JSON. The API server rewrites quantities and adds a metric if there is none, so
+//! metrics are compared by meaning. An unchanged autoscaler is never written (GANG-11).
 
 use futures::FutureExt;
 use grove_api::{AutoScalingConfig, PodClique, PodCliqueScalingGroup, PodCliqueSet, names};
@@ -15,12 +15,11 @@ use super::children::{self, Children, Write};
 use super::context::Context;
 use super::ownership::{controller, owner_reference};
 
-/// Reason of the event on a PodCliqueSet about an autoscaler of somebody else's that has the name of one of its own.
+/// Event reason: an autoscaler of another owner has the name of one that the PodCliqueSet needs.
 const REASON_NOT_OWNED: &str = "HorizontalPodAutoscalerNotOwned";
-/// Reason of the event on a PodCliqueSet one of whose autoscalers cannot be written.
 const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
 
-/// As much of an autoscaler as is the controller's.
+/// The fields of an autoscaler that the controller sets.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling",
@@ -32,19 +31,15 @@ const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
 )]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AutoscalerSpec {
-    /// What it scales.
     pub scale_target_ref: Value,
-    /// Lower limit of replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_replicas: Option<i32>,
-    /// Upper limit of replicas.
     pub max_replicas: i32,
-    /// What it goes by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Value>,
 }
 
-/// Every write of an autoscaler of the PodCliqueSet that is due. `key` is the PodCliqueSet's in the cache's index.
+/// Returns the pending writes of the PodCliqueSet's autoscalers; `key` is its key in the cache index.
 pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key: &str) -> Vec<Write<'a>> {
     let cache = &context.caches.autoscalers;
     let mut children = Children::new(context, pcs, cache, change);
@@ -67,19 +62,19 @@ pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key:
             context.events.warn(pcs, REASON_NOT_OWNED, &note).await;
         }
     }
-    // A metric that the API server refuses is the user's to put right.
+    // Only the user can fix a metric that the API server rejects, so it is reported.
     let told =
         |write: Write<'a>| async move { context.events.told(pcs, REASON_FAILED, write.await).await }.boxed();
     children.finish(key).into_iter().map(told).collect()
 }
 
-/// Whether it is neither the PodCliqueSet's nor a predecessor's of the same name, whose will be deleted.
+/// Whether neither this PodCliqueSet nor a predecessor of the same name controls it. The garbage collector
+/// deletes a predecessor's.
 fn is_of_others(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
     let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
     controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))
 }
 
-/// The autoscalers of every replica.
 fn autoscalers(pcs: &PodCliqueSet) -> Vec<HorizontalPodAutoscaler> {
     let (template, set) = (&pcs.spec.template, pcs.name_any());
     let of_replica = |i: i32| {
@@ -128,7 +123,6 @@ fn autoscaler(
     HorizontalPodAutoscaler { metadata, spec }
 }
 
-/// Metrics that mean the same stay as they are.
 fn change(
     existing: &HorizontalPodAutoscaler,
     wanted: &HorizontalPodAutoscaler,
@@ -141,7 +135,7 @@ fn change(
     Ok(children::change(existing, wanted, specs))
 }
 
-/// Metrics with quantities as numbers, and the one that the API server puts where there is none.
+/// Metrics with quantities as numbers, and with the API server's default metric if there is none.
 fn meaning(metrics: &[Value]) -> Vec<Value> {
     if metrics.is_empty() {
         let target = json!({"type": "Utilization", "averageUtilization": 80});
@@ -165,7 +159,6 @@ fn with_numbers(value: &Value) -> Value {
     }
 }
 
-/// What a quantity of the API says: a number, or one with a suffix.
 fn quantity(value: &Value) -> Option<f64> {
     let Some(text) = value.as_str() else { return value.as_f64() };
     let end = text.find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c)).unwrap_or(text.len());

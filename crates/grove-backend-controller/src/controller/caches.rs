@@ -1,7 +1,9 @@
-//! Every cache of the controller, and how objects find each other in them.
+//! All caches of the controller, and the indexes that relate objects.
 //!
-//! Index keys are `namespace/name` of the object one level up: the PodCliqueSet for what it made, the
-//! PodClique for its pods, the PodGang for its PodCliques and gang resources.
+//! An index key is `namespace/name` of the object one level up:
+//! - the PodCliqueSet for its children
+//! - the PodClique for its pods
+//! - the PodGang for its PodCliques and gang resources
 
 use std::sync::Arc;
 
@@ -23,75 +25,56 @@ use super::shared_templates;
 use crate::backend::Registry;
 use crate::observed_pod::Pod;
 
-/// The reading ends.
+/// Read side. Unless noted, caches of objects below a PodCliqueSet are indexed by it.
 #[derive(Clone)]
 pub(super) struct Caches {
-    /// PodCliqueSets.
     pub pod_clique_sets: Informer<PodCliqueSet>,
-    /// PodCliques by PodCliqueSet ([`of`]), scaling group ([`of_group`]), PodGang ([`of_gang`]) and base
-    /// PodGang ([`of_base`]).
+    /// Indexed by PodCliqueSet ([`of`]), scaling group ([`of_group`]), PodGang ([`of_gang`]) and base PodGang
+    /// ([`of_base`]).
     pub pod_cliques: Informer<PodClique>,
-    /// PodCliqueScalingGroups by PodCliqueSet.
     pub scaling_groups: Informer<PodCliqueScalingGroup>,
-    /// PodGangs by PodCliqueSet.
     pub pod_gangs: Informer<PodGang>,
-    /// Grove's pods by PodClique ([`of`]).
+    /// Grove's pods, indexed by PodClique ([`of`]).
     pub pods: Informer<Pod>,
-    /// Grove's Services by PodCliqueSet.
+    /// Only Services that Grove manages.
     pub services: Informer<Service>,
-    /// HorizontalPodAutoscalers, whoever owns them, by PodCliqueSet.
+    /// All HorizontalPodAutoscalers, regardless of owner.
     pub autoscalers: Informer<HorizontalPodAutoscaler>,
-    /// Grove's ResourceClaims by PodCliqueSet.
+    /// Only ResourceClaims that Grove manages.
     pub resource_claims: Informer<ResourceClaim>,
-    /// ClusterTopologyBindings.
     pub topologies: Informer<ClusterTopologyBinding>,
-    /// The backends' gang resources, one cache per kind, by PodGang ([`of`]).
+    /// Gang resources of the backends, one cache per kind, indexed by PodGang ([`of`]).
     pub gang_resources: Vec<Informer<DynamicObject>>,
-    /// The backends' topology resources, whoever owns them, one cache per kind.
+    /// Topology resources of the backends, regardless of owner, one cache per kind.
     pub topology_resources: Vec<Informer<DynamicObject>>,
-    /// The names and labels of the nodes, where an enabled backend has topology resources.
+    /// Names and labels of the nodes; only if an enabled backend has topology resources.
     pub nodes: Option<Informer<Node>>,
 }
 
-/// The writing ends.
+/// Write side of [`Caches`].
 pub(super) struct Feeds {
-    /// See [`Caches::pod_clique_sets`].
     pub pod_clique_sets: Feed<PodCliqueSet>,
-    /// See [`Caches::pod_cliques`].
     pub pod_cliques: Feed<PodClique>,
-    /// See [`Caches::scaling_groups`].
     pub scaling_groups: Feed<PodCliqueScalingGroup>,
-    /// See [`Caches::pod_gangs`].
     pub pod_gangs: Feed<PodGang>,
-    /// See [`Caches::pods`].
     pub pods: Feed<Pod>,
-    /// See [`Caches::services`].
     pub services: Feed<Service>,
-    /// See [`Caches::autoscalers`].
     pub autoscalers: Feed<HorizontalPodAutoscaler>,
-    /// See [`Caches::resource_claims`].
     pub resource_claims: Feed<ResourceClaim>,
-    /// See [`Caches::topologies`].
     pub topologies: Feed<ClusterTopologyBinding>,
-    /// See [`Caches::gang_resources`].
     pub gang_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
-    /// See [`Caches::topology_resources`].
     pub topology_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
-    /// See [`Caches::nodes`].
     pub nodes: Option<Feed<Node>>,
 }
 
-/// Index key of what belongs to the object of that name.
 pub(super) fn of(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
-/// Index key of the PodCliques of a scaling group.
 pub(super) fn of_group(namespace: &str, pcsg: &str) -> String {
     format!("group:{namespace}/{pcsg}")
 }
 
-/// Index key of the PodCliques of a PodGang.
 pub(super) fn of_gang(namespace: &str, pod_gang: &str) -> String {
     format!("gang:{namespace}/{pod_gang}")
 }
@@ -101,7 +84,6 @@ pub(super) fn of_base(namespace: &str, base: &str) -> String {
     format!("base:{namespace}/{base}")
 }
 
-/// All caches that the enabled backends need, empty.
 pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
     let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
     let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);
@@ -170,7 +152,6 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
 }
 
 impl Caches {
-    /// Returns once every cache is complete.
     pub(super) async fn settled(&self) {
         self.pod_clique_sets.settled().await;
         self.pod_cliques.settled().await;
@@ -189,20 +170,17 @@ impl Caches {
         }
     }
 
-    /// The gang resources that `pod_gang` controls.
     pub(super) fn gang_resources_of(&self, pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
         let key = of(&pod_gang.namespace().unwrap_or_default(), &pod_gang.name_any());
         let found = self.gang_resources.iter().flat_map(|cache| cache.indexed(&key));
         found.filter(|object| super::ownership::is_controlled_by(&**object, pod_gang)).collect()
     }
 
-    /// The ClusterTopologyBinding that `pod_gang` names.
     pub(super) fn topology_of(&self, pod_gang: &PodGang) -> Option<Arc<ClusterTopologyBinding>> {
         let name = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME)?;
         self.topologies.get(None, name)
     }
 
-    /// Every topology resource of these kinds.
     pub(super) fn topology_resources_of(&self, kinds: &[ApiResource]) -> Vec<Arc<DynamicObject>> {
         let caches = self.topology_resources.iter().filter(|cache| kinds.contains(&cache.dyntype));
         caches.flat_map(|cache| cache.store.state()).collect()
@@ -210,7 +188,6 @@ impl Caches {
 }
 
 impl Feeds {
-    /// Starts all watches.
     pub(super) fn watch(self, client: &Client, tasks: &mut JoinSet<()>) {
         let all = watcher::Config::default;
         let ours = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
@@ -236,12 +213,12 @@ fn whole<K>(object: K, (): &()) -> K {
     object
 }
 
-/// A node's name and labels. Its status, which is large and changes all the time, is not even asked for.
+/// Keeps a node's name and labels. Its status is large and changes often, so it is not even requested.
 fn labelled(node: PartialObjectMeta<Node>, (): &()) -> Node {
     Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
 }
 
-/// Items of a list do not say what they are.
+/// Items of a list lack `apiVersion` and `kind`.
 fn typed(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
     let types = TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
     DynamicObject { types: Some(types), ..object }
@@ -266,7 +243,6 @@ fn by_label(object: &impl ResourceExt, label: &str) -> Vec<String> {
     value.map(|value| of(&object.namespace().unwrap_or_default(), value)).into_iter().collect()
 }
 
-/// Name of the PodGang that owns a gang resource.
 pub(super) fn pod_gang_of(object: &DynamicObject) -> Option<String> {
     let mut owners = object.owner_references().iter();
     owners.find(|owner| owner.kind == PodGang::kind(&())).map(|owner| owner.name.clone())

@@ -1,5 +1,4 @@
-//! Brings the objects of one kind under an owner to their desired state: creates, patches differences, deletes the
-//! rest.
+//! Brings the objects of one kind under an owner to their desired state: creates, patches and deletes them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
@@ -19,22 +18,19 @@ use super::json_diff::merge_patch;
 use super::ownership::{controller, is_controlled_by};
 use super::writes::{self, Writable};
 
-/// Requests in flight at a time for one owner.
 const CONCURRENCY: usize = 16;
 
-/// A write to be made.
 pub(super) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
 
-/// Makes all writes, a few at a time, and gives the first error when all are made.
+/// Runs all writes, a few at a time, and returns the first error after all have finished.
 pub(super) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
     results.into_iter().collect()
 }
 
-/// The patch from one object to another, `None` if nothing differs.
+/// The patch from the first object to the second; `None` if they are equal.
 pub(super) type Change<K> = fn(&K, &K) -> serde_json::Result<Option<Value>>;
 
-/// The objects of one kind under one owner.
 pub(super) struct Children<'a, O, K>
 where
     K: Resource<DynamicType = ()> + 'static,
@@ -53,18 +49,15 @@ where
     K: Writable + Send + Sync + 'static,
     K::DynamicType: Hash + Eq + Clone,
 {
-    /// None wanted yet.
     pub(super) fn new(context: &'a Context, owner: &'a O, cache: &'a Informer<K>, change: Change<K>) -> Self {
         Self { context, owner, cache, change, wanted: HashSet::new(), writes: Vec::new() }
     }
 
-    /// The object of that name, if it is the owner's.
     pub(super) fn get(&self, name: &str) -> Option<Arc<K>> {
         let found = self.cache.get(self.owner.namespace().as_deref(), name);
         found.filter(|found| self.is_ours(found))
     }
 
-    /// This object should exist just so.
     pub(super) fn want(&mut self, wanted: K) {
         let name = wanted.name_any();
         let existing = self.cache.get(self.owner.namespace().as_deref(), &name);
@@ -75,17 +68,16 @@ where
         };
         match write {
             Ok(write) => self.writes.extend(write),
-            // It fails with the others made, so that one object in the way does not hold up the rest.
+            // Fails together with the other writes, so that one conflicting object does not delay the rest.
             Err(error) => self.writes.push(future::ready(Err(error)).boxed()),
         }
     }
 
-    /// Leaves the object of that name as it is, wanted or not.
     pub(super) fn keep(&mut self, name: String) {
         self.wanted.insert(name);
     }
 
-    /// What is under the owner and not wanted. `key` is the owner's in the cache's index.
+    /// Objects under the owner that are not wanted; `key` is the owner's key in the cache index.
     pub(super) fn excess(&self, key: &str) -> Vec<Arc<K>> {
         let mut found = self.cache.indexed(key);
         found.retain(|found| {
@@ -95,8 +87,8 @@ where
         found
     }
 
-    /// Every write that is due, with the deletion of what is in [`Children::excess`]. What has changed since is looked at
-    /// again: a PodGang that was given new pods meanwhile is wanted again.
+    /// Returns all pending writes, including the deletion of [`Children::excess`]. A deletion requires the
+    /// cached version, because a PodGang that got new pods meanwhile is wanted again.
     pub(super) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();
@@ -128,8 +120,7 @@ where
     }
 }
 
-/// The patch that gives `existing` the labels, annotations and spec that are wanted. Further labels and
-/// annotations stay.
+/// Patches labels, annotations and spec of `existing`. Other labels and annotations stay.
 pub(super) fn change<K: ResourceExt>(existing: &K, wanted: &K, [from, to]: [Value; 2]) -> Option<Value> {
     let mut patch = Map::new();
     let labels = missing(existing.labels(), wanted.labels());
@@ -152,8 +143,8 @@ fn missing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, String
     (!missing.is_empty()).then_some(Value::Object(missing))
 }
 
-/// The patch from one PodClique to another; `replicas` belong to whoever scales the object. A new template takes away the
-/// labels and annotations that it does not have any more: pods have those of their PodClique.
+/// Patches a PodClique but keeps `replicas`, which belong to whoever scales it. A new template removes the
+/// labels and annotations that it no longer has, because pods inherit them from the PodClique.
 pub(super) fn pod_clique_change(
     existing: &PodClique,
     wanted: &PodClique,

@@ -1,10 +1,9 @@
-//! Reconciles a ClusterTopologyBinding: keeps the schedulers' own topology resources in line with it, and reports
-//! their state (TOPO-09).
+//! Reconciles a ClusterTopologyBinding: syncs the schedulers' topology resources with it and reports their
+//! state (TOPO-09).
 //!
-//! A topology resource that the binding refers to belongs to someone else and is only compared. If it refers to
-//! none, the backend creates one with the binding as its controller, so that the garbage collector deletes it with
-//! the binding (DEL-09): there is nothing to do here on deletion. A backend whose scheduler is not installed does
-//! not hold up the others.
+//! A topology resource that the binding refers to belongs to someone else and is only compared. Otherwise the
+//! backend creates one with the binding as its controller, so the garbage collector deletes it with the
+//! binding (DEL-09). A backend whose scheduler is not installed does not block the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,15 +19,12 @@ use super::reconcile_loop::Action;
 use super::writes;
 use crate::backend::{BackendError, SchedulerBackend, TopologyBackend, TopologyState, TopologyView};
 
-/// Reason of the event on a binding that a topology resource does not follow.
 const REASON_DRIFT_DETECTED: &str = "TopologyDriftDetected";
-/// How soon a scheduler that is not ready is asked again. Nothing tells when its API is installed.
+/// Interval at which a scheduler that is not ready is checked again. No event reports that its API is
+/// installed.
 const NOT_READY_PAUSE: Duration = Duration::from_secs(5);
 
-/// Reconciles one ClusterTopologyBinding.
-///
-/// # Errors
-/// What a backend could not do and is worth a retry; the status has been written nevertheless.
+/// Writes the status even if a backend fails, then returns the last error that is worth a retry.
 pub(super) async fn reconcile(
     binding: Arc<ClusterTopologyBinding>,
     context: Arc<Context>,
@@ -52,8 +48,7 @@ pub(super) async fn reconcile(
     }
 }
 
-/// How every scheduler with topology resources stands to the binding, and the last failure that is worth a
-/// retry.
+/// State of every scheduler's topology resources, and the last error that is worth a retry.
 async fn survey(
     binding: &ClusterTopologyBinding,
     context: &Context,

@@ -1,9 +1,8 @@
-//! Status of a ClusterTopologyBinding: one entry per scheduler, and the condition `SchedulerTopologyDrift`
-//! that sums them up.
+//! Status of a ClusterTopologyBinding: one entry per scheduler, summarized by the condition
+//! `SchedulerTopologyDrift`.
 //!
-//! Entries and reasons are upstream's, with three of our own: a scheduler that is not installed, one that has to
-//! wait, and one that refuses the binding. The condition's message names the schedulers, where upstream's only says that there
-//! are some.
+//! Entries and reasons are upstream's, plus three: the scheduler is not installed, has to wait, or refuses
+//! the binding. The condition's message names the schedulers; upstream's does not.
 
 use std::sync::Arc;
 
@@ -17,25 +16,23 @@ use kube::api::DynamicObject;
 use super::conditions::{self, Verdict};
 use crate::backend::{BackendError, TopologyState};
 
-/// How a scheduler's topology resources stand to a binding; a later one outweighs an earlier one.
+/// State of a scheduler's topology resources; later variants outweigh earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// They say the same.
     InSync,
-    /// The scheduler's API is not there (yet).
+    /// The scheduler's API is not installed (yet).
     NotReady,
-    /// They follow when something else has gone.
+    /// They can be synced once another object is deleted.
     Waiting,
-    /// They differ, or could not be brought in line.
+    /// They differ, or could not be synced.
     Drifted,
-    /// The scheduler does not take this binding.
+    /// The scheduler does not accept this binding.
     Refused,
-    /// The scheduler that the binding names is not enabled, or has no topology resources.
+    /// The scheduler in the binding is not enabled, or has no topology resources.
     Unavailable,
 }
 
 impl Standing {
-    /// Status and reason of the condition.
     fn verdict(self) -> (Option<bool>, &'static str) {
         match self {
             Self::InSync => (Some(false), "InSync"),
@@ -48,23 +45,19 @@ impl Standing {
     }
 }
 
-/// What was found of one scheduler.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
-    /// The scheduler.
     pub scheduler: String,
-    /// Name of its topology resource: the one referred to, else the binding's own name.
+    /// The topology resource that the binding refers to; otherwise the binding's own name.
     pub reference: String,
-    /// Generation of the one referred to, if it exists.
+    /// Generation of the referenced topology resource, if it exists.
     pub generation: Option<i64>,
-    /// Its state.
     pub standing: Standing,
-    /// What is wrong.
     pub message: Option<String>,
 }
 
 impl Report {
-    /// What the backend of `scheduler` made of the binding. `existing` are its topology resources.
+    /// From the result of a sync; `existing` are the scheduler's topology resources.
     pub(super) fn of_state(
         binding: &ClusterTopologyBinding,
         scheduler: &str,
@@ -94,7 +87,7 @@ impl Report {
         }
     }
 
-    /// A scheduler that the binding names and nobody here knows.
+    /// A scheduler that the binding names but that is not enabled.
     pub(super) fn unavailable(bound: &SchedulerTopologyBinding) -> Self {
         let SchedulerTopologyBinding { scheduler_name: scheduler, topology_reference } = bound;
         Self {
@@ -109,8 +102,7 @@ impl Report {
     }
 }
 
-/// The binding's status. Its observed generation moves only if everything that can be done for the generation
-/// `is_done`.
+/// Sets the observed generation only if `is_done`: everything that can be done for it was done.
 pub(super) fn status(
     binding: &ClusterTopologyBinding,
     reports: &[Report],
@@ -120,7 +112,7 @@ pub(super) fn status(
     let generation = binding.metadata.generation;
     let mut conditions = before.conditions;
     match reports.iter().map(|report| report.standing).max() {
-        // Nobody could have drifted.
+        // Without schedulers there can be no drift.
         None => conditions.retain(|condition| condition.type_ != CONDITION_SCHEDULER_TOPOLOGY_DRIFT),
         Some(worst) => conditions = conditions::with(conditions, summary(worst, reports), generation),
     }
@@ -131,7 +123,6 @@ pub(super) fn status(
     }
 }
 
-/// What the condition says if a topology resource does not follow the binding.
 pub(super) fn drift(status: &ClusterTopologyBindingStatus) -> Option<&str> {
     let mut conditions = status.conditions.iter();
     conditions

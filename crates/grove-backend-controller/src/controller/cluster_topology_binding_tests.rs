@@ -27,7 +27,6 @@ fn world(state: TopologyState, readiness: Result<(), String>) -> World {
     World::of(|_| Arc::new(backend))
 }
 
-/// One reconciliation: the status, if it was written, how it ended, and the other requests.
 async fn reconciled(
     world: &World,
     binding: &ClusterTopologyBinding,

@@ -1,26 +1,21 @@
-//! Conditions of Grove's statuses.
+//! Sets and reads conditions of Grove's statuses.
 
 use std::borrow::Cow;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-/// What a condition is to say.
 #[derive(Clone, Debug)]
 pub(super) struct Verdict {
-    /// Its type.
     pub type_: &'static str,
     /// True, False, or `None` for Unknown.
     pub status: Option<bool>,
-    /// CamelCase reason.
     pub reason: Cow<'static, str>,
-    /// For a person.
     pub message: String,
 }
 
-/// `conditions` with `verdict` in it. The transition time moves only with the status, and a condition that
-/// says the same already stays as it is, observed generation included, so that a status at rest is never
-/// written (GANG-11).
+/// Returns `conditions` with `verdict`. The transition time changes only with the status. An equal condition
+/// stays as it is, including its observed generation, so that an unchanged status is never written (GANG-11).
 pub(super) fn with(
     mut conditions: Vec<Condition>,
     verdict: Verdict,
@@ -61,12 +56,10 @@ pub(super) fn found<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a 
     conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// Since when the condition of that type is True.
 pub(super) fn since(conditions: &[Condition], type_: &str) -> Option<Timestamp> {
     found(conditions, type_).map(|condition| condition.last_transition_time.0)
 }
 
-/// Whether the condition of that type is True.
 pub(super) fn is_true(conditions: &[Condition], type_: &str) -> bool {
     found(conditions, type_).is_some()
 }

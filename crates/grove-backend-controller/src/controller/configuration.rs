@@ -1,8 +1,8 @@
-//! The configuration file, `operator.config.grove.io/v1alpha1` OperatorConfiguration, as far as it concerns
-//! schedulers, and the image of init containers, which upstream has in an environment variable.
+//! Reads the configuration file, an OperatorConfiguration of `operator.config.grove.io/v1alpha1`: the
+//! schedulers and the init-container image, which upstream reads from an environment variable.
 //!
-//! Parsed strictly: an unknown field or value prevents the start, and the error has its path, before anything is
-//! done in the cluster.
+//! Parsing is strict: an unknown field or value prevents the start, before the controller changes the
+//! cluster. The error contains its path.
 
 use std::sync::Arc;
 
@@ -15,10 +15,9 @@ use crate::backend::{DEFAULT_SCHEDULER, Profile, ProfileType, Registry, Schedule
 
 const API_VERSION: &str = "operator.config.grove.io/v1alpha1";
 const KIND: &str = "OperatorConfiguration";
-/// As it is built from `images/grove-initc`.
+/// Built from `images/grove-initc`.
 const DEFAULT_INIT_IMAGE: &str = "grove-conformance/grove-initc:dev";
 
-/// The enabled schedulers.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     default_profile_name: String,
@@ -26,13 +25,10 @@ pub struct Configuration {
     init_image: String,
 }
 
-/// What is wrong with a configuration file.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("configuration: {path}: {message}")]
 pub struct ConfigurationError {
-    /// Path of the field.
     pub path: String,
-    /// What is wrong with it.
     pub message: String,
 }
 
@@ -74,11 +70,8 @@ struct FileProfile {
 }
 
 impl Configuration {
-    /// Reads a file's text. `default-scheduler` is enabled even if no profile names it.
-    ///
-    /// # Errors
-    /// The first thing wrong with it; what is wrong within a profile's `config` is found by
-    /// [`registry`](Self::registry).
+    /// Parses a configuration file. `default-scheduler` is enabled even if no profile names it.
+    /// [`registry`](Self::registry) checks the `config` of the profiles.
     pub fn parse(text: &str) -> Result<Self, ConfigurationError> {
         let documents =
             yaml::documents(text).map_err(|error| ConfigurationError::new(".", error.to_string()))?;
@@ -123,15 +116,11 @@ impl Configuration {
         Ok(Self { default_profile_name, profiles, init_image })
     }
 
-    /// The image of init containers that wait for other cliques.
     pub fn init_image(&self) -> &str {
         &self.init_image
     }
 
-    /// The backends of the profiles. `namespace` is the controller's own, which exists.
-    ///
-    /// # Errors
-    /// The first profile that is no good.
+    /// Creates the backends of the profiles. `namespace` is the controller's own namespace, which exists.
     pub fn registry(&self, client: &Client, namespace: &str) -> Result<Registry, ConfigurationError> {
         let backend =
             |(i, profile): (usize, &Profile)| -> Result<Arc<dyn SchedulerBackend>, ConfigurationError> {

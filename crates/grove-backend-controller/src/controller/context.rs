@@ -1,4 +1,4 @@
-//! What reconcilers share.
+//! State that all reconcilers share.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,73 +21,52 @@ use super::written_versions::WrittenVersions;
 use crate::backend::{Registry, Served, generation};
 use crate::controller::namespace_termination::EndingNamespaces;
 
-/// What every reconciler has at hand.
 pub(super) struct Context {
-    /// The API server.
     pub client: Client,
-    /// The enabled backends.
     pub registry: Registry,
-    /// The caches.
     pub caches: Caches,
-    /// The reconcilers' inboxes.
     pub queues: Queues,
-    /// Events for users.
     pub events: Events,
-    /// Metrics.
     pub metrics: Metrics,
-    /// Which PodGangs the backends have synced.
     pub synced: SyncedGangs,
-    /// When the words of statuses may change.
     pub wordings: Wordings,
-    /// How much is under way.
     pub flow: Flow,
-    /// Pods written but not yet in the cache.
     pub expectations: Expectations,
-    /// Versions written but not yet in the cache.
     pub written: WrittenVersions,
-    /// Replicas of PodCliques that were deleted by hand.
     pub remembered: RememberedReplicas,
-    /// For which PodCliqueSets init containers can see pods.
     pub init_access: InitAccess,
-    /// The image of init containers that wait for other cliques.
     pub init_image: String,
-    /// Namespaces that are being deleted.
     pub ending: EndingNamespaces,
-    /// Faults that are on.
     pub faults: Faults,
 }
 
 impl Context {
-    /// The backend of a PodGang.
     pub(super) fn serve(&self, pod_gang: &PodGang) -> Served {
         let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
         self.registry.serve(scheduler, self.caches.set_of(pod_gang).as_deref())
     }
 }
 
-/// Up to which generation the backend's gang resources stand, per PodGang (GANG-07).
+/// Up to which generation each PodGang's gang resources are synced (GANG-07).
 ///
-/// Of the object, and of the gang. Kept in memory only: after a restart every PodGang is synced again before a gate comes off.
+/// Kept in memory only: after a restart, every PodGang is synced again before a gate is removed.
 #[derive(Default)]
 pub(super) struct SyncedGangs(Mutex<HashMap<String, Known>>);
 
-/// What is known of a PodGang's gang resources.
 struct Known {
     standing: Standing,
-    /// One of them has gone since.
+    /// Whether a gang resource was deleted since the last sync.
     has_lost: bool,
 }
 
-/// How it is with the gang resources of a PodGang.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// They stand for it.
     Synced(Generations),
-    /// Those of a deleted PodGang of its name are kept by pods.
+    /// Pods keep the gang resources of a deleted PodGang with the same name alive.
     HeldByPods,
 }
 
-/// `metadata.generation`, and how often its pods have been recycled.
+/// `metadata.generation`, and the number of gang terminations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Generations {
     object: i64,
@@ -101,45 +80,47 @@ impl Generations {
 }
 
 impl SyncedGangs {
-    /// The gang resources of this PodGang stand. True if that is news.
+    /// Records that all gang resources exist. Returns true if that is new.
     pub(super) fn record(&self, pod_gang: &PodGang) -> bool {
         self.set(pod_gang, Standing::Synced(Generations::of(pod_gang)))
     }
 
-    /// Those of a deleted PodGang of this name are kept by pods. True if that is news.
+    /// Records that pods keep the gang resources of a deleted PodGang of this name. Returns true if that is
+    /// new.
     pub(super) fn hold(&self, pod_gang: &PodGang) -> bool {
         self.set(pod_gang, Standing::HeldByPods)
     }
 
-    /// They do not stand, or the PodGang is gone.
+    /// Called if gang resources are missing or the PodGang was deleted.
     pub(super) fn forget(&self, uid: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
-    /// Whether the gang's objects exist, possibly from an earlier generation of the PodGang object.
+    /// Whether the gang resources exist, possibly for an earlier generation of the PodGang object.
     pub(super) fn stand(&self, pod_gang: &PodGang) -> bool {
         let gang = generation::of_gang(pod_gang);
         matches!(self.get(pod_gang), Some(Standing::Synced(synced)) if synced.gang == gang)
     }
 
-    /// Whether the objects exist for the PodGang's current generation.
+    /// Whether the gang resources exist for the PodGang's current generation.
     pub(super) fn is_current(&self, pod_gang: &PodGang) -> bool {
         self.get(pod_gang) == Some(Standing::Synced(Generations::of(pod_gang)))
     }
 
-    /// Whether those of a deleted PodGang of this name wait for its pods to go. None of its own has been made then.
+    /// Whether gang resources of a deleted PodGang of this name wait for their pods. This PodGang has none of
+    /// its own yet.
     pub(super) fn are_held(&self, pod_gang: &PodGang) -> bool {
         self.get(pod_gang) == Some(Standing::HeldByPods)
     }
 
-    /// A gang resource has gone whose PodGang has that uid.
+    /// Records that a gang resource of the PodGang with this uid was deleted.
     pub(super) fn lost_one(&self, uid: &str) {
         if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(uid) {
             known.has_lost = true;
         }
     }
 
-    /// Whether a gang resource of it has gone since they all stood.
+    /// Whether a gang resource was deleted since the last sync.
     pub(super) fn has_lost(&self, pod_gang: &PodGang) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(&pod_gang.uid().unwrap_or_default()).is_some_and(|known| known.has_lost)

@@ -1,8 +1,8 @@
-//! Durations as Go writes them (`4h`, `1h30m`, `-1.5s`), which is how `metav1.Duration` travels.
+//! Durations in Go's format (`4h`, `1h30m`, `-1.5s`), in which `metav1.Duration` is serialized.
 
 use std::time::Duration;
 
-/// A Go duration: zero for one that is not more than nothing, `None` if it is none.
+/// Parses a Go duration; a negative one becomes zero, an invalid one `None`.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

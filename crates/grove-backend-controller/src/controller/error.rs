@@ -1,35 +1,31 @@
-//! What can go wrong in a reconciliation.
+//! Errors of a reconciliation.
 
 use crate::backend::BackendError;
 
-/// Why a reconciliation did not finish. It is tried again with growing pauses, and at once when something
+/// Why a reconciliation did not finish. It is retried with exponential backoff, and at once when something
 /// changes.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
-    /// A request failed.
     #[error("cannot {action}: {source}")]
     Api {
-        /// What was tried, such as `create Pod ns/name`.
+        /// Verb and object, such as `create Pod ns/name`.
         action: String,
-        /// The answer.
         source: kube::Error,
     },
-    /// A backend could not do its part.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// Something of a deleted predecessor of the same name has to go first (DEL-08).
+    /// An object of a deleted predecessor with the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// It could not be found out whether a request was carried out.
+    /// It is unknown whether the pod was created.
     #[error("cannot tell whether Pod {0} was created")]
     Unsettled(String),
-    /// A value could not be turned into JSON.
     #[error("cannot serialise: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl ReconcileError {
-    /// Whether the namespace is being deleted: there is nothing to do then but let it go (DEL-07).
+    /// Whether the request failed because the namespace is being deleted (DEL-07).
     pub(super) fn is_namespace_gone(&self) -> bool {
         let source = match self {
             Self::Api { source, .. } | Self::Backend(BackendError::Api { source, .. }) => source,
@@ -43,11 +39,11 @@ impl ReconcileError {
         terminating || gone
     }
 
-    /// Whether it is only a matter of time: no warning is due.
+    /// Whether the reconciliation only has to wait, so that no warning is due.
     pub(super) fn is_waiting(&self) -> bool {
         match self {
             Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,
-            // Somebody else was faster; the next cache event brings the newer object.
+            // Another client was faster; the next cache event brings the newer object.
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),
             _ => false,
         }

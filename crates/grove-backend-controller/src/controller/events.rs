@@ -1,7 +1,7 @@
-//! Kubernetes Events about what a user should know.
+//! Publishes Kubernetes Events for users.
 //!
-//! An event is published when there is something new to say about an object, not on every retry: a workload
-//! that rests in a bad state is still at rest (GANG-11).
+//! A warning is published only when its note changes, not on every retry, so that a failing but unchanged
+//! workload causes no writes (GANG-11).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,25 +11,22 @@ use kube::{Client, Resource};
 
 use super::error::ReconcileError;
 
-/// Longest note the API takes, in bytes.
+/// The API's limit for a note, in bytes.
 const MAX_NOTE: usize = 1024;
 
-/// Name under which events are reported.
 pub(super) const REPORTER: &str = "grove-backend-controller";
 
-/// Publishes events.
 pub(super) struct Events {
     client: Client,
     said: Mutex<HashMap<(String, &'static str), String>>,
 }
 
 impl Events {
-    /// Publishes through `client`.
     pub(super) fn new(client: Client) -> Self {
         Self { client, said: Mutex::default() }
     }
 
-    /// Tells of something that was done to `object`, as often as it is.
+    /// Publishes a normal event on every call.
     pub(super) async fn tell<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
@@ -39,7 +36,7 @@ impl Events {
         self.publish(object, EventType::Normal, reason, note).await;
     }
 
-    /// Warns about `object` unless the last warning of this reason said the same.
+    /// Publishes a warning, unless the last one with this reason had the same note.
     pub(super) async fn warn<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
@@ -67,7 +64,8 @@ impl Events {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        // A recorder that lives on counts a new note of the same reason as a repetition of the old one, which it keeps.
+        // A long-lived recorder counts a new note with the same reason as a repetition and keeps the old
+        // note.
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
         let recorder = Recorder::new(self.client.clone(), reporter);
         if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
@@ -75,8 +73,8 @@ impl Events {
         }
     }
 
-    /// Tells of writes that failed, and forgets it once they have not. What only waits, and what a namespace that goes takes
-    /// with it, is nobody's to put right.
+    /// Warns about a failed write, and resets the warning after a success. It ignores errors that only wait
+    /// or that come from a terminating namespace, because no user has to act on them.
     pub(super) async fn told<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,
@@ -91,14 +89,14 @@ impl Events {
         result
     }
 
-    /// Forgets what was reported with this reason, so that it is reported again if it comes back.
+    /// Forgets the last warning with this reason, so that it is published again if it recurs.
     pub(super) fn settled<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
             self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), reason));
         }
     }
 
-    /// The last warning of this reason, unless that is settled.
+    /// Note of the last warning with this reason, unless it was reset.
     pub(super) fn standing<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
@@ -108,7 +106,6 @@ impl Events {
         said.get(&(object.meta().uid.clone()?, reason)).cloned()
     }
 
-    /// Forgets an object that is gone.
     pub(super) fn forget(&self, uid: &str) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| of != uid);
     }

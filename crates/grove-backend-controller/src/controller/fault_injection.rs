@@ -1,7 +1,8 @@
-//! Faults in what is written: a layer that corrupts gang resources, and the order of pods, on their way to the API server.
+//! Injects faults into writes: a layer that corrupts gang resources and the startup order of pods on their
+//! way to the API server.
 //!
-//! Backends are left as they are. One that compares finds its resources wrong and writes them again, corrupted
-//! again, which changes nothing and so triggers nothing.
+//! Backends are unchanged. A backend that compares finds its resources wrong and writes them again. They are
+//! corrupted again, so the object does not change and triggers nothing.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -24,17 +25,15 @@ use super::ownership::owner_reference;
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
 const KUBE: &str = "scheduling.k8s.io";
-/// Annotation of the faults that write Workloads: the version or generation of the PodGang that was seen last.
+/// Annotation of the faults that write Workloads: the last seen version or generation of the PodGang.
 const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
 
-/// Makes [`SpoiledApi`]s.
 #[derive(Clone)]
 pub(super) struct SpoilingLayer(Arc<Faults>);
 
 impl SpoilingLayer {
-    /// A layer that spoils as `faults` say: not at all without one.
     pub(super) fn new(faults: &Faults) -> Self {
         Self(Arc::new(faults.clone()))
     }
@@ -48,7 +47,6 @@ impl<S> Layer<S> for SpoilingLayer {
     }
 }
 
-/// The API server, as a faulty controller writes to it.
 #[derive(Clone)]
 pub(super) struct SpoiledApi<S> {
     inner: S,
@@ -72,7 +70,8 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
     }
 }
 
-/// The body to send instead, if the request writes a gang resource or creates a pod and a fault is about that.
+/// The body to send instead, if the request writes a gang resource or creates a pod and a fault applies to
+/// it.
 fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
     let (is_create, path) = (request.method() == Method::POST, request.uri().path());
     let is_write = is_create || request.method() == Method::PATCH;
@@ -81,7 +80,7 @@ fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
     if group.is_none() && !is_pod {
         return None;
     }
-    // What this process sends is in memory whole.
+    // Bodies that this process sends are entirely in memory.
     let bytes = request.body().try_clone()?.collect_bytes().now_or_never()?.ok()?;
     let mut object = serde_json::from_slice(&bytes).ok()?;
     match group {
@@ -91,7 +90,6 @@ fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
     serde_json::to_vec(&object).ok().map(Body::from)
 }
 
-/// Spoils whom a pod waits for.
 fn spoil_order(faults: &Faults, pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
     let label = |key: &str| labels[key].as_str().unwrap_or_default();
@@ -116,7 +114,6 @@ fn spoil_order(faults: &Faults, pod: &mut Value) {
     }
 }
 
-/// The API group, if the path is that of PodGroups or CompositePodGroups.
 fn group_of_gangs(path: &str) -> Option<&str> {
     let parts: Vec<_> = path.trim_matches('/').split('/').collect();
     match parts[..] {
@@ -127,7 +124,6 @@ fn group_of_gangs(path: &str) -> Option<&str> {
     }
 }
 
-/// Spoils an object that is created, or a merge patch.
 fn spoil(faults: &Faults, group: &str, is_create: bool, object: &mut Value) {
     if faults.forget_member
         && let Some(groups) = object.pointer_mut(&pointer(&["metadata", "annotations", GROUPS]))
@@ -152,14 +148,15 @@ fn pointer(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
-/// The JSON list without its last entry; one that would be empty is left alone.
+/// The JSON list without its last entry, if another entry remains.
 fn without_last(list: &str) -> Option<String> {
     let mut entries: Vec<Value> = serde_json::from_str(list).ok()?;
     entries.pop().filter(|_| !entries.is_empty())?;
     serde_json::to_string(&entries).ok()
 }
 
-/// The fault `foreign-resource`: a Volcano PodGroup of the PodGang's name, whoever the PodGang's backend is.
+/// The fault `foreign-resource`: creates a Volcano PodGroup with the PodGang's name, regardless of its
+/// backend.
 pub(super) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang) {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(VOLCANO, "v1beta1", "PodGroup"));
     let mut pod_group = DynamicObject::new(&pod_gang.name_any(), &resource)
@@ -167,19 +164,18 @@ pub(super) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang)
     pod_group.metadata.owner_references = owner_reference(pod_gang).map(|owner| vec![owner]);
     let namespace = pod_gang.namespace().unwrap_or_default();
     let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, &resource);
-    // It is there already, or the cluster has no Volcano.
+    // It exists already, or Volcano is not installed.
     if let Err(error) = api.create(&PostParams::default(), &pod_group).await {
         tracing::debug!(%error, "fault: no foreign resource");
     }
 }
 
-/// The PodGang's Workload on Kubernetes 1.36.
 fn workload_of(client: &Client, pod_gang: &PodGang) -> Api<DynamicObject> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(KUBE, "v1alpha2", "Workload"));
     Api::namespaced_with(client.clone(), &pod_gang.namespace().unwrap_or_default(), &resource)
 }
 
-/// The fault `touch-gang-resources`: the Workload says which version of its PodGang was seen last.
+/// The fault `touch-gang-resources`: annotates the Workload with the last seen version of its PodGang.
 pub(super) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     let seen = json!({"metadata": {"annotations": {ANNOTATION_SEEN: pod_gang.metadata.resource_version}}});
     let patch = Patch::Merge(&seen);
@@ -190,7 +186,8 @@ pub(super) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     }
 }
 
-/// The fault `recreate-gang-resources`: a Workload that was made before this generation of its PodGang goes.
+/// The fault `recreate-gang-resources`: deletes a Workload that was created for an earlier generation of its
+/// PodGang.
 pub(super) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) {
     let (workloads, name) = (workload_of(client, pod_gang), pod_gang.name_any());
     let generation = pod_gang.metadata.generation.unwrap_or_default().to_string();
@@ -237,7 +234,6 @@ mod tests {
     const KAI_PATH: &str = "/apis/scheduling.run.ai/v2alpha2/namespaces/ns/podgroups";
     const KOORDINATOR_PATH: &str = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/ns/podgroups/wl-0-a";
 
-    /// What arrives at the API server.
     async fn sent(fault: &str, method: Method, path: &str, body: Value) -> Value {
         let faults = std::iter::once(fault.parse().unwrap()).collect();
         let arrived = Arc::new(Mutex::new(Value::Null));

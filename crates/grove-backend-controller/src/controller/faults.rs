@@ -1,7 +1,6 @@
-//! Faults for mutants: each makes the controller break one promise, so that a suite can show that
-//! it notices.
+//! Faults for mutants: each makes the controller violate a clause, to show that the suite detects it.
 //!
-//! They are switched on by a hidden flag and never in operation.
+//! A hidden flag enables them; they are never used in production.
 
 use std::str::FromStr;
 
@@ -11,157 +10,156 @@ use serde_json::{Map, Value};
 
 use super::pod_gang_names::PodGangNames;
 
-/// The faults that are on. Each is named as its field is, in kebab case.
+/// The enabled faults. Each is named after its field, in kebab case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Faults {
     /// PodGangs get no owner reference.
     pub no_owner_references: bool,
-    /// Gates come off as soon as a pod exists.
+    /// Gates are removed as soon as a pod exists.
     pub early_ungate: bool,
-    /// The last podgroup of every PodGang of several is left out.
+    /// The last podgroup is left out of every PodGang that has several.
     pub drop_podgroup: bool,
-    /// PodGangs get what kubectl notes on their PodCliqueSet (GANG-24).
+    /// PodGangs get the annotations that kubectl writes to their PodCliqueSet (GANG-24).
     pub kubectl_annotations_copied: bool,
-    /// Every second a PodGang is written for no reason.
+    /// A PodGang is written every second without a reason.
     pub write_on_reconcile: bool,
-    /// A Workload gets an annotation whenever anything of its PodGang changes (GANG-09).
+    /// A Workload gets a new annotation on every change of its PodGang (GANG-09).
     pub touch_gang_resources: bool,
-    /// A Workload is deleted, and so made anew, for every generation of its PodGang (KUBE-04).
+    /// A Workload is deleted and recreated for every generation of its PodGang (KUBE-04).
     pub recreate_gang_resources: bool,
-    /// Every PodGang gets a Volcano PodGroup of its name beside what its backend makes (COEX-02).
+    /// Every PodGang also gets a Volcano PodGroup of its name, in addition to its backend's resources
+    /// (COEX-02).
     pub foreign_resource: bool,
-    /// The last entry is left out of Koordinator's list of gangs that go together (KOORD-07).
+    /// Koordinator's list of gangs that are scheduled together lacks its last entry (KOORD-07).
     pub forget_member: bool,
-    /// Gang resources that have a queue are in the queue `wrong`.
+    /// Gang resources that have a queue use the queue `wrong`.
     pub wrong_queue: bool,
     /// KAI PodGroups have no subgroups (KAI-01).
     pub omit_subgroups: bool,
-    /// Of a PodGang with topology groups, every key is one level too low: the PodGang's is its groups', a group's is its
-    /// podgroups' (TOPO-07).
+    /// In a PodGang with topology groups, every key moves one level down: the PodGang's key to its groups, a
+    /// group's key to its podgroups (TOPO-07).
     pub key_one_level_down: bool,
-    /// CompositePodGroups ask for one group less than they have (AON-08).
+    /// CompositePodGroups request one group less than they have (AON-08).
     pub low_group_count: bool,
-    /// A PodClique counts pods as ready as soon as they are scheduled (KLT-01, KLT-06).
+    /// A PodClique counts scheduled pods as ready (KLT-01, KLT-06).
     pub ready_counts_scheduled: bool,
-    /// The lease is taken whoever holds it: every replica leads (KLT-07, KLT-08).
+    /// Every replica takes the lease regardless of its holder, and leads (KLT-07, KLT-08).
     pub lease_always_taken: bool,
-    /// A pod that is being deleted counts as a replica until it is gone (KLT-05).
+    /// A terminating pod counts as a replica (KLT-05).
     pub terminating_counts: bool,
-    /// A breach is answered at once, whatever the termination delay (TERM-02, TERM-03).
+    /// A breach leads to termination at once, regardless of the termination delay (TERM-02, TERM-03).
     pub termination_at_once: bool,
-    /// A PodClique is breached as soon as one of its pods is missing, whatever its minimum (TERM-01, TERM-03).
+    /// A PodClique is breached as soon as one pod is missing, regardless of its minimum (TERM-01, TERM-03).
     pub all_replicas_needed: bool,
-    /// A breached replica of a scaling group recycles its PodCliqueSet replica (TERM-04).
+    /// A breached replica of a scaling group leads to the termination of its PodCliqueSet replica (TERM-04).
     pub group_takes_all: bool,
-    /// A PodClique counts as held before its minimum was ever bound (TERM-05, TERM-06, TERM-23).
+    /// A PodClique can be breached before its minimum was ever bound (TERM-05, TERM-06, TERM-23).
     pub held_from_the_start: bool,
-    /// A recycle deletes the base PodGang too (TERM-12).
+    /// Gang termination also deletes the base PodGang (TERM-12).
     pub recycle_takes_gang: bool,
-    /// A bound pod that is not Ready is unhealthy, whatever it waits for (TERM-01, TERM-26).
+    /// A bound pod that is not Ready is unhealthy, even if it is still starting (TERM-01, TERM-26).
     pub starting_is_unhealthy: bool,
-    /// Gates of scaled PodGangs come off when their base is referred to, bound or not (TERM-10).
+    /// Gates of scaled PodGangs are removed even if their base is not bound (TERM-10).
     pub former_base_counts: bool,
-    /// A gang that is bound in part keeps what it has (TERM-17).
+    /// A partially bound gang keeps its nodes (TERM-17).
     pub half_gangs_stay: bool,
-    /// A PodClique that is held in one generation after the other has been so since the first (TERM-17).
+    /// A minimum that is bound in consecutive generations counts as bound since the first (TERM-17).
     pub held_time_kept: bool,
-    /// Gates stay while a pod of a former generation is there (TERM-08).
+    /// Gates stay while a pod of an earlier generation exists (TERM-08).
     pub former_pods_hold: bool,
-    /// A replica that an update has in its turn is not recycled (TERM-13).
+    /// A replica in its update step is not terminated (TERM-13).
     pub update_shelters: bool,
-    /// Every second the conditions of PodCliques are told in other words (STAT-08).
+    /// The conditions of PodCliques get new messages every second (STAT-08).
     pub restless_conditions: bool,
-    /// Of what a scheduler says of the pods of a gang, what it says of the first is told (STAT-16).
+    /// The PodGang reports its first pod's scheduler message, not the most specific one (STAT-16).
     pub first_words_told: bool,
-    /// That somebody else gates a pod is not told (STAT-09).
+    /// Scheduling gates of other controllers are not reported (STAT-09).
     pub foreign_gates_untold: bool,
     /// The PodGang does not report the claim that a pod waits for (STAT-16).
     pub claims_untold: bool,
-    /// Every second the turn of an update is told to have just begun (STAT-08).
+    /// Every second, the current update step is reported as just started (STAT-08).
     pub restless_turns: bool,
-    /// A PodGang that was scheduled once is so for good (STAT-07).
+    /// A PodGang that was scheduled once stays scheduled (STAT-07).
     pub scheduled_for_good: bool,
-    /// What failed is tried again after the same short pause every time (STAT-17).
+    /// Failed reconciliations are retried after the same short pause every time (STAT-17).
     pub retries_at_once: bool,
-    /// A status that could not be written is not written again until something changes (STAT-05).
+    /// A status that could not be written is not retried until something changes (STAT-05).
     pub failed_statuses_forgotten: bool,
-    /// Statuses count pods that are being deleted (STAT-01, TERM-01).
+    /// Statuses count terminating pods (STAT-01, TERM-01).
     pub terminating_is_counted: bool,
-    /// Recycles of PodCliqueSet replicas are not counted in the metrics (STAT-11).
+    /// Terminations of PodCliqueSet replicas are not counted in the metrics (STAT-11).
     pub recycles_uncounted: bool,
-    /// The time to being bound is taken again whenever a PodGang is bound again (STAT-11).
+    /// The time until a PodGang is bound is measured again whenever it is bound again (STAT-11).
     pub rebound_counts: bool,
-    /// PodGangs are counted in phases that they have left, and when they are gone (STAT-11).
+    /// PodGangs still count in phases that they have left, and after their deletion (STAT-11).
     pub former_gangs_counted: bool,
-    /// An update takes down pods in every PodCliqueSet replica at a time (UPD-03).
+    /// An update takes down pods in all PodCliqueSet replicas at the same time (UPD-03).
     pub all_replicas_in_turn: bool,
-    /// An update takes down all that is old in a PodCliqueSet replica at once (UPD-04, UPD-12, UPD-30).
+    /// An update takes down all old pods of a PodCliqueSet replica at once (UPD-04, UPD-12, UPD-30).
     pub update_takes_all: bool,
-    /// An update takes down what was there before it and is new all the same (UPD-11).
+    /// An update also takes down earlier pods that already have the new template (UPD-11).
     pub update_takes_new: bool,
-    /// What is old when the first status is written is taken for new (UPD-02).
+    /// Pods that are old when the first status is written count as new (UPD-02).
     pub first_status_is_no_update: bool,
-    /// Updates that began before this are not gone on with; it is when the controller was started (UPD-17).
+    /// Updates that started before this time, the start of the controller, are not continued (UPD-17).
     #[serde(deserialize_with = "now_if_on")]
     pub forgets_updates: Option<Timestamp>,
-    /// PodCliqueSet replicas have their turns by their indexes alone, whatever of them is down (UPD-28).
+    /// PodCliqueSet replicas are updated in index order, regardless of their state (UPD-28).
     pub update_by_index: bool,
-    /// A turn of an update deletes the PodGang too (UPD-07).
+    /// An update step also deletes the PodGang (UPD-07).
     pub update_takes_gang: bool,
-    /// Scaling in takes the oldest pod of equals (AUTO-07).
+    /// Scaling in deletes the oldest of otherwise equal pods (AUTO-07).
     pub oldest_go_first: bool,
-    /// Scaling in takes pods of the present template before old ones (UPD-23).
+    /// Scaling in deletes pods of the current template before old ones (UPD-23).
     pub new_go_first: bool,
     /// Pods that start after others keep their gates (START-05).
     pub order_holds_scheduling: bool,
-    /// Of cliques that are waited for, one Ready pod is enough (START-04).
+    /// One Ready pod of an awaited clique is enough (START-04).
     pub order_after_one: bool,
-    /// What is waited for is the next PodCliqueSet replica's (START-06).
+    /// Pods wait for cliques of the next PodCliqueSet replica (START-06).
     pub order_after_neighbours: bool,
-    /// Pods that a recycle makes anew wait for nobody (START-07).
+    /// Pods that gang termination recreates wait for no clique (START-07).
     pub order_only_at_first: bool,
-    /// No PodClique says that it is held back by others (START-09).
+    /// No PodClique reports that it waits for others (START-09).
     pub order_untold: bool,
-    /// A PodClique that has said so says so for good (START-09).
+    /// A PodClique that reported a wait reports it indefinitely (START-09).
     pub order_told_for_good: bool,
-    /// The turns of an update know no order (START-08).
+    /// Update steps ignore the startup order (START-08).
     pub update_ignores_order: bool,
-    /// What is scaled to 0 stays in its PodGang (AUTO-06).
+    /// A podgroup that is scaled to 0 stays in its PodGang (AUTO-06).
     pub idle_stays: bool,
-    /// What is scaled to 0 is breached (AUTO-06).
+    /// A podgroup that is scaled to 0 is breached (AUTO-06).
     pub idle_is_breached: bool,
-    /// Podgroups that were idle come back to the gang resources that they left (AUTO-14).
+    /// Podgroups that were idle return to the gang resources that they left (AUTO-14).
     pub idle_uncounted: bool,
     /// Pods of podgroups that were idle keep their gates (AUTO-14).
     pub woken_stay_gated: bool,
-    /// A recycle deletes the ResourceClaims that its PodCliqueSet shares (TERM-12).
+    /// Gang termination deletes the PodCliqueSet's shared ResourceClaims (TERM-12).
     pub recycle_takes_claims: bool,
-    /// A recycle deletes the HorizontalPodAutoscalers of its PodCliqueSet (TERM-12, TERM-27).
+    /// Gang termination deletes the PodCliqueSet's HorizontalPodAutoscalers (TERM-12, TERM-27).
     pub recycle_takes_autoscalers: bool,
-    /// Every time that it took a PodGang to be bound counts as longer than any bucket of the histogram (STAT-11).
+    /// Every measured time until a PodGang is bound exceeds all histogram buckets (STAT-11).
     pub buckets_stay_empty: bool,
-    /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
+    /// Not a fault: PodGang names contain an epoch, as in upstream's newer releases. Nothing may rely on
+    /// their names.
     pub epoch_names: bool,
 }
 
 impl Faults {
-    /// How PodGangs are named.
     pub(super) fn pod_gang_names(&self) -> PodGangNames {
         if self.epoch_names { PodGangNames::ByEpoch } else { PodGangNames::ByIndex }
     }
 
-    /// Whether a fault is on that changes what backends write.
     pub fn spoils_gang_resources(&self) -> bool {
         self.forget_member || self.wrong_queue || self.omit_subgroups || self.low_group_count
     }
 
-    /// Whether it is told that a PodClique is held back, or that it is not.
+    /// Whether the status reports that a PodClique waits for others, or no longer waits.
     pub fn tells_of_order(&self, is_held: Option<bool>) -> bool {
         !self.order_untold && (is_held != Some(false) || !self.order_told_for_good)
     }
 
-    /// Whether a fault is on that changes whom pods wait for.
     pub fn spoils_order(&self) -> bool {
         self.order_after_one || self.order_after_neighbours || self.order_only_at_first
     }
@@ -171,7 +169,6 @@ fn now_if_on<'de, D: Deserializer<'de>>(is_on: D) -> Result<Option<Timestamp>, D
     Ok(bool::deserialize(is_on)?.then(Timestamp::now))
 }
 
-/// One fault by name, as on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(String);
 

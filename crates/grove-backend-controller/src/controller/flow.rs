@@ -1,10 +1,12 @@
-//! How much is under way at a time: enough that the API server has always something to do, and no more.
+//! Limits concurrent work: enough to keep the API server busy, and no more.
 //!
-//! Whatever is sent to an API server that has as much to do as it can waits there, each request as long as all others. Pods of
-//! thousands of PodCliques at once would hold up the gates of the first gangs until the last pod is made, and all gangs would be
-//! half made for as long as it takes. So pods are made in the order in which they were asked for, and what completes a gang
-//! (references, `Initialized`, gates) does not queue behind them. Nor is a PodCliqueSet begun while many pods of others wait to be
-//! made, or for a scheduler: its gangs would be bound in part, and its PodCliques and PodGangs told of, for as long as they wait.
+//! An overloaded API server delays every request. If thousands of PodCliques created pods at once, the gates
+//! of the first gangs would wait for the last pod. Meanwhile, all gangs would be incomplete. So pods are
+//! created in the order of the requests. Writes that complete a gang (references, `Initialized`, gates) do
+//! not queue behind them.
+//!
+//! A PodCliqueSet is not started while many pods of others wait to be created or scheduled. Otherwise its
+//! gangs would be partially bound, and its statuses written, for as long as those wait.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,22 +15,23 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// PodCliques that make pods.
+/// PodCliques that create pods concurrently.
 const CREATIONS: usize = 8;
-/// Pods on their way before no other set is begun: what keeps any scheduler busy until the next set's are made.
+/// Number of waiting pods at which no other PodCliqueSet is started. They keep any scheduler busy until the
+/// next one's pods exist.
 const ENOUGH: usize = 400;
-/// How long it takes until the pods of a set that was begun show in that number, and how long a scheduler that binds none, or is
-/// away, keeps the next set from being begun.
+/// How long a started PodCliqueSet is counted, because its pods appear in `on_the_way` only later. Also the
+/// longest time for which a scheduler that binds nothing delays the next PodCliqueSet.
 const LATELY: Duration = Duration::from_secs(2);
-/// Pods whose gates are being taken away.
+/// Pods whose gates are removed concurrently.
 const RELEASES: usize = 64;
 
-/// Who may go on. First come, first served.
+/// Requests proceed in order of arrival.
 pub(super) struct Flow {
     creations: Semaphore,
-    /// Pods whose PodCliques wait to make them, and pods that wait for a node.
+    /// Pods that wait to be created, and pods that wait for a node.
     on_the_way: AtomicUsize,
-    /// When sets were begun, and how many pods they have.
+    /// When PodCliqueSets were started, and how many pods they have.
     begun: Mutex<VecDeque<(Instant, usize)>>,
     releases: Semaphore,
 }
@@ -45,14 +48,14 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Waits until a PodClique may make so many pods. Its turn lasts until what is returned is dropped.
+    /// Waits until a PodClique may create this many pods. It may do so until the permit is dropped.
     pub(super) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
         let _waiting = Waiting::among(&self.on_the_way, pods);
-        // Neither is ever closed.
+        // The semaphores are never closed.
         self.creations.acquire().await.ok()
     }
 
-    /// A pod is on its way to a node, or was before.
+    /// Whether a pod waits for a node, before and after a change.
     pub(super) fn pod_changed(&self, [before, after]: [bool; 2]) {
         if before != after {
             match after {
@@ -62,7 +65,7 @@ impl Flow {
         }
     }
 
-    /// Whether another PodCliqueSet, of so many pods, may be begun, which it is then.
+    /// Whether another PodCliqueSet with this many pods may start; if so, counts it as started.
     pub(super) fn may_begin(&self, now: Instant, pods: usize) -> bool {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         while begun.front().is_some_and(|(begun, _)| now.duration_since(*begun) >= LATELY) {
@@ -77,13 +80,12 @@ impl Flow {
         may
     }
 
-    /// Waits until the gate of a pod may be taken away.
     pub(super) async fn release(&self) -> Option<SemaphorePermit<'_>> {
         self.releases.acquire().await.ok()
     }
 }
 
-/// Those that wait, for as long as it is there.
+/// Counts waiting pods until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize, usize);
 
 impl<'a> Waiting<'a> {

@@ -1,7 +1,7 @@
-//! Which PodGangs a PodCliqueSet replica has, and what is in them (GANG-01 to GANG-03).
+//! Computes the PodGangs of a PodCliqueSet replica (GANG-01 to GANG-03).
 //!
-//! Pure: from the template, the present replicas of each scaling group and the topology's levels to names and
-//! specs, without pod references, which are filled in as pods appear.
+//! Pure: from the template, the current replicas of each scaling group and the topology levels to names and
+//! specs. Pod references are added as pods appear.
 
 use grove_api::{
     PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGangSpec, PodGangTopologyConstraint,
@@ -12,21 +12,18 @@ use super::pod_gang_names::PodGangNames;
 use super::topology_translation::translate;
 use crate::backend::idle::IdlePodGroup;
 
-/// A PodGang to be.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GangShape {
-    /// Its name.
     pub name: String,
-    /// Its spec, pod references empty.
     pub spec: PodGangSpec,
-    /// The podgroups that are scaled to 0, and therefore not in the spec.
+    /// Podgroups that are scaled to 0 and therefore not in the spec.
     pub idle: Vec<IdlePodGroup>,
-    /// The scaling group and the index of its replica that it is, for a scaled one.
+    /// Scaling group and replica index of a scaled PodGang.
     pub scaled: Option<(String, i32)>,
 }
 
 impl GangShape {
-    /// Whether any constraint of it translated to a node-label key.
+    /// Whether any constraint was translated to a node-label key.
     pub(super) fn is_constrained(&self) -> bool {
         let configs =
             self.spec.topology_constraint_group_configs.iter().map(|config| &config.topology_constraint);
@@ -35,8 +32,9 @@ impl GangShape {
     }
 }
 
-/// The PodGangs of replica `i`, the base one first. `replicas` gives the present number of replicas of a
-/// scaling group, `is_idle` whether the PodClique or scaling group of that name is scaled to 0 and has left its PodGang.
+/// The PodGangs of replica `i`, the base PodGang first. `replicas` returns the current replicas of a scaling
+/// group. `is_idle` returns whether the named PodClique or scaling group is scaled to 0 and has left its
+/// PodGang.
 pub(super) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
@@ -98,7 +96,7 @@ impl Composer<'_> {
         GangShape { idle, ..shape }
     }
 
-    /// A scaled PodGang obeys its group's constraint, and only without one the set's (TOPO-10).
+    /// A scaled PodGang uses its group's constraint, or the PodCliqueSet's if the group has none (TOPO-10).
     fn scaled(&self, i: i32, group: &PodCliqueScalingGroupConfig, j: i32) -> GangShape {
         let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
         let constraint = group.topology_constraint.as_ref();

@@ -1,4 +1,4 @@
-//! PodGangs of the workloads that upstream's own end-to-end suite uses.
+//! PodGangs of the workloads in upstream's own end-to-end suite.
 
 use std::fmt::Write;
 

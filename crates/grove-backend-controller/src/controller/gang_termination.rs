@@ -1,12 +1,15 @@
-//! When a scope is recycled: a breach of it has lasted for the termination delay.
+//! Gang termination: deletes and recreates the pods of a scope whose breach has lasted for the termination
+//! delay.
 //!
-//! A PodCliqueSet replica is breached if one of its standalone PodCliques is, or one of its scaling groups has too few
-//! replicas left; a replica of a group that has enough others is recycled alone. Only a PodClique that was held in this
-//! generation can be breached, so what waits for room is left to wait. The clock is in the statuses, where a restart finds
-//! it; all that is written here is the next generation's number ([`generations`]).
+//! A PodCliqueSet replica is breached if one of its standalone PodCliques is, or if a scaling group has too
+//! few unbreached replicas. If the group has enough, only its breached replica is terminated. A PodClique can
+//! be breached only after its minimum was bound in this generation, so a gang that waits for room keeps
+//! waiting. The statuses store the start of a breach, so it survives a restart. Termination only writes the
+//! number of the next generation ([`generations`]).
 //!
-//! An update takes pods down by itself: of the replica that is in its turn the clock begins when its turn does, and again with
-//! each pod that comes up. One that makes no progress for a whole delay is no shelter.
+//! An update takes pods down itself. In the replica of the current update step, the delay starts with the
+//! step and again with each pod that becomes Ready. If the step makes no progress for a whole delay, the
+//! replica is terminated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,23 +33,18 @@ use super::writes::Writable;
 use super::{conditions, half_gangs, writes};
 use crate::backend::generation;
 
-/// Upstream's default.
+/// Upstream's default, 4 h.
 const DEFAULT_DELAY: Duration = Duration::from_secs(4 * 60 * 60);
-/// Times in statuses are cut to whole seconds.
+/// Statuses store times in whole seconds.
 const ROUNDED: Duration = Duration::from_secs(1);
 
-/// Reasons of the events on a PodCliqueSet that tell of a recycle.
 const REASON_REPLICA_RECYCLED: &str = "PodCliqueSetReplicaDeleteSuccessful";
 const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteSuccessful";
 
-/// Why something was recycled.
 const BREACHED: &str = "its minimum was not available for the termination delay";
 const HALF_BOUND: &str = "it was bound in part for the termination delay, and gives its room back";
 
-/// Recycles what of one PodCliqueSet is due, and comes back when the next clock runs out.
-///
-/// # Errors
-/// A write that failed.
+/// Terminates the replicas whose delay has expired, and requeues for the next deadline.
 pub(super) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -81,7 +79,7 @@ pub(super) async fn reconcile(
     Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
 
-/// Since when what is breached; `None` is not.
+/// Since when each part is breached; `None` if it is not.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Clocks {
     standalone: Vec<Option<Timestamp>>,
@@ -95,7 +93,7 @@ struct GroupClocks {
 }
 
 impl Clocks {
-    /// With no clock that began before the turn of an update did.
+    /// Moves breaches that started before the update step to the start of the step.
     fn not_before(mut self, turn: Option<Timestamp>) -> Self {
         let of_groups = self.groups.iter_mut().flat_map(|group| &mut group.replicas);
         for since in self.standalone.iter_mut().chain(of_groups).flatten() {
@@ -105,7 +103,7 @@ impl Clocks {
     }
 }
 
-/// When the turn of a replica began that an update is at.
+/// Start of the update step of replica `i`, if that is the current one.
 fn turn_began(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref()?;
     let current = progress.currently_updating.iter().find(|current| current.replica_index == i)?;
@@ -113,7 +111,7 @@ fn turn_began(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
 }
 
 impl GroupClocks {
-    /// Since when too few replicas are left.
+    /// Since when too few replicas are unbreached.
     fn breached(&self) -> Option<Timestamp> {
         let mut breached: Vec<_> = self.replicas.iter().flatten().copied().collect();
         breached.sort_unstable();
@@ -122,14 +120,13 @@ impl GroupClocks {
     }
 }
 
-/// What is due.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Plan {
-    /// The PodCliqueSet replica.
+    /// The whole PodCliqueSet replica.
     whole: bool,
-    /// Replicas of each of its scaling groups.
+    /// Replica indexes, for each scaling group.
     of_groups: Vec<Vec<i32>>,
-    /// When the next is.
+    /// Time until the next deadline.
     wait: Option<Duration>,
 }
 
@@ -148,7 +145,7 @@ fn plan(clocks: &Clocks, delay: Duration, now: Timestamp) -> Plan {
     let mut plan = Plan { wait: whole, ..Plan::default() };
     for group in &clocks.groups {
         let mut due = Vec::new();
-        // Where too few are left, the PodCliqueSet replica answers for them.
+        // If too few replicas are left, the whole PodCliqueSet replica is terminated instead.
         let alone = group.replicas.iter().enumerate().filter(|_| group.breached().is_none());
         for (j, since) in alone.filter_map(|(j, since)| Some((i32::try_from(j).ok()?, (*since)?))) {
             match left(since) {
@@ -161,22 +158,20 @@ fn plan(clocks: &Clocks, delay: Duration, now: Timestamp) -> Plan {
     plan
 }
 
-/// A PodCliqueSet replica, as the caches have it.
 struct Replica {
     i: i32,
-    /// Each with the generation that its pods should be of.
+    /// PodCliques with the generation that their pods must have.
     standalone: Vec<(Arc<PodClique>, u64)>,
     groups: Vec<Group>,
     base: String,
 }
 
-/// A scaling group with the PodCliques of each replica, those that exist.
+/// A scaling group with the existing PodCliques of each replica.
 struct Group {
     pcsg: Arc<PodCliqueScalingGroup>,
     replicas: Vec<Vec<(Arc<PodClique>, u64)>>,
 }
 
-/// Deletes what a PodCliqueSet controls of a kind that is cached by PodCliqueSet.
 async fn delete_own<K: Writable>(
     context: &Context,
     cache: &Informer<K>,
@@ -247,8 +242,8 @@ impl Replica {
         }
     }
 
-    /// Begins the next generation of all of it. No pod may have its number yet: should the PodGang have been made anew, and
-    /// its count with it, the pods still know.
+    /// Starts the next generation of the whole replica. The number exceeds that of every pod, because a
+    /// recreated PodGang has lost its count.
     async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.gang_of_set(pcs, &self.base) else { return Ok(()) };
         let cliques = self
@@ -278,7 +273,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Recycles what has been half bound for long enough; when the next will have been.
+    /// Terminates the gangs that have been partially bound for the delay. Returns the time until the next
+    /// deadline.
     async fn give_back(
         &self,
         context: &Context,
@@ -312,7 +308,6 @@ impl Replica {
 }
 
 impl Group {
-    /// Begins the next generation of these replicas.
     async fn recycle(
         &self,
         context: &Context,
@@ -335,7 +330,7 @@ impl Group {
     }
 }
 
-/// Since when a PodClique is breached, if it was held in this generation.
+/// Since when a PodClique is breached, if its minimum was bound in this generation.
 fn breached_since(pclq: &PodClique, generation: u64, faults: &Faults) -> Option<Timestamp> {
     let conditions = &pclq.status.as_ref()?.conditions;
     let breached = conditions::since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
@@ -343,7 +338,7 @@ fn breached_since(pclq: &PodClique, generation: u64, faults: &Faults) -> Option<
         let made = pclq.metadata.creation_timestamp.as_ref().map(|made| made.0);
         return Some(breached.max(made.unwrap_or(breached)));
     }
-    // One that was unhealthy when it was bound was breached before, and not for want of a pod that was lost.
+    // Before the minimum was bound, no pod was lost, so the breach starts at the binding at the earliest.
     Some(breached.max(held_since(conditions, generation)?))
 }
 
@@ -362,7 +357,7 @@ mod tests {
         Clocks { standalone: times(standalone), groups: groups.iter().map(group).collect() }
     }
 
-    /// Ten seconds after the beginning, with a delay of four.
+    /// The time is second 10, the delay 4 s.
     #[rstest::rstest]
     #[case::nothing(clocks(&[None], &[(1, &[None])]), false, &[vec![]], None)]
     #[case::a_clique_too_long(clocks(&[Some(6), None], &[]), true, &[], None)]

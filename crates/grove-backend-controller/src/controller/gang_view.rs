@@ -1,7 +1,7 @@
-//! A PodGang and its pods, as the caches have them.
+//! A PodGang and its pods, as cached.
 //!
-//! Pods are found through their PodCliques, by uid, never by label alone: right after a PodCliqueSet was
-//! recreated the caches still hold pods of its predecessor, with the same labels (DEL-08).
+//! Pods are found through their PodCliques by uid, never by label alone. Right after a PodCliqueSet was
+//! recreated, the caches still hold its predecessor's pods, which have the same labels (DEL-08).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,37 +16,30 @@ use super::reconcile_loop::Action;
 use crate::backend::generation;
 use crate::observed_pod::{Pod, PodCondition};
 
-/// One podgroup of a PodGang with its live pods.
 #[derive(Clone, Debug)]
 pub(super) struct PodGroupView {
-    /// Name of the podgroup and its PodClique.
     pub name: String,
-    /// Its `minReplicas`.
     pub min_replicas: i32,
-    /// How many pods there should be, `None` while the PodClique does not exist.
+    /// Desired number of pods; `None` while the PodClique does not exist.
     pub wanted: Option<i32>,
-    /// The live pods of its generation, sorted by name.
+    /// Live pods of the current generation, sorted by name.
     pub pods: Vec<Arc<Pod>>,
-    /// The pods of former generations that are there still.
+    /// Remaining pods of earlier generations.
     pub former: Vec<Arc<Pod>>,
 }
 
 impl PodGroupView {
-    /// Whether as many pods exist as are needed.
     fn has_minimum(&self) -> bool {
         self.pods.len() >= usize::try_from(self.min_replicas).unwrap_or(0)
     }
 }
 
-/// A PodGang with its live pods.
 #[derive(Clone, Debug)]
 pub(super) struct GangView {
-    /// In the PodGang's order.
     pub podgroups: Vec<PodGroupView>,
 }
 
 impl GangView {
-    /// What the caches have of `pod_gang`.
     pub(super) fn of(caches: &Caches, pod_gang: &PodGang) -> Self {
         let podgroup = |podgroup: &PodGroup| {
             let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
@@ -66,13 +59,12 @@ impl GangView {
         Self { podgroups: pod_gang.spec.podgroups.iter().map(podgroup).collect() }
     }
 
-    /// Whether every pod of the gang exists.
     pub(super) fn is_complete(&self) -> bool {
         self.incomplete().is_none()
     }
 
-    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-20). One that has none, as when it comes
-    /// back from being idle, gets those of its minimum at once.
+    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-20). A podgroup
+    /// without references, for example after it was idle, gets none until its minimum exists.
     pub(super) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
         let reference = |pod: &Arc<Pod>| NamespacedName {
             namespace: pod.namespace().unwrap_or_default(),
@@ -90,14 +82,14 @@ impl GangView {
             .collect()
     }
 
-    /// Why the minimum of some podgroup does not count as bound, or `None` if every one is (AON-06).
+    /// Why a podgroup's minimum does not count as bound; `None` if all are bound (AON-06).
     pub(super) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)
         })
     }
 
-    /// The first podgroup of which fewer pods than its minimum are so, with how many are.
+    /// The first podgroup with fewer matching pods than its minimum, and their number.
     pub(super) fn short_of(&self, holds: fn(&Pod) -> bool) -> Option<(&PodGroupView, usize)> {
         self.podgroups.iter().find_map(|podgroup| {
             let count = podgroup.pods.iter().filter(|pod| holds(pod)).count();
@@ -105,7 +97,6 @@ impl GangView {
         })
     }
 
-    /// The first podgroup of which not every pod exists.
     pub(super) fn incomplete(&self) -> Option<&PodGroupView> {
         let is_complete = |podgroup: &&PodGroupView| {
             podgroup.wanted.is_some_and(|wanted| podgroup.pods.len() >= usize::try_from(wanted).unwrap_or(0))
@@ -113,40 +104,35 @@ impl GangView {
         self.podgroups.iter().find(|podgroup| !is_complete(podgroup))
     }
 
-    /// All pods of former generations of the gang that are there still.
     pub(super) fn former(&self) -> Vec<Arc<Pod>> {
         self.podgroups.iter().flat_map(|podgroup| podgroup.former.iter().cloned()).collect()
     }
 
-    /// All live pods of its generation.
     pub(super) fn pods(&self) -> Vec<Arc<Pod>> {
         self.podgroups.iter().flat_map(|podgroup| podgroup.pods.iter().cloned()).collect()
     }
 }
 
-/// Whether a pod is of an earlier generation than it should be.
 pub(super) fn is_former(pod: &Pod, wanted: u64) -> bool {
     generation::of_pod(pod) < wanted
 }
 
-/// All pods of this very PodClique, sorted by name.
+/// Pods that this PodClique controls by uid, sorted by name.
 pub(super) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     named_pods(caches, pclq).into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
 }
 
-/// Whether a live pod is there of an earlier PodClique of that name, which the garbage collector has not come to yet: its
-/// index is taken.
+/// Whether a live pod of an earlier PodClique of that name remains. The garbage collector has not deleted it
+/// yet, so its index is in use.
 pub(super) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
     let is_earlier = |pod: &Pod| is_live(pod) && controller(pod).is_some() && !is_controlled_by(pod, pclq);
     named_pods(caches, pclq).iter().any(|pod| is_earlier(pod))
 }
 
-/// Pods of any PodClique of this name, present or past.
 fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
 }
 
-/// Whether the PodClique and the PodGang belong to the same PodCliqueSet.
 fn is_part_of(caches: &Caches, pclq: &PodClique, pod_gang: &PodGang) -> bool {
     match (caches.root_of(pclq), controller(pod_gang)) {
         (Some(pcs), Some(_)) => is_controlled_by(pod_gang, &*pcs),
@@ -160,13 +146,11 @@ pub(super) fn is_live(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_none() && !is_finished(pod)
 }
 
-/// Whether a pod has succeeded or failed for good.
 pub(super) fn is_finished(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Succeeded" | "Failed"))
 }
 
-/// Whether a condition of a pod is True.
 pub(super) fn has_condition(pod: &Pod, type_: &str) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
@@ -177,17 +161,18 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
-/// After this time, a released pod without a node and without a condition counts as one that waits for room. Koordinator writes no
-/// condition for a gang that it holds.
+/// After this time, a released pod without a node and without a condition counts as waiting for room.
+/// Koordinator writes no condition for a gang that it holds.
 const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
 
-/// When to compute a status again. During an update the clock decides which pods wait for room, so no change of an object may come.
+/// When to compute a status again. During an update, elapsed time decides which pods wait for room, and no
+/// watch event reports that.
 pub(super) fn next_look(is_updating: bool) -> Action {
     if is_updating { Action::requeue(UNREPORTED_WAIT) } else { Action::await_change() }
 }
 
-/// Whether a released pod waits for room: it is not bound, and its scheduler reported a reason, or nothing for
-/// [`UNREPORTED_WAIT`].
+/// Whether a released pod waits for room: it is not bound, and its scheduler reported a reason, or nothing
+/// for [`UNREPORTED_WAIT`].
 pub(super) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     let is_older = |made: Timestamp| {
         Duration::try_from(now.duration_since(made)).is_ok_and(|age| age >= UNREPORTED_WAIT)
@@ -196,19 +181,18 @@ pub(super) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
-/// What a scheduler says of a pod that it has not bound. That a pod is gated is not a scheduler's to say.
+/// Why a scheduler has not bound a pod. `SchedulingGated` is not a scheduler's reason.
 pub(super) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let mut told = conditions.iter().filter(|told| told.type_ == "PodScheduled" && told.status == "False");
     told.find(|told| !is_bound(pod) && told.reason.as_deref() != Some("SchedulingGated"))
 }
 
-/// Whether a pod is not bound, and no scheduler has said why not.
+/// Whether a live pod is not bound and no scheduler has reported why.
 pub(super) fn waits_for_a_node(pod: &Pod) -> bool {
     is_live(pod) && !is_bound(pod) && refusal(pod).is_none()
 }
 
-/// Since when a pod is bound.
 pub(super) fn bound_since(pod: &Pod) -> Option<Timestamp> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let scheduled =
@@ -216,7 +200,6 @@ pub(super) fn bound_since(pod: &Pod) -> Option<Timestamp> {
     Some(scheduled.last_transition_time.as_ref()?.0)
 }
 
-/// Whether a scheduler has chosen a node.
 pub(super) fn is_bound(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
 }

@@ -1,11 +1,12 @@
-//! Which pods are of which generation.
+//! Which generation each pod belongs to.
 //!
-//! A recycle raises a number, and that is all it does: pods whose number is lower than it should be are deleted, and made
-//! anew with the right one. So a recycle is begun by one write, is finished by whoever comes to it, and a stale cache can
-//! hold it up but never begin another. The base PodGang has the number of a PodCliqueSet replica, the scaling group those of
-//! its replicas; a pod's number is their sum, which only grows.
+//! Gang termination only raises a number. Pods with a lower number than required are deleted and created
+//! again with the new one. So one write starts a termination and any later reconciliation finishes it; a
+//! stale cache can delay it but never start another. The base PodGang stores the number of a PodCliqueSet
+//! replica, the scaling group the numbers of its replicas. A pod's number is their sum, which only grows.
 //!
-//! An update takes a replica of a scaling group down in the same way, and counts that apart: it is no answer to a breach.
+//! An update replaces a replica of a scaling group in the same way, but counts it separately, because it is
+//! no response to a breach.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 use super::caches::Caches;
 use crate::backend::generation;
 
-/// Why a replica of a scaling group is made anew.
+/// Why a replica of a scaling group is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     Breach,
@@ -35,21 +36,20 @@ impl Cause {
         }
     }
 
-    /// How often each replica of a scaling group has been made anew alone for it, by index.
+    /// How often each replica was replaced alone for this cause, by index.
     pub(super) fn counts(self, pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
         let said = pcsg.annotations().get(self.annotation());
         said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
     }
 }
 
-/// The generation that the pods of a scaling group's replica should be of, in the base PodGang's generation.
+/// Generation that the pods of a scaling group's replica must have, given the base PodGang's generation.
 pub(super) fn of_replica(base: u64, pcsg: Option<&PodCliqueScalingGroup>, j: i32) -> u64 {
     let count = |cause: Cause| pcsg.and_then(|pcsg| cause.counts(pcsg).get(&j).copied()).unwrap_or(0);
     base + count(Cause::Breach) + count(Cause::Update)
 }
 
 impl Caches {
-    /// The generation that the pods of a PodClique should be of.
     pub(super) fn generation_of(&self, pcs: &PodCliqueSet, pclq: &PodClique) -> u64 {
         let labels = pclq.labels();
         let base = labels.get(LABEL_BASE_POD_GANG).or(labels.get(LABEL_POD_GANG));
@@ -63,8 +63,8 @@ impl Caches {
     }
 }
 
-/// The patch that begins the next generation of a PodCliqueSet replica. It applies only to this very version of its base
-/// PodGang: whoever decided on an older one has not seen what came of it.
+/// Patch that starts the next generation of a PodCliqueSet replica. It applies only to this version of the
+/// base PodGang, because the decision may be outdated for any other.
 pub(super) fn next_of_gang(base: &PodGang, next: u64) -> Value {
     json!({"metadata": {
         "resourceVersion": base.metadata.resource_version,
@@ -72,7 +72,6 @@ pub(super) fn next_of_gang(base: &PodGang, next: u64) -> Value {
     }})
 }
 
-/// The same for these replicas of a scaling group.
 pub(super) fn next_of_replicas(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
     let mut counts = cause.counts(pcsg);
     counts.retain(|j, _| *j < pcsg.spec.replicas);

@@ -1,10 +1,13 @@
-//! PodGangs of which only a part is bound: their scheduler binds podgroups one by one (TERM-17), or a pod waits for its volume after
-//! the scheduler has chosen nodes for all of them (TERM-21).
+//! Finds PodGangs that are only partially bound. Their scheduler binds podgroups one by one (TERM-17), or a
+//! pod waits for its volume after all pods have got nodes (TERM-21).
 //!
-//! A podgroup that is bound is not breached, and a podgroup that was never bound cannot be. Without this module such a gang would keep
-//! its nodes indefinitely, and two gangs that each hold what the other needs would block each other. So a PodGang that has been bound
-//! in part for the termination delay is recycled. PodGangs that wait for room take turns, because each could take the same part again:
-//! the youngest is recycled first, the next one a delay later. A PodGang that waits for a volume has room and waits for no other.
+//! A podgroup that is bound is not breached, and a podgroup that was never bound cannot be. Such a gang would
+//! keep its nodes indefinitely, and two gangs that each hold what the other needs would block each other. So
+//! a PodGang that was partially bound for the termination delay is terminated.
+//!
+//! PodGangs that wait for room are terminated one at a time, because each could take the same part again. The
+//! youngest is first, and the next one follows a delay later. A PodGang that waits for a volume has room and
+//! waits for no other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +22,9 @@ use super::context::Context;
 use super::gang_view::{GangView, bound_since, refusal};
 use super::pod_clique_status::held_since;
 
-/// What a scheduler may take from the first pod of a gang to the last, however short the termination delay is.
+/// How long a scheduler may take to bind all pods of a gang, even if the termination delay is shorter.
 const BINDING: Duration = Duration::from_secs(6);
 
-/// What is bound of a podgroup in its generation.
 struct Part {
     /// Since when its minimum is known to have been bound.
     held: Option<Timestamp>,
@@ -30,15 +32,14 @@ struct Part {
     first: Option<Timestamp>,
 }
 
-/// A PodGang that is bound in part.
 struct Half {
     since: Timestamp,
     /// Whether a scheduler refuses one of its pods.
     wants_room: bool,
 }
 
-/// Since when a part of a PodGang has been bound, if the minimum of some podgroup never was in this generation. A gang that was whole
-/// after that and has lost a pod is breached, which `gang_termination` handles.
+/// A PodGang that is partially bound, if the minimum of some podgroup was never bound in this generation. A
+/// gang that was fully bound and has lost a pod is breached, which `gang_termination` handles.
 fn half(caches: &Caches, pod_gang: &PodGang) -> Option<Half> {
     let pcs = caches.set_of(pod_gang)?;
     let view = GangView::of(caches, pod_gang);
@@ -64,7 +65,7 @@ fn never_whole(pod_gang: &PodGang, parts: &[Part]) -> Option<Timestamp> {
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// Since when a PodGang has been bound in part, and after how many delays it gives its room back.
+/// Since when a PodGang is partially bound, and after how many delays it is terminated.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
     let Half { since, wants_room } = half(&context.caches, pod_gang)?;
     if !wants_room {
@@ -83,7 +84,6 @@ pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Times
     Some((since, u32::try_from(younger.count()).unwrap_or(u32::MAX).saturating_add(1)))
 }
 
-/// How long it is until then.
 pub(super) fn left(half: (Timestamp, u32), delay: Duration, now: Timestamp) -> Duration {
     let (since, delays) = half;
     let due = Duration::try_from(now.duration_since(since)).unwrap_or_default();
@@ -100,7 +100,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// `Scheduled` has been so since then.
+    /// `Scheduled` has had this status since second `since`.
     fn pod_gang(scheduled: &str, since: i64) -> PodGang {
         let condition = json!({"type": CONDITION_POD_GANG_SCHEDULED, "status": scheduled, "reason": "R", "message": "",
                                "lastTransitionTime": at(since)});

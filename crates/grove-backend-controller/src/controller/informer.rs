@@ -1,9 +1,9 @@
-//! A cache of one kind with an index, which notifies listeners of every change after applying it.
+//! A cache of one kind with an index, which notifies listeners after applying each change.
 //!
-//! One watch per kind feeds any number of reconcilers. kube's shared reflector does not report deletions, and a
-//! reconciler that misses them would wait forever for an object of a deleted predecessor to disappear (DEL-08); so
-//! the fan-out is our own, while the watch and the store are kube's. A listener runs in the watch's own task and
-//! must only enqueue.
+//! One watch per kind feeds any number of reconcilers. The watch and the store are kube's. The fan-out is our
+//! own, because kube's shared reflector does not report deletions. A reconciler that misses them would wait
+//! indefinitely for an object of a deleted predecessor to disappear (DEL-08). A listener runs in the watch's
+//! task and must only enqueue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -20,8 +20,8 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// The pause between two attempts to watch. Short, because it is also how soon a kind is found that the API
-/// server did not serve at first (KUBE-06).
+/// The pause between two attempts to watch. It also determines how soon a kind is found that the API server
+/// did not serve at first (KUBE-06), so it is short.
 struct Pause;
 
 impl Iterator for Pause {
@@ -36,35 +36,28 @@ impl Backoff for Pause {
     fn reset(&mut self) {}
 }
 
-/// One object before and after; `None` where it did not exist.
+/// An object before and after; `None` if it did not exist.
 pub(super) struct Change<K> {
-    /// As it was in the cache.
     pub old: Option<Arc<K>>,
-    /// As it is now.
     pub new: Option<Arc<K>>,
 }
 
 impl<K> Change<K> {
-    /// The old and the new object, those that there are. A listener that maps both never loses the object's
-    /// former owner.
+    /// The old and the new object, where they exist. A listener that maps both never loses the former owner.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(&self.new)
     }
 }
 
-/// Called on every change.
 type Listener<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
 
 type Index<K> = Arc<RwLock<HashMap<String, BTreeMap<String, Arc<K>>>>>;
 
-/// The reading end.
 pub(super) struct Informer<K: Resource + 'static>
 where
     K::DynamicType: Hash + Eq + Clone,
 {
-    /// The objects by name.
     pub store: Store<K>,
-    /// Which kind they are of.
     pub dyntype: K::DynamicType,
     index: Index<K>,
     settled: watch::Receiver<bool>,
@@ -84,7 +77,7 @@ where
     }
 }
 
-/// The writing end; [`run`](Feed::run) drives it.
+/// Write side of a cache; [`run`](Feed::run) drives it.
 pub(super) struct Feed<K: Resource + Clone + 'static>
 where
     K::DynamicType: Hash + Eq + Clone,
@@ -98,7 +91,7 @@ where
     listeners: Vec<Listener<K>>,
 }
 
-/// A cache of `K`, indexed by what `keys` says of an object.
+/// A cache of `K`; `keys` returns the index keys of an object.
 pub(super) fn informer<K>(dyntype: K::DynamicType, keys: fn(&K) -> Vec<String>) -> (Informer<K>, Feed<K>)
 where
     K: Resource + Clone + 'static,
@@ -115,25 +108,22 @@ impl<K: Resource + Clone + 'static> Informer<K>
 where
     K::DynamicType: Hash + Eq + Clone,
 {
-    /// The object of that name.
     pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
         let mut key = ObjectRef::new_with(name, self.dyntype.clone());
         key.namespace = namespace.map(str::to_owned);
         self.store.get(&key)
     }
 
-    /// The objects under an index key, by name.
     pub(super) fn indexed(&self, key: &str) -> Vec<Arc<K>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         index.get(key).map(|found| found.values().cloned().collect()).unwrap_or_default()
     }
 
-    /// Whether there is an object under an index key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.index.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
     }
 
-    /// Returns once the cache is complete, or the API server has said that it does not serve the kind.
+    /// Waits until the cache is complete, or the API server reports that it does not serve the kind.
     pub(super) async fn settled(&self) {
         let mut settled = self.settled.clone();
         // An error means that the feed has ended with the program.
@@ -146,13 +136,12 @@ where
     K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Hash + Eq + Clone + Send + Sync,
 {
-    /// Adds a listener.
     pub(super) fn on_change(&mut self, listener: impl Fn(&Change<K>) + Send + Sync + 'static) {
         self.listeners.push(Box::new(listener));
     }
 
-    /// Watches until the process ends. `keep` makes of what is watched what is cached, without what no
-    /// reconciler reads, to save memory.
+    /// Watches until the process ends. `keep` converts watched objects to cached ones, and drops what no
+    /// reconciler reads to save memory.
     pub(super) async fn run<W>(
         mut self,
         api: Api<W>,
@@ -166,7 +155,7 @@ where
             map(event, |mut object: W| {
                 let metadata = object.meta_mut();
                 metadata.managed_fields = None;
-                // A list that was read has room for four.
+                // A deserialized list has room for four.
                 metadata.owner_references.iter_mut().for_each(Vec::shrink_to_fit);
                 keep(object, &dyntype)
             })
@@ -181,7 +170,6 @@ where
         each.await;
     }
 
-    /// Takes one event into the cache, then tells the listeners.
     pub(super) fn take(&mut self, event: watcher::Event<K>) {
         match &event {
             watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
@@ -195,7 +183,6 @@ where
         }
     }
 
-    /// A whole new list: everything in it may have changed, and what is not in it is gone.
     fn relisted(&mut self, event: &watcher::Event<K>) {
         let key = |object: &Arc<K>| (object.namespace(), object.name_any());
         let mut before: HashMap<_, _> =
@@ -236,7 +223,7 @@ where
     fn failed(&self, error: &watcher::Error) {
         let kind = K::kind(&self.dyntype);
         if let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error
-            // Where the whole API group is missing, the answer is no Status, and has no reason.
+            // If the whole API group is missing, the response is no Status and has no reason.
             && status.code == 404
         {
             tracing::debug!(%kind, "not served");
@@ -247,7 +234,6 @@ where
     }
 }
 
-/// The event with what `keep` makes of its object.
 fn map<W, K>(event: watcher::Event<W>, keep: impl FnOnce(W) -> K) -> watcher::Event<K> {
     use watcher::Event;
     match event {

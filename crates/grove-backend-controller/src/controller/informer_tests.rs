@@ -1,4 +1,4 @@
-//! The cache and its fan-out on hand-made watch events.
+//! The cache and its fan-out on constructed watch events.
 
 use std::sync::Mutex;
 

@@ -1,8 +1,10 @@
-//! What the init containers of a PodCliqueSet with a startup order need to see its pods: a service account, its token, and a
-//! Role for pods in the namespace, bound to it (START-03). All of it goes with the PodCliqueSet.
+//! Lets the init containers of a PodCliqueSet with a startup order read its pods (START-03). It creates a
+//! ServiceAccount, its token, a Role for pods and a RoleBinding. The garbage collector deletes them with the
+//! PodCliqueSet.
 //!
-//! Made once and not watched: Secrets are created, and never read. So one of that name that is there already cannot be told
-//! from a predecessor's, which the garbage collector will come to; it counts once the PodCliqueSet is older than that takes.
+//! They are created once and not watched: the controller creates Secrets and never reads them. So an existing
+//! Secret may belong to a deleted predecessor. It is accepted once the PodCliqueSet is older than garbage
+//! collection takes.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -20,22 +22,19 @@ use super::error::ReconcileError;
 use super::ownership::owner_reference;
 use super::writes;
 
-/// The type of a Secret that gets the token of a service account.
 const TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotation of such a Secret: which service account's.
+/// Annotation of a token Secret: the name of its service account.
 const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
-/// Reason of the event on a PodCliqueSet whose init containers will not see pods.
 const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
-/// The garbage collector has been past by then.
+/// By then, the garbage collector has deleted a predecessor's objects.
 const COLLECTED: SignedDuration = SignedDuration::from_secs(60);
 
-/// The PodCliqueSets, by uid, for which all is there.
+/// Uids of the PodCliqueSets for which everything exists.
 #[derive(Default)]
 pub(super) struct InitAccess(Mutex<HashSet<String>>);
 
 impl InitAccess {
-    /// A PodCliqueSet is gone.
     pub(super) fn forget(&self, pcs: &str) {
         self.with(|known| known.remove(pcs));
     }
@@ -45,10 +44,8 @@ impl InitAccess {
     }
 }
 
-/// Makes what is missing. Without it pods that wait for others wait for ever, so a failure is told.
-///
-/// # Errors
-/// The first write that failed, or something of a predecessor that has to go first.
+/// Creates what is missing. Without it, pods that wait for others wait indefinitely, so a failure is
+/// published as an event.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     context.events.told(pcs, REASON_FAILED, make(context, pcs).await).await
 }
@@ -89,7 +86,7 @@ fn is_older_than_garbage(pcs: &PodCliqueSet) -> bool {
 
 fn metadata(pcs: &PodCliqueSet, name: String, component: &str) -> ObjectMeta {
     ObjectMeta {
-        // A Role may have a colon in its name, a label may not.
+        // A Role's name may contain a colon, a label value may not.
         labels: Some(names::object_labels(&pcs.name_any(), &name.replace(':', "-"), component)),
         name: Some(name),
         namespace: pcs.namespace(),
@@ -102,7 +99,7 @@ fn account(pcs: &PodCliqueSet) -> ServiceAccount {
     let name = names::init_service_account(&pcs.name_any());
     ServiceAccount {
         metadata: metadata(pcs, name, names::COMPONENT_INIT_SERVICE_ACCOUNT),
-        // Its token is for init containers, which mount it themselves.
+        // Init containers mount the token themselves.
         automount_service_account_token: Some(false),
         ..ServiceAccount::default()
     }

@@ -1,4 +1,4 @@
-//! What is installed, what it may do, and whether the manifests of the Deployment fit together.
+//! The installed objects, their permissions, and whether the manifests of the Deployment fit together.
 
 use super::*;
 use crate::controller::Configuration;
@@ -14,7 +14,6 @@ fn options() -> InstallOptions {
     }
 }
 
-/// A file of `manifests/controller`.
 fn manifest(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/controller");
     std::fs::read_to_string(format!("{folder}/{name}")).unwrap_or_default()
@@ -73,7 +72,7 @@ fn webhooks_fail_closed() {
     }
 }
 
-/// The file is what the Service target gives, without the caBundle that the controller writes.
+/// The file equals the objects for a Service target, without the caBundle that the controller writes.
 #[test]
 fn the_file_of_the_webhooks_is_for_the_deployment() {
     let webhooks = WebhookTarget::Service { name: "grove-backend-controller".into(), port: 443 };
@@ -96,9 +95,9 @@ fn the_webhook_configurations_have_the_names_that_certificates_go_to() {
     assert_eq!(of_kind("ValidatingWebhookConfiguration"), VALIDATING_CONFIGURATIONS);
 }
 
-/// Least privilege: no wildcard; gang resources of kube-scheduler are created and never changed (KUBE-04), and PodGroups of a
-/// former generation deleted; of Secrets only the webhooks' certificate, in the controller's namespace; of webhook
-/// configurations only its own.
+/// Least privilege: no wildcard. Gang resources of kube-scheduler are created and never changed (KUBE-04),
+/// and PodGroups of an earlier generation deleted. Of Secrets, only the webhooks' certificate in the
+/// controller's namespace; of webhook configurations, only its own.
 #[test]
 fn permissions_are_few() {
     for object in objects(&options()).unwrap() {
@@ -118,7 +117,7 @@ fn permissions_are_few() {
                 assert_eq!(verbs, allowed, "{rule}");
             }
             if resources.contains(&"secrets".to_owned()) {
-                // Tokens of init containers are made in users' namespaces, and never read.
+                // Tokens of init containers are created in users' namespaces and never read.
                 if object["kind"] == "ClusterRole" {
                     assert_eq!((verbs, names), (vec!["create".to_owned()], Vec::new()), "{rule}");
                     continue;
@@ -146,7 +145,7 @@ fn permissions_are_few() {
     }
 }
 
-/// The Deployment of the file but for its image, and for the faults that are asked for.
+/// The file's Deployment, except for the image and the requested faults.
 #[test]
 fn faults_are_the_deployments_when_they_are_asked_for() {
     let args = |faults: &[String]| {
@@ -194,7 +193,7 @@ fn the_manifests_fit_together() {
         assert_eq!(called["port"], service["spec"]["ports"][0]["port"]);
     }
 
-    // The configuration file is where the argument says, and can be read.
+    // The configuration file is at the path in the argument, and is valid.
     let generator = &kustomization["configMapGenerator"][0];
     let file = text(&generator["files"][0]);
     let folder = text(&pod["containers"][0]["volumeMounts"][0]["mountPath"]);

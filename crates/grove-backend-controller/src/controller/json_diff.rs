@@ -1,10 +1,10 @@
-//! The smallest JSON merge patch (RFC 7386) from the current to the desired state.
+//! Computes the smallest JSON merge patch (RFC 7386) from the current to the desired state.
 //!
-//! Every write of the controller is a difference: if there is none, nothing is sent (GANG-11).
+//! The controller writes only differences; if there is none, it sends nothing (GANG-11).
 
 use serde_json::{Map, Value};
 
-/// The merge patch that turns `from` into `to`, or `None` if they are equal. Lists are replaced whole.
+/// Returns `None` if both are equal. Lists are replaced as a whole.
 pub(super) fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
     match (from, to) {
         (Value::Object(from), Value::Object(to)) => {

@@ -1,8 +1,8 @@
-//! One leader at a time, by a Lease (`coordination.k8s.io/v1`).
+//! Leader election with a Lease (`coordination.k8s.io/v1`).
 //!
-//! Only reconcilers wait for leadership; webhooks serve on every replica. Whether a lease has expired is judged by
-//! how long it has not changed on this machine's own clock, never by comparing clocks. A leader that cannot renew
-//! in time exits: another one may have taken over.
+//! Only reconcilers wait for leadership; webhooks serve on every replica. A lease has expired if it has not
+//! changed for its duration on this machine's clock; clocks are never compared. A leader that cannot renew in
+//! time exits, because another may have taken over.
 
 use std::time::Duration;
 
@@ -15,33 +15,28 @@ use tokio::time::Instant;
 
 use super::faults::Faults;
 
-/// Name of the lease.
 pub(super) const LEASE_NAME: &str = "grove-backend-controller";
-/// How long a lease holds unrenewed.
+/// How long a lease is valid without renewal.
 const HOLDS: Duration = Duration::from_secs(15);
 /// When a leader that cannot renew gives up.
 const GIVES_UP: Duration = Duration::from_secs(10);
-/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// A candidate.
 pub(super) struct Candidate {
     leases: Api<Lease>,
     identity: String,
-    /// The lease as it was last seen to change, and when.
+    /// The lease when it was last seen to change, and that time.
     seen: Option<(LeaseSpec, Instant)>,
     /// See [`Faults::lease_always_taken`].
     always: bool,
 }
 
 impl Candidate {
-    /// A candidate of that identity, for the lease in `namespace`.
     pub(super) fn new(client: Client, namespace: &str, identity: String, faults: &Faults) -> Self {
         let leases = Api::namespaced(client, namespace);
         Self { leases, identity, seen: None, always: faults.lease_always_taken }
     }
 
-    /// Returns once this process leads.
     pub(super) async fn lead(&mut self) {
         loop {
             if self.attempt_within(GIVES_UP).await == Some(true) {
@@ -51,12 +46,12 @@ impl Candidate {
         }
     }
 
-    /// Renews for as long as that works; returns when leadership is lost.
+    /// Renews the lease; returns when leadership is lost.
     pub(super) async fn keep(&mut self) {
         let mut renewed = Instant::now();
         while renewed.elapsed() < GIVES_UP {
             tokio::time::sleep(PAUSE).await;
-            // Others count from when the lease was written, which is no earlier than this.
+            // Others count from the write of the lease, which is not earlier than this.
             let begun = Instant::now();
             match self.attempt_within(GIVES_UP.saturating_sub(renewed.elapsed())).await {
                 Some(true) => renewed = begun,
@@ -67,7 +62,7 @@ impl Candidate {
         tracing::error!(identity = self.identity, "leadership lost");
     }
 
-    /// Gives the lease up, so that the next leader need not wait for it to run out.
+    /// Releases the lease, so that the next leader need not wait until it expires.
     pub(super) async fn release(&mut self) {
         let Ok(Some(mut lease)) = self.leases.get_opt(LEASE_NAME).await else { return };
         let Some(spec) =
@@ -81,7 +76,6 @@ impl Candidate {
         }
     }
 
-    /// One attempt, cut off after `limit`. None if it failed or was not answered in time.
     async fn attempt_within(&mut self, limit: Duration) -> Option<bool> {
         match tokio::time::timeout(limit, self.attempt()).await {
             Ok(Ok(leads)) => return Some(leads),
@@ -91,10 +85,10 @@ impl Candidate {
         None
     }
 
-    /// Takes or renews the lease if it may be. False if another one holds it.
+    /// Takes or renews the lease. Returns false if another candidate holds it.
     ///
-    /// Anything that writes to the lease makes for a conflict, not only another candidate: what counts is who holds it
-    /// then, so it is read again, once. A second conflict in a row is no answer, and the next attempt's.
+    /// Any write to the lease causes a conflict, not only another candidate's, so the lease is read once
+    /// more. After a second conflict, the next attempt decides.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
         match self.take_or_renew().await {
             Err(kube::Error::Api(status)) if status.is_conflict() && !self.always => {
@@ -128,7 +122,6 @@ impl Candidate {
     }
 }
 
-/// Whether a lease is free for `identity`, having been `unchanged` for so long.
 fn may_take(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> bool {
     let holds =
         lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
@@ -173,7 +166,8 @@ mod tests {
         Candidate::new(client, "ns", "me".to_owned(), &faults)
     }
 
-    /// The fault `lease-always-taken`: it leads though another one holds the lease, and is faster, too.
+    /// The fault `lease-always-taken`: it leads although another candidate holds the lease and writes it
+    /// first.
     #[rstest::rstest]
     #[case::as_it_should_be(false)]
     #[case::faulty(true)]
@@ -200,8 +194,8 @@ mod tests {
         assert_eq!(candidate.attempt().await.unwrap(), fault);
     }
 
-    /// What an API server answers whose lease is held by `holders`, one after the other as it is read, and that takes no
-    /// write before it has refused so many.
+    /// Answers like an API server whose lease is held by the next of `holders` at each read, and that refuses
+    /// the first `refusals` writes.
     async fn conflicts(
         holders: &'static [&'static str],
         mut refusals: usize,
@@ -228,7 +222,7 @@ mod tests {
         }
     }
 
-    /// `None` is no answer: a leader tries again.
+    /// `None` means no answer: a leader retries.
     #[rstest::rstest]
     #[case::no_conflict(&["me"], 0, Some(true))]
     #[case::still_the_holder(&["me"], 1, Some(true))]

@@ -1,7 +1,7 @@
 //! The contents of `/metrics`, in OpenMetrics text.
 //!
-//! What happens is counted where it is written, once the API server has accepted it. What there is, the PodGangs by phase, is
-//! counted anew whenever somebody asks, and by the replica that leads alone, or a sum over replicas would count it several times.
+//! Actions are counted once the API server has accepted their write. PodGangs by phase are counted on each
+//! scrape, and only by the leader, because a sum over replicas would count them several times.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,13 +21,11 @@ use prometheus_client::registry::Registry;
 
 use super::faults::Faults;
 
-/// Which reconciler.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Reconciler {
     reconciler: &'static str,
 }
 
-/// Which kind of write.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Write {
     verb: String,
@@ -35,20 +33,17 @@ struct Write {
     code: u16,
 }
 
-/// Where something is or happened.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Place {
     namespace: String,
 }
 
-/// Which PodGangs.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
 struct Gangs {
     namespace: String,
     phase: String,
 }
 
-/// The counters of the process.
 #[derive(Clone)]
 pub(super) struct Metrics {
     registry: Arc<Mutex<Registry>>,
@@ -60,8 +55,8 @@ pub(super) struct Metrics {
     recycles: Family<Place, Counter>,
     updates: Family<Place, Counter>,
     times_to_bound: Family<Place, Histogram>,
-    /// The uids of the PodGangs whose minimum was bound. In memory only: of one that has lost a pod when the controller is
-    /// started, the time is taken again.
+    /// Uids of the PodGangs whose minimum was bound. Kept in memory only: if a PodGang has lost a pod when
+    /// the controller starts, its time is measured again.
     bound: Arc<Mutex<HashSet<String>>>,
     leads: Arc<AtomicBool>,
 }
@@ -82,7 +77,7 @@ impl Default for Metrics {
             writes.clone(),
         );
         let (gangs, recycles, updates) = (Family::default(), Family::default(), Family::default());
-        // From a quarter of a second to more than an hour.
+        // From 0.25 s to 4096 s.
         let times_to_bound = Family::new_with_constructor(
             (|| Histogram::new(exponential_buckets(0.25, 2.0, 15))) as fn() -> Histogram,
         );
@@ -119,7 +114,6 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts a reconciliation.
     pub(super) fn reconciled(&self, reconciler: &'static str, took: Duration, failed: bool) {
         let labels = Reconciler { reconciler };
         self.reconciles.get_or_create(&labels).inc();
@@ -129,28 +123,25 @@ impl Metrics {
         self.durations.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// Counts a write.
     pub(super) fn wrote(&self, verb: &str, resource: &str, code: u16) {
         let labels = Write { verb: verb.to_owned(), resource: resource.to_owned(), code };
         self.writes.get_or_create(&labels).inc();
     }
 
-    /// From now on this replica leads.
     pub(super) fn lead(&self) {
         self.leads.store(true, Ordering::Relaxed);
     }
 
-    /// Counts recycles.
     pub(super) fn recycled(&self, namespace: &str, count: usize) {
         self.recycles.get_or_create(&Place { namespace: namespace.to_owned() }).inc_by(count as u64);
     }
 
-    /// Counts the end of an update.
     pub(super) fn updated(&self, namespace: &str) {
         self.updates.get_or_create(&Place { namespace: namespace.to_owned() }).inc();
     }
 
-    /// The minimum of a PodGang is bound. If that is news, takes the time; not of one that was bound before this process began.
+    /// Records that the minimum of a PodGang is bound. Measures the time only once, and not if the PodGang
+    /// was bound before this process started.
     pub(super) fn bound(&self, pod_gang: &PodGang, was_bound: bool, faults: &Faults) {
         let uid = pod_gang.uid().unwrap_or_default();
         let is_news = self.bound.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
@@ -163,15 +154,10 @@ impl Metrics {
         }
     }
 
-    /// Forgets a PodGang that is gone.
     pub(super) fn forget(&self, uid: &str) {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
-    /// All metrics as text; `pod_gangs` are those that there are.
-    ///
-    /// # Errors
-    /// The text could not be formatted.
     pub(super) fn text(
         &self,
         pod_gangs: &[Arc<PodGang>],
@@ -199,7 +185,7 @@ impl Metrics {
     }
 }
 
-/// A line, and if it is a bucket that ends somewhere, nothing in it.
+/// The line, with the count of a finite bucket set to 0.
 fn emptied(line: &str) -> String {
     let is_bucket = line.contains("_to_bound_seconds_bucket") && !line.contains("+Inf");
     let start = line.rsplit_once(' ').filter(|_| is_bucket).map(|(start, _)| start);
@@ -222,7 +208,6 @@ mod tests {
         Arc::new(serde_json::from_value(object).unwrap())
     }
 
-    /// The lines of a metric.
     fn lines(metrics: &Metrics, pod_gangs: &[Arc<PodGang>], name: &str) -> Vec<String> {
         let text = metrics.text(pod_gangs, &Faults::default()).unwrap();
         text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()

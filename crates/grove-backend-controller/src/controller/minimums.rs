@@ -1,9 +1,8 @@
-//! How many pods of a PodClique, and replicas of a scaling group, have to be there: none of what is idle, whatever its
+//! How many pods of a PodClique, and replicas of a scaling group, are required: 0 if idle, regardless of
 //! `minAvailable` (AUTO-06).
 
 use grove_api::{PodClique, PodCliqueScalingGroup};
 
-/// Of a PodClique.
 pub(super) fn of_clique(pclq: &PodClique) -> i32 {
     match pclq.spec.replicas {
         0 => 0,
@@ -11,7 +10,6 @@ pub(super) fn of_clique(pclq: &PodClique) -> i32 {
     }
 }
 
-/// Of a PodCliqueScalingGroup.
 pub(super) fn of_group(pcsg: &PodCliqueScalingGroup) -> i32 {
     match pcsg.spec.replicas {
         0 => 0,

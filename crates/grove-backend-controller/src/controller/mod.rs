@@ -1,31 +1,18 @@
-//! The reference backend controller: from a PodCliqueSet to pods that a gang scheduler binds together.
+//! The reference operator: turns a PodCliqueSet into pods that a gang scheduler binds together.
 //!
-//! PodCliqueSet -> PodCliques, scaling groups, PodGangs -> pods, and PodGang -> the backend's gang resources.
-//! One reconciler per kind, each woken by changes in caches that all share; status is written by reconcilers
-//! of its own.
+//! A PodCliqueSet becomes PodCliques, scaling groups and PodGangs; PodCliques become pods, and PodGangs the
+//! backend's gang resources. One reconciler per kind runs on changes in the shared caches. Separate
+//! reconcilers write the statuses.
 //!
-//! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
-//! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`, `agenda`: from a watch event to a
-//!   reconciliation
-//! - `context`: what reconcilers share; `ownership`: who owns what; `flow`: how much is under way
-//! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`, `cluster_topology_binding`:
-//!   reconcilers of objects
-//! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`, `pod_gang_status`: reconcilers of status;
-//!   `cluster_topology_binding_status`, `conditions`: the contents of a status
-//! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
-//!   look like
-//! - `autoscaler`: HorizontalPodAutoscalers; `resource_sharing`, `resource_claims`: which ResourceClaims pods share, and the
-//!   objects
-//! - `gang_view`: a PodGang and its pods
-//! - `minimums`: how much of what can be scaled has to be there
-//! - `remembered_replicas`: of PodCliques that were deleted by hand
-//! - `gang_termination`: when a scope is recycled; `half_gangs`: also what is bound in part; `generations`: which pods are of
-//!   which generation; `duration`: how long
-//! - `rolling_update`: what an update takes down next; `update_view`: what that is decided on
-//! - `startup_order`: who waits for whom; `startup_wait`: which of them are not Ready yet; `init_access`: what it takes to see them
-//! - `children`, `writes`, `json_diff`: writing no more than what differs; `written_versions`: what the caches do not show yet
-//! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
-//! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
+//! - from watch event to reconciliation: `informer`, `caches`, `triggers`, `queues`, `agenda`,
+//!   `reconcile_loop`, `reconcilers`
+//! - desired objects: `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`,
+//!   `pod_clique_set_objects`
+//! - gang termination: `gang_termination`, `half_gangs`, `generations`
+//! - updates: `rolling_update`, `update_view`, `previous_template`
+//! - startup order: `startup_order`, `startup_wait`, `init_access`
+//! - writes: `children`, `writes`, `json_diff`, `written_versions`
+//! - faults for mutants: `faults`, `fault_injection`
 
 pub mod admission;
 mod agenda;

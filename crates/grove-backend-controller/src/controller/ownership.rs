@@ -1,9 +1,9 @@
-//! Who owns what, and whether the owner still exists.
+//! Which object owns which, and whether the owner still exists.
 //!
-//! Deletion relies on owner references and the garbage collector alone. Upstream has its own finalizers on three
-//! kinds; without them nothing can get stuck while a controller is down or uninstalled (DEL-06, DEL-07). The price
-//! is that a cache may still show objects of a deleted predecessor of the same name (DEL-08), so every relation is
-//! checked by uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
+//! Deletion relies on owner references and the garbage collector alone. Upstream sets finalizers on three
+//! kinds; without them nothing gets stuck while the controller is down or uninstalled (DEL-06, DEL-07). In
+//! return, a cache may still show objects of a deleted predecessor of the same name (DEL-08). So every
+//! relation is checked by uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
 
 use std::sync::Arc;
 
@@ -13,30 +13,27 @@ use kube::{Resource, ResourceExt};
 
 use super::caches::Caches;
 
-/// The owner reference of what `owner` controls.
 pub(super) fn owner_reference<K: Resource<DynamicType = ()>>(owner: &K) -> Option<OwnerReference> {
     let reference = owner.controller_owner_ref(&());
     reference.map(|reference| OwnerReference { block_owner_deletion: Some(true), ..reference })
 }
 
-/// The controller of an object.
 pub(super) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
     object.owner_references().iter().find(|owner| owner.controller == Some(true))
 }
 
-/// Whether this very `owner` controls the object.
+/// Whether this `owner`, compared by uid, controls the object.
 pub(super) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceExt) -> bool {
     let uid = owner.meta().uid.as_ref();
     uid.is_some() && controller(object).map(|controller| &controller.uid) == uid
 }
 
-/// Whether the object is neither gone nor going.
 fn stands(object: &impl ResourceExt) -> bool {
     object.meta().deletion_timestamp.is_none()
 }
 
 impl Caches {
-    /// Whether a PodGang is going, or its PodCliqueSet is gone: nothing is done for it any longer.
+    /// Whether a PodGang is being deleted or its PodCliqueSet is missing, so that nothing may be done for it.
     pub(super) fn is_left(&self, pod_gang: &PodGang) -> bool {
         !stands(pod_gang) || (controller(pod_gang).is_some() && self.set_of(pod_gang).is_none())
     }
@@ -48,14 +45,13 @@ impl Caches {
         (stands(&*pcs) && is_controlled_by(object, &*pcs)).then_some(pcs)
     }
 
-    /// The scaling group that controls a PodClique, if it exists.
     pub(super) fn group_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueScalingGroup>> {
         let owner = controller(pclq)?;
         let pcsg = self.scaling_groups.get(pclq.namespace().as_deref(), &owner.name)?;
         (stands(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// The PodCliqueSet at the root of a PodClique, if every owner on the way exists.
+    /// The PodCliqueSet at the root of a PodClique, if every owner in between exists.
     pub(super) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.set_of(pclq),
@@ -63,10 +59,10 @@ impl Caches {
         }
     }
 
-    /// The PodGang of that name if it is the one of `pcs`, not a predecessor's.
+    /// The named PodGang, if it belongs to `pcs` and not to a predecessor.
     pub(super) fn gang_of_set(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
         let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
-        // A PodGang without any controller was made by hand; it is nobody else's.
+        // A PodGang without a controller was created by hand and belongs to no other PodCliqueSet.
         (stands(&*pod_gang) && (controller(&*pod_gang).is_none() || is_controlled_by(&*pod_gang, pcs)))
             .then_some(pod_gang)
     }

@@ -1,4 +1,4 @@
-//! What a PodClique looks like, standalone or in a scaling group.
+//! Builds PodCliques, standalone or in a scaling group.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,17 @@ use sha2::{Digest, Sha256};
 
 use super::startup_order::{Parent, parents};
 
-/// Digits of a template hash.
 const HASH_DIGITS: usize = 10;
 
-/// Where a PodClique belongs.
 pub(super) struct CliquePosition<'a> {
-    /// Index of the PodCliqueSet replica.
     pub replica: i32,
-    /// Name of its PodGang.
     pub pod_gang: String,
-    /// Name of the base PodGang, if its own is a scaled one.
+    /// The base PodGang, if its own PodGang is scaled.
     pub base_pod_gang: Option<String>,
-    /// Name of its scaling group and index of the replica in it.
     pub group: Option<(&'a str, i32)>,
 }
 
-/// The PodClique of that name from its template. The caller keeps `replicas` where the object exists: they
-/// belong to whoever scales it.
+/// For an existing object the caller keeps `replicas`, which belong to whoever scales it.
 pub(super) fn pod_clique(
     pcs: &PodCliqueSet,
     template: &PodCliqueTemplateSpec,
@@ -67,7 +61,6 @@ pub(super) fn pod_clique(
     PodClique { metadata, spec, status: None }
 }
 
-/// The template that a PodClique was made from.
 pub(super) fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option<&'a PodCliqueTemplateSpec> {
     let (replica, group) = place_of(pclq);
     let name = |clique: &str| match group {
@@ -77,13 +70,12 @@ pub(super) fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option
     pcs.spec.template.cliques.iter().find(|clique| name(&clique.name) == pclq.name_any())
 }
 
-/// The PodCliques that have to be Ready before the containers of this one start.
 pub(super) fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
     let (replica, group) = place_of(pclq);
     template_of(pcs, pclq).map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
 }
 
-/// The PodCliqueSet replica of a PodClique, and the scaling group and its replica where it is in one.
+/// The PodCliqueSet replica of a PodClique, and its scaling group and replica there, if any.
 pub(super) fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     let index = |key: &str| pclq.labels().get(key).and_then(|index| index.parse().ok());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP).map(String::as_str);
@@ -91,17 +83,16 @@ pub(super) fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
-/// Opaque hash of what makes a pod: another one means another template.
+/// Opaque hash of the fields that determine a pod: a different hash means a different template.
 pub(super) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
     let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
-    // It names none, and admission takes it for none.
+    // An empty name counts as unset, as in admission.
     if pod_spec["schedulerName"] == "" {
         pod_spec.as_object_mut().map(|fields| fields.remove("schedulerName"));
     }
     hash(&json!([template.labels, template.annotations, pod_spec, pcs.spec.template.priority_class_name,]))
 }
 
-/// Opaque hash of all templates.
 pub(super) fn generation_hash(pcs: &PodCliqueSet) -> String {
     let hashes: BTreeMap<_, _> =
         pcs.spec.template.cliques.iter().map(|clique| (&clique.name, template_hash(pcs, clique))).collect();
@@ -152,7 +143,7 @@ mod tests {
         assert_eq!(hash_of(unnamed, None), hash_of(clique(), None));
     }
 
-    /// A release that hashes otherwise rolls every pod that there is with the next change.
+    /// If a release computes other hashes, every existing pod is replaced with the next change.
     #[test]
     fn hashes_stay() {
         assert_eq!(hash_of(clique(), None), "3aab418a6d");

@@ -1,7 +1,9 @@
-//! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas, and the ResourceClaims that they share.
+//! Reconciles a PodCliqueScalingGroup: the PodCliques of its replicas, and the ResourceClaims that they
+//! share.
 //!
-//! Replicas up to `minAvailable` belong to the base PodGang, each further one to a scaled PodGang, whose pods
-//! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's. An update takes a replica down as a whole.
+//! Replicas with an index below `minAvailable` belong to the base PodGang. Each further replica belongs to a
+//! scaled PodGang, whose pods wait for the base (AON-06). `pod_clique_set` creates the PodGangs. An update
+//! replaces a replica as a whole.
 
 use std::sync::Arc;
 
@@ -22,10 +24,7 @@ use super::update_view::{GroupView, is_in_turn};
 use super::{previous_template, resource_claims, writes};
 use crate::backend::Served;
 
-/// Reconciles one PodCliqueScalingGroup.
-///
-/// # Errors
-/// The first write that failed; the others are made all the same.
+/// Makes all writes even if one fails, and returns the first error.
 pub(super) async fn reconcile(
     pcsg: Arc<PodCliqueScalingGroup>,
     context: Arc<Context>,
@@ -60,8 +59,9 @@ pub(super) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// Whether the group is scaled to 0 and the base PodGang has not let go of this member yet: the others are to be a gang without
-/// it before its pods go, and what comes back is not to be taken for what left (AUTO-06).
+/// Whether the group is scaled to 0 but this member is still in the base PodGang. The other podgroups must
+/// become a gang without it before its pods are deleted, and later pods must not be mistaken for these
+/// (AUTO-06).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -80,7 +80,7 @@ fn is_leaving(
         })
 }
 
-/// Begins the next generation of the replica whose turn it is in an update, and of those that are old and down.
+/// Starts the next generation of the replica in the current update step, and of old replicas that are down.
 async fn take_down(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -102,7 +102,6 @@ async fn take_down(
     writes::patch(context, &*group.pcsg, &patch).await
 }
 
-/// The PodCliques of every replica of the group.
 fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
     let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());

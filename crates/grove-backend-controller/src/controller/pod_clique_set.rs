@@ -1,9 +1,9 @@
-//! Reconciles a PodCliqueSet to the objects under it: headless Services, ResourceClaims that all of it shares, standalone
-//! PodCliques, scaling groups, their autoscalers, PodGangs.
+//! Reconciles a PodCliqueSet: headless Services, shared ResourceClaims, standalone PodCliques, scaling
+//! groups, their autoscalers, and PodGangs.
 //!
-//! Scaling groups make their own PodCliques, PodCliques their pods; PodGangs are handed to the backend by
-//! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once, and a
-//! pod when it is replaced, for whatever reason; an update is what replaces it (`rolling_update`).
+//! Scaling groups create their own PodCliques, and PodCliques their pods. `pod_gang` passes PodGangs to the
+//! backend. PodCliques get a new template at once, a pod only when it is replaced for any reason;
+//! `rolling_update` replaces pods.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,16 +31,13 @@ use super::{
 };
 use crate::backend::{SchedulerBackend, generation};
 
-/// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-22).
+/// Event reason: the backend of a PodCliqueSet is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
-/// When it is looked at again whether a set may be begun.
+/// When to check again whether a PodCliqueSet may be started.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
-/// Reconciles one PodCliqueSet.
-///
-/// # Errors
-/// The first write that failed; the others are made all the same.
+/// Makes all writes even if one fails, and returns the first error.
 pub(super) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -65,13 +62,11 @@ pub(super) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// Whether anything of a set has been made.
 fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
     let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     context.caches.pod_gangs.has(&key) || context.caches.pod_cliques.has(&key)
 }
 
-/// How many pods a set has, as its template says.
 fn pods(pcs: &PodCliqueSet) -> usize {
     let template = &pcs.spec.template;
     let of_clique = |clique: &PodCliqueTemplateSpec| {
@@ -84,10 +79,7 @@ fn pods(pcs: &PodCliqueSet) -> usize {
     template.cliques.iter().map(of_clique).fold(0, usize::saturating_add)
 }
 
-/// Every write that is due.
-///
-/// # Errors
-/// What the backend could not find out; then nothing is written, and nothing deleted that is only not understood.
+/// Returns all pending writes. If the backend fails, there are none, so that nothing is deleted by mistake.
 async fn writes<'a>(
     context: &'a Context,
     pcs: &'a PodCliqueSet,
@@ -126,7 +118,7 @@ async fn writes<'a>(
         let base = gangs.get(&gang_names.base(pcs, i));
         let may_idle = !context.faults.idle_stays && lets_idle(backend, pcs, base.as_deref());
         let shapes = {
-            // A scaling group's replicas are its own, once it exists (GANG-03).
+            // Once a scaling group exists, its own `replicas` count (GANG-03).
             let replicas = |config: &PodCliqueScalingGroupConfig| {
                 let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
                 group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
@@ -170,7 +162,8 @@ async fn writes<'a>(
     Ok(writes)
 }
 
-/// Whether what is scaled to 0 leaves its PodGang; of one that is yet to be made, its PodCliqueSet tells.
+/// Whether a podgroup that is scaled to 0 leaves its PodGang. Before the PodGang exists, the annotations of
+/// the PodCliqueSet decide.
 fn lets_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
     base.map_or_else(
         || {
@@ -182,9 +175,9 @@ fn lets_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&P
     )
 }
 
-/// Whether members of a scaled gang that is not wanted any more are still to go. Their scaling group decides that, and may see
-/// another number of replicas at the moment than was seen here: a gang made again over pods that stayed would be stuck. Each
-/// member that goes wakes the PodCliqueSet.
+/// Whether members of an unwanted scaled PodGang still have to be deleted. Their scaling group deletes them
+/// and may currently see another number of replicas. If the PodGang were recreated over remaining pods, it
+/// would be stuck. Each deleted member wakes the PodCliqueSet.
 fn keeps_members(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {
@@ -215,11 +208,11 @@ fn spoil(context: &Context, shape: &mut GangShape) {
     }
 }
 
-/// The levels of the topology a PodCliqueSet names, none if it names none or its ClusterTopologyBinding is
-/// gone.
+/// The levels of the topology that a PodCliqueSet names; none if it names none or its ClusterTopologyBinding
+/// was deleted.
 ///
-/// What the cache does not have is asked for: gang resources are immutable, and a PodGang made a moment
-/// before the cache hears of a new ClusterTopologyBinding would go without its constraints for ever.
+/// If the cache lacks the binding, it is read from the API server. Gang resources are immutable: a PodGang
+/// created just before the cache shows the binding would lack its constraints indefinitely.
 async fn topology_levels(
     context: &Context,
     pcs: &PodCliqueSet,

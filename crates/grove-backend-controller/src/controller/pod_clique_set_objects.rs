@@ -1,5 +1,5 @@
-//! What the objects directly under a PodCliqueSet look like: headless Services, standalone PodCliques,
-//! scaling groups. (PodGangs: `pod_gang_object`.)
+//! Builds the objects directly under a PodCliqueSet: headless Services, standalone PodCliques and scaling
+//! groups. `pod_gang_object` builds PodGangs.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,6 @@ use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
 
-/// The headless Service of replica `i`.
 pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
     let pcs_name = pcs.name_any();
     let name = names::headless_service(&pcs_name, i);
@@ -34,7 +33,6 @@ pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
     Service { metadata, spec: Some(spec), status: None }
 }
 
-/// The PodCliques of replica `i` that are in no scaling group.
 pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32, gang_names: PodGangNames) -> Vec<PodClique> {
     let pcs_name = pcs.name_any();
     let pod_gang = gang_names.base(pcs, i);
@@ -46,7 +44,6 @@ pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32, gang_names: PodGang
     pcs.spec.template.standalone_cliques().map(clique).collect()
 }
 
-/// The PodCliqueScalingGroup of replica `i` for a group of the template.
 pub(super) fn scaling_group(
     pcs: &PodCliqueSet,
     i: i32,
@@ -81,7 +78,7 @@ fn metadata(
     }
 }
 
-/// Only what is ours of a Service: the API server fills in much of the rest.
+/// Compares only the fields of a Service that Grove sets: the API server defaults many others.
 pub(super) fn service_change(existing: &Service, wanted: &Service) -> serde_json::Result<Option<Value>> {
     let ours = |service: &Service| {
         let spec = service.spec.as_ref();
@@ -91,7 +88,7 @@ pub(super) fn service_change(existing: &Service, wanted: &Service) -> serde_json
     Ok(children::change(existing, wanted, [ours(existing), ours(wanted)]))
 }
 
-/// `replicas` belong to whoever scales the group.
+/// Keeps `replicas`, which belong to whoever scales the group.
 pub(super) fn scaling_group_change(
     existing: &PodCliqueScalingGroup,
     wanted: &PodCliqueScalingGroup,

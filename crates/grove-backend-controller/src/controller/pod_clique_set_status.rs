@@ -1,5 +1,5 @@
-//! Status of a PodCliqueSet: how many of its replicas are available and up to date, which of them an update is at, and
-//! whether its topology is there.
+//! Status of a PodCliqueSet: available and updated replicas, the replica in the current update step, and
+//! whether its topology exists.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,10 +33,6 @@ use super::topology_translation::{constraints, topology_name, unknown_domains};
 use super::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 use super::writes;
 
-/// Writes the status of one PodCliqueSet if it has changed.
-///
-/// # Errors
-/// The write failed.
 pub(super) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -63,7 +59,7 @@ pub(super) async fn reconcile(
     status.updated_replicas = count(|replica| replica.is_available() && replica.is_updated());
     status.hpa_pod_selector = Some(selector_text(&names::managed_labels(&pcs.name_any())));
     status.current_generation_hash = Some(hash);
-    // The generation has been dealt with when its objects exist.
+    // A generation is observed once its objects exist.
     if replicas.iter().all(Replica::exists) && !has_excess(&context, &pcs) {
         status.observed_generation = pcs.metadata.generation;
     }
@@ -83,7 +79,6 @@ pub(super) async fn reconcile(
     Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// Whether anything is left of replicas that were scaled in.
 fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
     let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     let is_beyond = |labels: &BTreeMap<String, String>| {
@@ -97,7 +92,6 @@ fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
     cliques.any(|found| is_beyond(found.labels())) || groups.any(|found| is_beyond(found.labels()))
 }
 
-/// What there is of one replica.
 struct Replica(ReplicaView);
 
 impl Replica {
@@ -127,7 +121,6 @@ impl Replica {
         Self(ReplicaView { exists: whole && gang.is_some(), cliques, groups })
     }
 
-    /// Whether every object directly under the PodCliqueSet exists.
     fn exists(&self) -> bool {
         self.0.exists
     }
@@ -142,7 +135,7 @@ impl Replica {
             && self.0.groups.iter().all(group_available)
     }
 
-    /// By what cliques and groups say, and by their pods: what is said may be late.
+    /// Checks the statuses of cliques and groups and also their pods, because statuses may be stale.
     fn is_updated(&self) -> bool {
         let group_updated = |group: &GroupView| {
             let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);
@@ -155,7 +148,7 @@ impl Replica {
     }
 }
 
-/// How far an update has come, and which replica is in its turn. There is none until templates change.
+/// Progress of an update, and the replica in the current update step. `None` until a template changes.
 fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
@@ -168,8 +161,8 @@ fn progress(
     let has_changed = known.is_some_and(|known| known != hash);
     let is_left = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old_template());
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
-    // What is old while no update is under way begins one: its template changed before the first status was written, or under a
-    // strategy that leaves pods alone.
+    // If no update is in progress, old pods start one. Their template changed before the first status was
+    // written, or under a strategy that does not replace pods.
     let is_seen = before.is_some() || !faults.first_status_is_no_update;
     let begins = has_changed || (is_left && is_seen && !is_under_way);
     if before.is_none() && !begins {
@@ -263,8 +256,8 @@ mod tests {
     use crate::controller::pod_clique_object::template_hash;
     use crate::controller::test_api::World;
 
-    /// The progress in the first status of a PodCliqueSet, whose one pod has the template of that hash, when its gang is of that
-    /// generation.
+    /// Progress in the first status of a PodCliqueSet with one pod. The pod's template has this hash, the
+    /// gang this generation.
     async fn first_progress(set: &PodCliqueSet, hash: &str, generation: u64) -> Value {
         let mut world = World::new();
         let owned = |name: &str, kind: &str, owner: &str| {

@@ -82,7 +82,7 @@ async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
 }
 
-/// One claim for all replicas, one for each, and one from the template of another namespace if it is asked for.
+/// One claim for all replicas, one per replica, and if `elsewhere`, one from a template in another namespace.
 fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
     let mut pcs = pod_clique_set(replicas);
     let spec = json!({"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}});

@@ -1,4 +1,5 @@
-//! Status of a PodClique: counts of its pods, whether its minimum is scheduled and healthy, and which pod an update takes next.
+//! Status of a PodClique: pod counts, whether its minimum is scheduled and healthy, and the next pod of an
+//! update.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,18 +27,13 @@ use super::update_view::{
 use super::{startup_wait, writes};
 use crate::observed_pod::{ContainerStatus, Pod, PodStatus};
 
-/// How old a PodClique is before its status says that pods are missing.
+/// How old a PodClique must be before its status reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
-/// Reason of the event on a PodClique that has lost every pod that was scheduled.
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
-/// What is said of the minimum of what is scaled to 0.
+/// Message about the minimum of what is scaled to 0.
 pub(super) const IDLE: &str = "0 replicas are asked for";
 
-/// Writes the status of one PodClique if it has changed.
-///
-/// # Errors
-/// The write failed.
 pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
     let generation = context.caches.generation_of(&pcs, &pclq);
@@ -86,7 +82,7 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// For how long nothing is said yet of a PodClique whose pods are being made, each of which would change what is said.
+/// How long to delay the first status while pods are created, because each pod would change it.
 fn still_made(pclq: &PodClique, pods: usize, now: Timestamp) -> Option<Duration> {
     let is_told = pclq.status.as_ref().is_some_and(|status| !status.conditions.is_empty());
     let wanted = usize::try_from(pclq.spec.replicas).unwrap_or(0);
@@ -95,8 +91,8 @@ fn still_made(pclq: &PodClique, pods: usize, now: Timestamp) -> Option<Duration>
     (!is_told && pods < wanted && !left.is_zero()).then_some(left)
 }
 
-/// How far the update of a PodClique has come, and which pod of it is the next to go. A member of a scaling group goes with
-/// its replica, of which the group's status tells.
+/// Progress of a PodClique's update, and the pod of the next update step. The status of a scaling group
+/// reports the steps of its members.
 fn progress(
     pcs: &PodCliqueSet,
     clique: &CliqueView,
@@ -107,7 +103,7 @@ fn progress(
     let pclq = &clique.pclq;
     let before = pclq.status.as_ref().and_then(|status| status.update_progress.clone());
     let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
-    // The hash of all templates takes longer than the rest, and most sets are never updated.
+    // Hashing all templates is expensive, and most PodCliqueSets are never updated.
     let Some(generation) = is_updated.then(|| told_generation(pcs)).flatten() else { return before };
     let template = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned().unwrap_or_default();
     let is_same = |before: &PodCliqueUpdateProgress| {
@@ -145,7 +141,7 @@ fn spoiled(pclq: &PodClique, faults: &Faults) -> PodClique {
     pclq
 }
 
-/// The status by what the pods say, which should be of that generation.
+/// Computes the status from the pods; `generation` is the one that they should have.
 fn status(
     pclq: &PodClique,
     pcs: &str,
@@ -160,7 +156,7 @@ fn status(
     let template = pclq.labels().get(LABEL_POD_TEMPLATE_HASH);
     let before = pclq.status.clone().unwrap_or_default();
     let replicas = count(&|_| true);
-    // The generation has been dealt with when there are as many pods as it asks for.
+    // A generation is observed once as many pods exist as it requests.
     let observed = pclq.metadata.generation.filter(|_| replicas == pclq.spec.replicas);
     let mut status = PodCliqueStatus {
         observed_generation: observed.or(before.observed_generation),
@@ -195,7 +191,8 @@ fn status(
     status
 }
 
-/// Messages have no counts: while pods come one by one the fact stays the same, and so does what is said of it (STAT-08).
+/// Messages contain no counts: while pods are created one by one, the fact and so the message stay the same
+/// (STAT-08).
 fn scheduled_verdict(enough: bool, minimum: i32) -> Verdict {
     let (reason, are) = match enough {
         true => (REASON_SUFFICIENT_SCHEDULED_PODS, "at least"),
@@ -228,8 +225,9 @@ fn breached_verdict(scheduled: bool, healthy: bool, minimum: i32) -> Verdict {
     }
 }
 
-/// Whether the minimum has been bound in this generation: what never was is not lost. Once True it stays so until the next
-/// generation begins, or it is idle: what comes back waits for room as it did at first. The generation is in the reason.
+/// Whether the minimum was bound in this generation; before that, it cannot be lost. Once True, it stays True
+/// until the next generation starts or the PodClique is idle, after which its pods wait for room as at first.
+/// The reason contains the generation.
 fn held_verdict(before: &[Condition], bound: bool, generation: u64, is_idle: bool) -> Option<Verdict> {
     let known = before.iter().find(|condition| condition.type_ == CONDITION_MIN_AVAILABLE_HELD);
     let held = !is_idle && (bound || held_since(before, generation).is_some());
@@ -246,8 +244,8 @@ fn held_verdict(before: &[Condition], bound: bool, generation: u64, is_idle: boo
     (held || known.is_some()).then_some(verdict)
 }
 
-/// Whether a condition says that the minimum was bound, of another generation. The minimum of this one is bound at another
-/// time, also where nobody wrote in between that it was not.
+/// Whether the condition reports a minimum that was bound in another generation. Its transition time does not
+/// apply to this generation, even if no write in between set it to False.
 fn is_held_of_another(condition: &Condition, generation: u64) -> bool {
     condition.type_ == CONDITION_MIN_AVAILABLE_HELD
         && condition.status == "True"
@@ -258,7 +256,7 @@ fn held_reason(generation: u64) -> String {
     format!("Generation{generation}")
 }
 
-/// Since when a PodClique with these conditions is known to have been held in a generation.
+/// Since when the minimum is known to have been bound in this generation.
 pub(super) fn held_since(conditions: &[Condition], generation: u64) -> Option<Timestamp> {
     let held = conditions::found(conditions, CONDITION_MIN_AVAILABLE_HELD)?;
     (held.reason == held_reason(generation)).then_some(held.last_transition_time.0)
@@ -279,8 +277,8 @@ fn is_gated(pod: &Pod) -> bool {
     pod.gates().next().is_some()
 }
 
-/// Not ready although it has started, or because a container ended in an error. A pod that is still starting
-/// counts as healthy: init containers may take their time, and are never ready while they run.
+/// Whether a started pod is not ready, or a container ended in an error. A pod that is still starting counts
+/// as healthy: init containers may take long, and are never ready while they run.
 fn is_unhealthy(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     let of = |list: fn(&PodStatus) -> &Option<Vec<ContainerStatus>>| {
@@ -349,7 +347,7 @@ mod tests {
         assert!(!conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED));
     }
 
-    /// The fault `ready-counts-scheduled`: without it nothing is ready here.
+    /// The fault `ready-counts-scheduled`; without it, no pod here is ready.
     #[rstest::rstest]
     #[case::as_it_should_be(None, json!(null))]
     #[case::faulty(Some("ready-counts-scheduled"), json!(1))]
@@ -404,7 +402,7 @@ mod tests {
         assert_eq!(still_made(&pclq, pods, now), seconds.map(Duration::from_secs));
     }
 
-    /// Three pods are wanted, of which two are needed.
+    /// 3 pods wanted, 2 needed.
     #[test]
     fn what_is_not_done_is_not_observed() {
         let pods = ["a", "b", "c"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
@@ -472,7 +470,7 @@ mod tests {
         assert_eq!(conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED), breached);
     }
 
-    /// One that waits for other cliques is started and not ready for as long as they take.
+    /// An init container that waits for other cliques is started and not ready for as long as they take.
     #[test]
     fn an_init_container_may_take_its_time() {
         let mut waiting = (*pod("a", false, &["PodScheduled"], json!(null))).clone();

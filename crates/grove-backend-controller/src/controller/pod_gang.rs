@@ -1,8 +1,9 @@
-//! Reconciles a PodGang: passes it to its backend, refers to its pods, sets `Initialized`.
+//! Reconciles a PodGang: passes it to its backend, references its pods, sets `Initialized`.
 //!
-//! The order is the contract (GANG-07): the backend's gang resources exist before `Initialized` is True, and no
-//! gate is removed before that. `podReferences` are first written when every pod exists, all at once, and from then
-//! on follow the live pods; each such write makes a new generation, for which the backend is called again.
+//! The order is part of the contract (GANG-07): the gang resources exist before `Initialized` is True, and no
+//! gate is removed before that. `podReferences` are first written when every pod exists, all at once, and
+//! then follow the live pods. Each such write creates a new generation, for which the backend is called
+//! again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,20 +22,14 @@ use super::{pod_gang_status, writes};
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 
-/// Reason of the event on a PodGang whose backend is not enabled (ADM-22).
+/// Event reason: the backend of a PodGang is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
-/// Reason of the event on a PodGang whose gang resources cannot be made.
 pub(super) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
-/// Reason of the event on a PodGang whose gang resources are not as they should be and cannot be put right
-/// (GANG-12).
+/// Event reason: the gang resources of a PodGang are wrong and cannot be repaired (GANG-12).
 const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
 /// Annotation that the fault `write-on-reconcile` writes.
 const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
 
-/// Reconciles one PodGang.
-///
-/// # Errors
-/// A write that failed, or a backend that could not do its part.
 pub(super) async fn reconcile(
     pod_gang: Arc<PodGang>,
     context: Arc<Context>,
@@ -77,7 +72,7 @@ impl Gang<'_> {
             self.pod_gang.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
         if !conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED) {
             let (pending, synced) = tokio::join!(self.say_initialized(false), self.sync(backend));
-            // The changed status comes back as an event, and with it the next step.
+            // The event of the changed status triggers the next step.
             return pending.and(synced.map(drop));
         }
         if !self.sync(backend).await? {
@@ -102,11 +97,12 @@ impl Gang<'_> {
         }
     }
 
-    /// Has the backend make what is missing, and lets the gates know. False if it never will, as things are.
+    /// Has the backend create what is missing, and wakes the gates. Returns false if only a change of the
+    /// PodGang can help.
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, client, .. } = self.context;
-        // What took it away may be the end of the PodGang itself, of which another watch tells, and later: it would be made for
-        // nobody.
+        // A gang resource may have disappeared because the PodGang was deleted, which another watch reports
+        // later. It must not be recreated then.
         if synced.has_lost(self.pod_gang) && !writes::is_there_still(client, self.pod_gang).await? {
             return Ok(false);
         }
@@ -146,7 +142,7 @@ impl Gang<'_> {
                     self.wake_status();
                 }
                 match error {
-                    // Nothing but a change of the PodGang helps.
+                    // Only a change of the PodGang helps.
                     ReconcileError::Backend(BackendError::Refused(_)) => Ok(false),
                     error => Err(error),
                 }
@@ -166,7 +162,7 @@ impl Gang<'_> {
         }
     }
 
-    /// Conditions of others are kept; the patch applies only to the status it was made from.
+    /// Keeps the conditions of others; the patch applies only to the version that it was computed from.
     async fn say_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
         let verdict = match initialized {
             true => Verdict {
@@ -182,7 +178,7 @@ impl Gang<'_> {
                 message: "Not all constituent pods have been created yet".to_owned(),
             },
         };
-        // What its status tells beside is the same write.
+        // The same write contains the rest of the status.
         let status = match initialized {
             true => pod_gang_status::told_now(self.context, self.pod_gang),
             false => self.pod_gang.status.clone().unwrap_or_default(),
@@ -195,7 +191,7 @@ impl Gang<'_> {
         writes::patch_status(self.context, self.pod_gang, &patch).await
     }
 
-    /// The fault `write-on-reconcile`: a new second, a new value.
+    /// The fault `write-on-reconcile`: writes a new value every second.
     async fn write_for_no_reason(&self) -> Result<Action, ReconcileError> {
         let now = jiff::Timestamp::now().as_second().to_string();
         if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {

@@ -1,22 +1,20 @@
-//! What PodGangs are called. Nobody is promised a name: whoever wants to know a PodGang asks for its podgroups.
+//! Names of PodGangs. The contract promises none: clients find a PodGang by its podgroups.
 
 use grove_api::{PodCliqueSet, names};
 use kube::ResourceExt;
 use sha2::{Digest, Sha256};
 
-/// How PodGangs are named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum PodGangNames {
-    /// By the replica, and for a scaled one by the scaling group and how far it is above the minimum.
+    /// By replica; a scaled PodGang by its scaling group and its index above the minimum.
     #[default]
     ByIndex,
-    /// With an epoch: 19 digits of their own for each life of a PodCliqueSet, and absolute indexes of scaling group
-    /// replicas. For tests that nobody relies on names.
+    /// With an epoch: 19 digits that differ for every new PodCliqueSet, and absolute indexes of scaling-group
+    /// replicas. For tests that nothing relies on names.
     ByEpoch,
 }
 
 impl PodGangNames {
-    /// The base PodGang of replica `i`.
     pub(super) fn base(self, pcs: &PodCliqueSet, i: i32) -> String {
         let name = names::base_pod_gang(&pcs.name_any(), i);
         match self {
@@ -25,7 +23,8 @@ impl PodGangNames {
         }
     }
 
-    /// The scaled PodGang of replica `j` of a scaling group, `pcsg` by its object's name, in replica `i`.
+    /// The scaled PodGang of replica `j` of a scaling group in replica `i`; `pcsg` is the name of the group's
+    /// object.
     pub(super) fn scaled(self, pcs: &PodCliqueSet, i: i32, pcsg: &str, j: i32, min_available: i32) -> String {
         match self {
             Self::ByIndex => names::scaled_pod_gang(pcsg, j, min_available),
@@ -41,7 +40,7 @@ impl PodGangNames {
 fn epoch(pcs: &PodCliqueSet, i: i32) -> String {
     let digest = Sha256::digest(format!("{}/{i}", pcs.uid().unwrap_or_default()));
     let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    // As a time in nanoseconds is: 19 digits, the first of which is a 1.
+    // 19 digits that start with a 1, as in a time in nanoseconds.
     format!("1{:018}", number % 1_000_000_000_000_000_000)
 }
 

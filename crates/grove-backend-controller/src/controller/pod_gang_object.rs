@@ -1,9 +1,10 @@
-//! What a PodGang looks like, and what has to change on one that exists.
+//! Builds PodGangs, and the patch for an existing one.
 //!
-//! The PodCliqueSet owns every label and annotation of its PodGangs outside `grove.io/`: they are mirrored,
-//! and others are removed. Keys under `grove.io/` are Grove's and the backend's and stay. What kubectl notes on a
-//! PodCliqueSet is about that object alone: `last-applied-configuration` has all of it, and would change every PodGang
-//! with each apply (GANG-24). Pod references are the PodGang reconciler's; here they are only carried along.
+//! The PodCliqueSet determines every label and annotation of its PodGangs outside `grove.io/`: they are
+//! mirrored, and others are removed. Keys under `grove.io/` belong to Grove and the backend, and stay.
+//! Annotations of kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet and
+//! would change every PodGang with each apply (GANG-24). `pod_gang` writes the pod references; here they are
+//! only preserved.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +20,10 @@ use super::ownership::owner_reference;
 use super::topology_translation::topology_name;
 use crate::backend::{BackendError, SchedulerBackend, idle};
 
-/// Prefix of the annotations that kubectl writes to what it applies or restarts.
+/// Prefix of the annotations that kubectl writes to objects that it applies or restarts.
 const OF_KUBECTL: &str = "kubectl.kubernetes.io/";
 
-/// The PodGang as it should be; `existing` is what there is of it.
-///
-/// # Errors
-/// What the backend could not find out.
+/// Builds the desired PodGang; `existing` is the current one, if any.
 pub(super) async fn pod_gang(
     pcs: &PodCliqueSet,
     shape: GangShape,
@@ -67,12 +65,8 @@ pub(super) async fn pod_gang(
     Ok(pod_gang)
 }
 
-/// The patch from `existing` to `wanted`, or `None` if there is nothing to do. It applies only to the
-/// `existing` that it was made from: the list of podgroups is replaced whole, and its pod references may have
-/// moved on.
-///
-/// # Errors
-/// The spec could not be turned into JSON.
+/// The patch from `existing` to `wanted`, or `None` if they are equal. It applies only to this version of
+/// `existing`: it replaces the whole list of podgroups, whose pod references may have changed since.
 pub(super) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
     let part = |pod_gang: &PodGang| {
         Ok::<_, serde_json::Error>(json!({

@@ -1,8 +1,9 @@
-//! Status of a PodGang beside `Initialized`: whether its minimum is bound, whether that is ready and healthy, whether its gang
-//! resources could be made, and if it waits, for what.
+//! Status of a PodGang except `Initialized`: whether its minimum is bound, ready and healthy, whether its
+//! gang resources exist, and what it waits for.
 //!
-//! All of it is taken from pods, PodCliques and this program's own failures: what a scheduler says of a gang may never go back
-//! (kube-scheduler), or may go back too far (Volcano). A scheduler's words are repeated only as the reason for a wait.
+//! It is computed from pods, PodCliques and this program's own failures. A gang status of kube-scheduler may
+//! never be reset, and one of Volcano may be reset too far. A scheduler's message is repeated only as the
+//! reason for a wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,21 +32,18 @@ use super::unbound_claims::{self, UnboundClaim};
 use super::writes;
 use crate::backend::Served;
 
-/// How old a PodGang is before it matters that its pods are not all there.
+/// How old a PodGang must be before its status reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
-/// How long the words for a fact stay as they are. A scheduler counts nodes in them, which come and go (STAT-08).
+/// How long the message about an unchanged fact stays the same. Schedulers count nodes in it, and nodes come
+/// and go (STAT-08).
 const STEADY: Duration = Duration::from_secs(10);
 
-/// Writes the status of one PodGang if it has changed.
-///
-/// # Errors
-/// The write failed.
 pub(super) async fn reconcile(
     pod_gang: Arc<PodGang>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
     let before = pod_gang.status.clone().unwrap_or_default();
-    // The first status is the other reconciler's to write.
+    // `pod_gang` writes the first status.
     let is_begun = before.conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED);
     if context.caches.is_left(&pod_gang) || !is_begun {
         return Ok(Action::await_change());
@@ -55,7 +53,7 @@ pub(super) async fn reconcile(
         gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
-    // With `Initialized` the other reconciler tells the rest.
+    // `pod_gang` writes the rest together with `Initialized`.
     if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
         return Ok(Action::requeue(CREATION));
     }
@@ -69,14 +67,14 @@ pub(super) async fn reconcile(
         let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
         context.metrics.bound(&pod_gang, was_bound, &context.faults);
     }
-    // Other words for the same fact wake nobody.
+    // A changed message about the same fact wakes no reconciler, so check again later.
     Ok(match gang.is_scheduled() {
         true => Action::await_change(),
         false => Action::requeue(steady.unwrap_or(STEADY)),
     })
 }
 
-/// The status of a PodGang, which is told now.
+/// Computes the status of a PodGang that the caller writes now.
 pub(super) fn told_now(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
     let words_stay = context.wordings.steady_for(pod_gang).is_some();
@@ -84,12 +82,11 @@ pub(super) fn told_now(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     Gang::of(context, pod_gang).status(&before, words_stay)
 }
 
-/// A PodGang, as the caches have it.
 struct Gang<'a> {
     context: &'a Context,
     pod_gang: &'a PodGang,
     view: GangView,
-    /// Why its gang resources could not be made.
+    /// Why its gang resources could not be created.
     failure: Option<String>,
     /// The claim that one of its pods waits for, if claims have been listed.
     unbound_claim: Option<UnboundClaim>,
@@ -102,7 +99,7 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// Its status, the one before being that; the words for the same fact may have to stay.
+    /// Computes the status from the one before; `words_stay` keeps the messages of unchanged facts.
     fn status(&self, before: &PodGangStatus, words_stay: bool) -> PodGangStatus {
         let mut status = before.clone();
         for mut verdict in self.verdicts(&before.conditions) {
@@ -190,7 +187,7 @@ impl<'a> Gang<'a> {
         }
     }
 
-    /// Nothing, while it is not known yet.
+    /// `None` while the result is unknown.
     fn backend(&self) -> Option<Verdict> {
         let (status, reason, message) = match &self.failure {
             Some(failure) => (false, REASON_SYNC_FAILED, failure.clone()),
@@ -224,7 +221,7 @@ impl<'a> Gang<'a> {
             return ("ForeignGate", message);
         }
         let words = self.words();
-        // If a part is bound, there was room for the whole gang, and these words are from an earlier attempt.
+        // If a part is bound, there was room for the whole gang, so the message is from an earlier attempt.
         let names_a_cause = words.as_deref().is_some_and(|words| cause(words) != Cause::Unknown);
         let is_for_want_of_room = names_a_cause && !self.is_bound_in_part();
         match (words, &self.unbound_claim) {
@@ -234,7 +231,7 @@ impl<'a> Gang<'a> {
         }
     }
 
-    /// The base PodGang, while pods wait for it.
+    /// The base PodGang, while it is not bound.
     fn unbound_base(&self) -> Option<String> {
         let member = self.members().find(|member| member.labels().contains_key(LABEL_BASE_POD_GANG))?;
         let base = member.labels().get(LABEL_BASE_POD_GANG)?;
@@ -245,8 +242,8 @@ impl<'a> Gang<'a> {
         (!is_bound).then(|| base.clone())
     }
 
-    /// A pod that somebody else holds back, and the gate with which. A scheduler does not look at it, and says nothing; on
-    /// kube-scheduler 1.37 it holds back every pod of its tree.
+    /// A pod with a scheduling gate of another controller, and that gate. A scheduler ignores the pod and
+    /// reports nothing; on kube-scheduler 1.37 the gate holds back every pod of its tree.
     fn foreign_gate(&self) -> Option<(String, String)> {
         let pods = self.view.pods();
         pods.iter().find_map(|pod| {
@@ -259,8 +256,8 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// What the scheduler says of its pods, or else of its gang resources: first what names the most specific cause, then one that calls
-    /// a pod unschedulable.
+    /// The scheduler's message about a pod, or else about the gang resources. The most specific cause comes
+    /// first, then the reason `Unschedulable`.
     fn words(&self) -> Option<String> {
         let pods = self.view.pods();
         let told =
@@ -298,8 +295,9 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// What a pod lacks, by the scheduler's message, the most specific first. Messages on the pods of one gang differ: a small pod may report
-/// other tenants' nodes while a large pod reports missing GPUs, and other pods only that they wait for the gang.
+/// What a pod lacks by the scheduler's message, the most specific first. Messages on the pods of one gang
+/// differ: a small pod may report other tenants' nodes, a large pod missing GPUs. Other pods report only that
+/// they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,
@@ -327,12 +325,12 @@ fn is_same_fact(said: &Condition, verdict: &Verdict) -> bool {
     said.type_ == verdict.type_ && said.status == status && said.reason == verdict.reason
 }
 
-/// When the status of a PodGang was written last, by its uid.
+/// When the status of each PodGang was last written, by uid.
 #[derive(Default)]
 pub(super) struct Wordings(Mutex<HashMap<String, Instant>>);
 
 impl Wordings {
-    /// For how long the words for the same facts stay as they are; `None` if they may change.
+    /// How long messages about the same facts still stay the same; `None` if they may change.
     fn steady_for(&self, pod_gang: &PodGang) -> Option<Duration> {
         let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = written.get(&pod_gang.uid().unwrap_or_default()).copied()?;
@@ -344,7 +342,6 @@ impl Wordings {
         written.insert(pod_gang.uid().unwrap_or_default(), Instant::now());
     }
 
-    /// Forgets a PodGang that is gone.
     pub(super) fn forget(&self, uid: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }

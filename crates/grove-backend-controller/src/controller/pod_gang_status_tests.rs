@@ -1,4 +1,4 @@
-//! What a PodGang says of itself, by its pods.
+//! The reported status of a PodGang, by its pods.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ fn owner(kind: &str, name: &str) -> Value {
     json!([{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true}])
 }
 
-/// A PodCliqueSet with a base PodGang `wl-0` of two pods, both needed, and a scaled one `wl-0-sg-0` of one.
+/// A PodCliqueSet with a base PodGang `wl-0` of 2 pods, both needed, and a scaled PodGang `wl-0-sg-0` of 1
+/// pod.
 fn world() -> World {
     let mut world = World::new();
     let pcs = json!({
@@ -50,7 +51,7 @@ fn pod_gang(name: &str, podgroup: &str, min: i32, further: &Value) -> PodGang {
     .unwrap()
 }
 
-/// A pod of `wl-0-a`: waiting with these words, bound, or Ready too.
+/// A pod of `wl-0-a`: bound, Ready, or waiting with this message.
 fn pod(world: &mut World, name: &str, state: &str) {
     let (node, condition) = match state {
         "bound" => (Some("n"), json!({"type": "PodScheduled", "status": "True"})),
@@ -70,7 +71,7 @@ fn pod(world: &mut World, name: &str, state: &str) {
     world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
 }
 
-/// The status that is written: the phase, and of each condition its status, reason and message.
+/// The written status: the phase, and status, reason and message of each condition.
 async fn said(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
     reconcile(Arc::new(pod_gang), Arc::clone(&world.context)).await.unwrap();
     let written = world.written().pop().map(|(_, body)| body["status"].clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The order of a gang's life against a fake API server (GANG-07).
+//! The order of a PodGang's steps against a fake API server (GANG-07).
 
 use futures::StreamExt;
 use grove_api::{PodClique, PodCliqueSet};

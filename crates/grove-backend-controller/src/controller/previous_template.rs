@@ -1,9 +1,9 @@
-//! The template that the pods of a PodClique have while an update has not come to them.
+//! The old template of a PodClique's pods, until an update reaches them.
 //!
-//! A PodClique has the new template as soon as its PodCliqueSet has, and what is made of it is new. A pod that is lost before
-//! the turn of its PodCliqueSet replica is the exception: it comes back as it was, so that the replica, which still serves,
-//! never is of two versions at once, and an update that is broken reaches no replica out of its turn (UPD-16). For that the
-//! PodClique keeps what its pods were made from until then, in an annotation.
+//! A PodClique gets a new template at the same time as its PodCliqueSet, and its new pods use it. The
+//! exception is a pod that is lost before the update step of its PodCliqueSet replica: it is created from the
+//! old template. So a serving replica never has two versions, and a broken update reaches no replica before
+//! its step (UPD-16). Until then an annotation of the PodClique stores the old template.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,12 @@ use super::gang_view::{is_live, own_pods};
 use super::update_view::{awaits_turn, rolls};
 use crate::observed_pod::Pod;
 
-/// What pods were made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreviousTemplate {
-    /// How many there were; pods beyond, of a later scale-out, are new.
+    /// Number of pods at that time; pods with a higher index, from a later scale-out, are new.
     replicas: i32,
-    /// That they were of; a recycle makes new ones.
+    /// Generation of those pods; gang termination creates new ones.
     generation: u64,
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -33,14 +32,13 @@ pub(super) struct PreviousTemplate {
     pod_spec: PodSpecJson,
 }
 
-/// What a PodClique keeps.
 pub(super) fn kept(pclq: &PodClique) -> Option<PreviousTemplate> {
     serde_json::from_str(pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?).ok()
 }
 
-/// Has `wanted`, which is about to replace `existing`, keep what its pods are made from: the template that it had, if
-/// every pod is there and has it. What it keeps already stays, since no turn came since; what an update is in the middle
-/// of goes on with the newest.
+/// Stores the template of `existing` in `wanted`, if every pod exists and has it. A stored template stays,
+/// because no update step came since. If some pods already have another template, nothing is stored, and
+/// recreated pods get the newest template.
 pub(super) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
     let hash = existing.labels().get(LABEL_POD_TEMPLATE_HASH);
     if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || kept(existing).is_some() {
@@ -62,8 +60,7 @@ pub(super) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wa
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// The PodClique as it was when the pod of that generation and index was made that is to be made again, unless it is to be
-/// new.
+/// The PodClique with the old template, if the pod of that generation and index must be created from it.
 pub(super) fn as_it_was(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -75,7 +72,7 @@ pub(super) fn as_it_was(
         return None;
     }
     let mut before = pclq.clone();
-    // What says where it belongs is as it is now.
+    // Labels that locate the PodClique keep their current values.
     let is_place = |key: &String| key.starts_with(GROVE_PREFIX) && key != LABEL_POD_TEMPLATE_HASH;
     let place = pclq.labels().clone().into_iter().filter(|(key, _)| is_place(key));
     before.metadata.labels = Some(previous.labels.into_iter().chain(place).collect());
@@ -84,8 +81,8 @@ pub(super) fn as_it_was(
     Some(before)
 }
 
-/// The patch that brings what a PodClique keeps up to date: nothing once its turn has come, and of fewer pods once it is
-/// scaled in.
+/// The patch that updates the stored template: removes it once its update step has come, and lowers the
+/// number of pods after a scale-in.
 pub(super) fn due(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});
@@ -104,7 +101,8 @@ mod tests {
 
     use super::*;
 
-    /// A set whose replica 0 is in its turn, and a PodClique of a replica that keeps the template of 2 pods.
+    /// A PodCliqueSet whose replica 0 is in the update step, and a PodClique that stores the old template of
+    /// 2 pods.
     fn updating(replica: i32) -> (PodCliqueSet, PodClique) {
         let set = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 2, "template": {"cliques": [
             {"name": "a", "spec": {"replicas": 2, "podSpec": {"containers": [{"name": "new"}]}}},

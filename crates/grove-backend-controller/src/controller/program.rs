@@ -1,7 +1,7 @@
-//! From the command line to a running controller, and back down.
+//! Starts, runs and stops the controller.
 //!
-//! Order of startup: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
-//! reconcilers. Startup errors say how to fix them. SIGTERM is handled from the beginning: the first process of a
+//! Startup order: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
+//! reconcilers. Startup errors explain the fix. SIGTERM is handled from the start, because PID 1 of a
 //! container ignores it unless it installs a handler.
 
 use std::net::SocketAddr;
@@ -42,12 +42,11 @@ use super::written_versions::WrittenVersions;
 use crate::controller::fault_injection::SpoilingLayer;
 use crate::controller::namespace_termination::EndingNamespaces;
 
-/// How long running work may take once the process is told to shut down.
+/// How long running work may take after a shutdown request.
 const GRACE: Duration = Duration::from_secs(4);
-/// How long after its start CRDs may come to be served.
+/// How long after the start CRDs may take to be served.
 const CRDS_SERVED: Duration = Duration::from_secs(10);
 
-/// The group versions without which nothing works, and what of each.
 const REQUIRED: [(&str, &[&str]); 2] = [
     (
         "grove.io/v1alpha1",
@@ -56,60 +55,46 @@ const REQUIRED: [(&str, &[&str]); 2] = [
     ("scheduler.grove.io/v1alpha1", &["podgangs"]),
 ];
 
-/// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Kubeconfig file; without one the service account of the pod, or the user's own.
+    /// Kubeconfig file. Without it: the pod's service account, or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
-    /// Configuration file.
     pub config: PathBuf,
-    /// The controller's own namespace: its lease is there, and dry runs are made in it.
+    /// The controller's own namespace, for its lease and for dry runs.
     pub namespace: String,
-    /// Address of the webhooks.
     pub webhook_bind: SocketAddr,
-    /// Their certificate.
     pub certificates: CertificateOptions,
-    /// Address of `/healthz` and `/readyz`.
     pub health_bind: SocketAddr,
-    /// Address of `/metrics`.
     pub metrics_bind: SocketAddr,
     /// Wait for the lease before reconciling.
     pub leader_elect: bool,
-    /// Faults that are on.
     pub faults: Faults,
 }
 
-/// Why the controller did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// A file could not be read.
     #[error("cannot read {path}: {source}")]
     File {
-        /// The file.
+        /// As given on the command line.
         path: PathBuf,
-        /// Why not.
         source: std::io::Error,
     },
-    /// The configuration file is no good.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// There is no way to the API server.
     #[error("cannot connect to the API server: {0}")]
     Connection(String),
-    /// Grove's CustomResourceDefinitions are not installed.
     #[error(
         "the API server does not serve {missing}; install the CustomResourceDefinitions first: \
          grove-backend-controller install-manifests --webhook-url URL --ca-bundle FILE \
          | kubectl apply --server-side -f -"
     )]
     MissingResources {
-        /// What is missing, comma-separated.
+        /// The missing resources, comma-separated.
         missing: String,
     },
-    /// A server failed.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A task that should run forever has ended.
+    /// A task that should run until shutdown has ended.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
     /// Another replica may lead now.
@@ -117,12 +102,8 @@ pub enum ProgramError {
     LeadershipLost,
 }
 
-/// Runs until the process is told to shut down.
-///
-/// # Errors
-/// The start failed, or a part of the program did.
 pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
-    // An error means that a provider is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let end = told_to_end();
     tokio::pin!(end);
@@ -258,13 +239,13 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
     };
     let layer = ApiLayer::new(metrics);
     let spoiling = SpoilingLayer::new(&options.faults);
-    // Whoever reads an object's managedFields sees who wrote it.
+    // The managedFields of an object show this name.
     config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
     let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?;
     Ok(builder.with_layer(&layer).with_layer(&spoiling).build())
 }
 
-/// Waits a little for the CRDs: one that was installed a moment ago is established before it is served.
+/// Waits briefly for the CRDs: a new CRD is established before it is served.
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
     let begin = Instant::now();
     loop {
@@ -294,7 +275,7 @@ async fn served_resources(client: &Client) -> Result<(), ProgramError> {
     }
 }
 
-/// Who this process is among the candidates for leadership: its pod's name where it has one.
+/// Identity of this process in leader election, with its pod's name if it has one.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "controller".to_owned());
     format!("{host}-{}-{}", std::process::id(), jiff::Timestamp::now().as_millisecond())

@@ -1,6 +1,7 @@
-//! The reconcilers' inboxes.
+//! The inboxes of the reconcilers.
 //!
-//! They stay closed until this process reconciles: on a replica that waits for leadership nothing would drain them.
+//! They stay closed until this process reconciles, because a replica that waits for leadership would not
+//! drain them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use kube::{Resource, ResourceExt};
 
 use super::caches::Caches;
 
-/// The sending end of an inbox. What is sent twice before it is handled is handled once.
+/// Sending side of an inbox. Repeated requests for an object are handled once.
 pub(super) struct Queue<K: Resource<DynamicType = ()>> {
     sender: UnboundedSender<ObjectRef<K>>,
     open: Arc<AtomicBool>,
@@ -25,23 +26,22 @@ impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Queue<K> {
-    /// Asks for a reconciliation. Does nothing while the inboxes are shut.
+    /// Requests a reconciliation. Does nothing while the inboxes are closed.
     pub(super) fn wake(&self, namespace: Option<&str>, name: &str) {
         if !self.open.load(Ordering::Acquire) {
             return;
         }
         let mut object = ObjectRef::new(name);
         object.namespace = namespace.map(str::to_owned);
-        // An error means that the reconciler has ended with the program.
+        // An error means that the reconciler ended with the program.
         let _ = self.sender.unbounded_send(object);
     }
 }
 
-/// The receiving end of an inbox.
 pub(super) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
-/// The sending ends. Objects and status of a kind are separate reconcilers: a status is written after a pause
-/// in which changes gather, objects at once.
+/// Sending sides. Objects and statuses of a kind have separate reconcilers: objects are written at once,
+/// statuses after a pause that collects changes.
 #[derive(Clone)]
 pub(super) struct Queues {
     pub pod_clique_sets: Queue<PodCliqueSet>,
@@ -58,7 +58,6 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Opens the inboxes, with everything in `caches` in them.
     pub(super) fn open(&self, caches: &Caches) {
         self.open.store(true, Ordering::Release);
         for pcs in caches.pod_clique_sets.store.state() {
@@ -81,7 +80,6 @@ impl Queues {
         self.wake_topologies(caches);
     }
 
-    /// Asks for a reconciliation of every ClusterTopologyBinding.
     pub(super) fn wake_topologies(&self, caches: &Caches) {
         for binding in caches.topologies.store.state() {
             self.topologies.wake(None, &binding.name_any());
@@ -89,7 +87,6 @@ impl Queues {
     }
 }
 
-/// The receiving ends.
 pub(super) struct Inboxes {
     pub pod_clique_sets: Inbox<PodCliqueSet>,
     pub pod_clique_set_status: Inbox<PodCliqueSet>,
@@ -103,7 +100,6 @@ pub(super) struct Inboxes {
     pub topologies: Inbox<ClusterTopologyBinding>,
 }
 
-/// All inboxes, empty and shut.
 pub(super) fn queues() -> (Queues, Inboxes) {
     fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
         let (sender, inbox) = unbounded();

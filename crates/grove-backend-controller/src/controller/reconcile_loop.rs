@@ -1,7 +1,8 @@
-//! Runs one reconciler: each object in a task of its own, with growing pauses after failures, metrics and logs.
+//! Runs one reconciler: one task per object, exponential backoff after failures, metrics and logs.
 //!
-//! Not kube's applier: that gives out what waits in any order, polls all that is under way whenever one of them wakes, and does
-//! so in one task. With thousands of objects the first costs the order in which gangs were begun, the others most of a processor.
+//! kube's applier is not used. It returns waiting objects in any order, and it polls all running work in one
+//! task whenever a part of it wakes. With thousands of objects, gangs would not be processed in the order in
+//! which they started, and polling would cost most of a CPU.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -21,58 +22,49 @@ use super::context::Context;
 use super::error::ReconcileError;
 use super::queues::Inbox;
 
-/// The pause after a first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// When a cache is looked at again that did not show what was written.
+/// When to check a cache again that did not show this program's own write.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
-/// What becomes of an object that was reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
     again: Option<Duration>,
 }
 
 impl Action {
-    /// It is reconciled again when something about it changes.
+    /// Reconcile again only on a change.
     pub(crate) const fn await_change() -> Self {
         Self { again: None }
     }
 
-    /// It is reconciled again after that time, or before if something about it changes.
+    /// Reconcile again after this time, or earlier on a change.
     pub(crate) const fn requeue(after: Duration) -> Self {
         Self { again: Some(after) }
     }
 }
 
-/// How one reconciler runs.
 pub(super) struct Settings {
-    /// Name in logs and metrics.
     pub name: &'static str,
-    /// Objects reconciled at a time.
     pub concurrency: usize,
-    /// How long changes gather before an object is reconciled.
+    /// How long changes are collected before an object is reconciled.
     pub gather: Gather,
-    /// Whether an object waits until the cache shows what this program has written of it.
+    /// Whether to wait until the cache shows this program's own writes of the object.
     pub after_own_writes: bool,
 }
 
-/// How long changes of an object gather. It is reconciled so long after it was asked for, however often it is asked for again
-/// meanwhile. (A debounce would begin anew each time, and one that is asked for without a pause would never come.)
+/// How long changes of an object are collected. The time starts with the first request, and later ones do not
+/// restart it. A debounce would restart it, and never reconcile an object that changes constantly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
-    /// At least.
     pub least: Duration,
-    /// For each other object that gathers: the more there is to do, the more of it is done at once.
+    /// For each other object that waits, so that under load more changes are collected.
     pub each: Duration,
-    /// At most.
     pub most: Duration,
 }
 
 impl Gather {
-    /// Not at all.
     pub(super) const NONE: Self = Self { least: Duration::ZERO, each: Duration::ZERO, most: Duration::ZERO };
 
     fn pause(self, waiting: usize) -> Duration {
@@ -81,13 +73,9 @@ impl Gather {
     }
 }
 
-/// Consecutive failures by object.
 type Failures<K> = Arc<Mutex<HashMap<ObjectRef<K>, u32>>>;
 
-/// Runs until `stop` says true and what has begun is done.
-///
-/// # Panics
-/// If a reconciliation does.
+/// Runs until `stop` is true and running work is done. Panics if a reconciliation panics.
 pub(super) async fn run<K, R, F>(
     settings: Settings,
     store: Store<K>,
@@ -131,7 +119,7 @@ pub(super) async fn run<K, R, F>(
                         agenda.ask(object, Instant::now() + after);
                     }
                 }
-                // The program ends by it, as by a panic anywhere else in its reconcilers.
+                // A panic in a reconciliation ends the program.
                 Err(error) => if let Ok(panic) = error.try_into_panic() { std::panic::resume_unwind(panic) },
             },
             asked = inbox.next(), if is_open => {
@@ -145,7 +133,6 @@ pub(super) async fn run<K, R, F>(
     }
 }
 
-/// One reconciliation of an object.
 async fn one<K: Resource<DynamicType = ()>>(
     name: &'static str,
     object: &ObjectRef<K>,
@@ -181,8 +168,8 @@ async fn one<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Waits until all reconcilers have ended as `stop` asked. False as soon as one ends or panics unasked: the
-/// others go too, as part of a controller looks healthy and is not.
+/// Waits until all reconcilers have ended after `stop`. Returns false as soon as one ends or panics before,
+/// and aborts the others, because a partial controller looks healthy but is not.
 pub(super) async fn ended_as_told(mut reconcilers: JoinSet<()>, stop: &watch::Receiver<bool>) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {
@@ -200,7 +187,7 @@ fn pause(failures: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
 }
 
-/// DEL-07: in a namespace that is being deleted there is nothing to do but let go.
+/// DEL-07: in a namespace that is being deleted, there is nothing left to do.
 fn quiet_if_namespace_gone<K>(
     result: Result<Action, ReconcileError>,
     object: &ObjectRef<K>,

@@ -1,4 +1,4 @@
-//! One reconciler with made-up reconciliations.
+//! One reconciler with stubbed reconciliations.
 
 use grove_api::PodGang;
 use kube::runtime::watcher::Event;
@@ -44,7 +44,7 @@ fn pauses_grow_up_to_a_limit(#[case] failures: u32, #[case] milliseconds: u64) {
     assert_eq!(pause(failures), Duration::from_millis(milliseconds));
 }
 
-/// A world with these PodGangs, and settings of a reconciler that takes one at a time.
+/// A world with these PodGangs, and the settings of a reconciler that processes one at a time.
 fn world(names: &[&str]) -> (World, Settings) {
     let mut world = World::new();
     names.iter().for_each(|name| world.feeds.pod_gangs.take(Event::Apply(pod_gang(name, "1"))));
@@ -56,8 +56,9 @@ fn pod_gang(name: &str, version: &str) -> PodGang {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"podgroups": []}})).unwrap()
 }
 
-/// What a reconciler does that is asked for these, each taking a second: which object after how many seconds. The first time
-/// it fails where it is told so, and else asks for a second time after a minute. `later` is seen after twenty seconds.
+/// Requests `asked` from a reconciler that takes 1 s each, and returns which object it started after how many
+/// seconds. The first reconciliation of an object fails if `fails`, and otherwise requeues after 60 s.
+/// `later` arrives after 20 s.
 async fn done(
     (mut world, settings): (World, Settings),
     asked: &[&str],

@@ -1,4 +1,4 @@
-//! Every reconciler, with its cache, its inbox and how many objects it takes at a time.
+//! Every reconciler, with its cache, its inbox and its concurrency.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,18 +15,20 @@ use super::{
     pod_clique_set_status, pod_clique_status, pod_gang, pod_gang_status, scaling_group_status,
 };
 
-/// How long changes gather before a status is written: where little is to be said, hardly; where thousands of pods come and go,
-/// long enough that one write tells of most that happens to a gang on its way to its nodes, and not so long that statuses of
-/// statuses, which follow each other, come late (STAT-02).
+/// How long changes are collected before a status is written: briefly when there is little to do. With
+/// thousands of pods, one write covers most steps of a gang until it is bound. It is short enough for
+/// statuses that are computed from other statuses (STAT-02).
 const STATUS: Gather = Gather {
     least: Duration::from_millis(250),
     each: Duration::from_millis(20),
     most: Duration::from_millis(1200),
 };
-/// PodCliques that are reconciled at a time. Those that make pods wait for their turn; taking gates away does not.
+/// PodCliques that are reconciled concurrently. Those that create pods wait in `flow`; removing gates does
+/// not.
 const POD_CLIQUES: usize = 4096;
 
-/// Runs all reconcilers until told to stop and what has begun is done. False if one of them ends before.
+/// Runs all reconcilers until `stop` is true and running work is done. Returns false if one of them ends
+/// before.
 pub(super) async fn reconcile(
     inboxes: Inboxes,
     context: &Arc<Context>,
@@ -130,7 +132,7 @@ pub(super) async fn reconcile(
         stop(),
         pod_gang_status::reconcile,
     ));
-    // One at a time: where a scheduler can hold only one binding, they must not overtake each other.
+    // One at a time: if a scheduler supports only one binding, they must not overtake each other.
     all.spawn(run(
         Settings { concurrency: 1, ..gathered("cluster_topology_binding") },
         bindings.store.clone(),

@@ -1,7 +1,8 @@
-//! How many replicas a standalone PodClique had that was deleted by hand.
+//! Remembers the replicas of a standalone PodClique that was deleted by hand.
 //!
-//! They are its own, once it exists: what made another number of them (an autoscaler, a user) has no part in the deletion.
-//! Kept in memory: whoever deletes one while no controller runs gets the template's.
+//! Once a PodClique exists, an autoscaler or a user may scale it, and a deletion must not reset that. The
+//! numbers are kept in memory: a PodClique that is deleted while no controller runs gets the template's
+//! replicas.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,31 +12,28 @@ use kube::ResourceExt;
 
 use super::ownership::controller;
 
-/// By the PodCliqueSet's uid and the PodClique's name.
+/// By uid of the PodCliqueSet and name of the PodClique.
 #[derive(Default)]
 pub(super) struct RememberedReplicas(Mutex<HashMap<(String, String), i32>>);
 
 impl RememberedReplicas {
-    /// A PodClique is gone.
     pub(super) fn remember(&self, pclq: &PodClique) {
         if let Some(owner) = controller(pclq) {
             self.with(|known| known.insert((owner.uid.clone(), pclq.name_any()), pclq.spec.replicas));
         }
     }
 
-    /// What the PodClique of that name had, if it was deleted and has not been made anew.
     pub(super) fn of(&self, set: &str, pclq: &str) -> Option<i32> {
         self.with(|known| known.get(&(set.to_owned(), pclq.to_owned())).copied())
     }
 
-    /// It is there again.
     pub(super) fn made(&self, pclq: &PodClique) {
         if let Some(owner) = controller(pclq) {
             self.with(|known| known.remove(&(owner.uid.clone(), pclq.name_any())));
         }
     }
 
-    /// The PodCliqueSet is gone, or has fewer replicas: what it makes anew has the size of the template.
+    /// Forgets PodCliques whose PodCliqueSet was deleted or scaled in: new ones get the template's replicas.
     pub(super) fn forget(&self, set: &str, is_gone: impl Fn(&str) -> bool) {
         self.with(|known| known.retain(|(of, name), _| of != set || !is_gone(name)));
     }

@@ -1,8 +1,9 @@
-//! The ResourceClaims that pods share, as objects: made from their templates, owned by what shares them, and gone with it.
+//! Creates the ResourceClaims that pods share, from their templates. The object whose pods share a claim owns
+//! it.
 //!
-//! A template is one of the PodCliqueSet's own, or else a ResourceClaimTemplate object. A claim's spec is immutable, so its
-//! template counts when it is made and never again. What allocates and frees it is Kubernetes' business: a claim outlives the
-//! generations of its pods, and is deallocated when the last of them is gone (TERM-12, TERM-20).
+//! A template is one of the PodCliqueSet's own, or else a ResourceClaimTemplate object. A claim's spec is
+//! immutable, so its template is read only at creation. Kubernetes allocates claims: a claim outlives the
+//! generations of its pods, and is deallocated when its last pod is deleted (TERM-12, TERM-20).
 
 use std::collections::BTreeMap;
 
@@ -24,10 +25,9 @@ use super::pod_clique_object::{place_of, template_of};
 use super::resource_sharing::{self, Entry, SharedClaim, claims, config_of};
 use crate::observed_pod::Pod;
 
-/// Reason of the event on what shares a claim that cannot be made.
 const REASON_FAILED: &str = "ResourceClaimFailed";
 
-/// As much of a ResourceClaim as is the controller's.
+/// The fields of a ResourceClaim that the controller sets.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "resource.k8s.io",
@@ -38,15 +38,12 @@ const REASON_FAILED: &str = "ResourceClaimFailed";
     schema = "disabled"
 )]
 pub(super) struct ResourceClaimSpec {
-    /// What it asks for, as the template says it.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
 
-/// Makes the claims that a PodCliqueSet shares, and deletes those of replicas that it has no more.
-///
-/// # Errors
-/// The first that could not be made; the others are made all the same.
+/// Creates the claims that a PodCliqueSet shares, and deletes those of replicas that were scaled in. Tries
+/// all, and returns the first error.
 pub(super) async fn of_set(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     let entries = resource_sharing::of_set(&pcs.spec.template.resource_sharing);
     let replicas: Vec<i32> = (0..pcs.spec.replicas).collect();
@@ -57,10 +54,7 @@ pub(super) async fn of_set(context: &Context, pcs: &PodCliqueSet) -> Result<(), 
     ensure(context, pcs, pcs, &entries, &replicas, label).await
 }
 
-/// The same of a scaling group.
-///
-/// # Errors
-/// As [`of_set`].
+/// The same for a scaling group.
 pub(super) async fn of_group(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -77,10 +71,8 @@ pub(super) async fn of_group(
     ensure(context, pcs, pcsg, &entries, &replicas, label).await
 }
 
-/// The same of a PodClique with these pods. Scaling in may leave pods of any index, and they keep theirs.
-///
-/// # Errors
-/// As [`of_set`].
+/// The same for a PodClique with these pods. After a scale-in, pods of any index may remain and keep their
+/// claims.
 pub(super) async fn of_clique<'a>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -113,7 +105,7 @@ async fn ensure<O>(
 where
     O: Resource<DynamicType = ()> + Sync,
 {
-    // Entries are immutable: where there are none there never was a claim.
+    // Entries are immutable: without entries, there never was a claim.
     if entries.is_empty() {
         return Ok(());
     }
@@ -167,7 +159,6 @@ struct Template {
     spec: ResourceClaimSpec,
 }
 
-/// What a template has its claims carry.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TemplateMetadata {
@@ -181,7 +172,7 @@ impl Template {
     }
 }
 
-/// The template of a claim. Templates of the PodCliqueSet come before objects of the same name.
+/// The template of a claim. Templates of the PodCliqueSet take precedence over objects of the same name.
 async fn template(
     context: &Context,
     pcs: &PodCliqueSet,

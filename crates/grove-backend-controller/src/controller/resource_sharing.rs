@@ -1,7 +1,7 @@
-//! Which ResourceClaims the pods of a PodCliqueSet share: what they are called, and which pods get which.
+//! Which ResourceClaims the pods of a PodCliqueSet share: their names, and which pods get them.
 //!
-//! Pure. Each level has its own entries: a PodCliqueSet, a scaling group, a clique. An entry makes one claim for all replicas of
-//! the object of its level, or one for each replica; a pod gets those of its own replicas at every level.
+//! Pure. Each level has its own entries: PodCliqueSet, scaling group, clique. An entry creates one claim for
+//! all replicas of its object, or one per replica. A pod gets the claims of its own replicas at every level.
 
 use std::slice;
 
@@ -13,34 +13,28 @@ use kube::ResourceExt;
 
 use super::pod_clique_object::{place_of, template_of};
 
-/// A claim that pods share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SharedClaim<'a> {
-    /// What it is called, in the namespace and in the pods.
+    /// Name in the namespace and in the pods.
     pub name: String,
-    /// The replica of its owner that it is for; `None` where all share it.
+    /// The replica of its owner that it is for; `None` if all replicas share it.
     pub replica: Option<i32>,
-    /// Name of the template.
     pub template: &'a str,
     /// Namespace of the template, if the entry names one.
     pub namespace: Option<&'a str>,
 }
 
-/// An entry of `resourceSharing`, whatever its level.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
-    /// Name of the template.
     pub name: &'a str,
-    /// Namespace of the template.
     pub namespace: Option<&'a str>,
-    /// Who shares.
     pub scope: ResourceSharingScope,
-    /// The children that it is for, by kind; all where it names none.
+    /// Names of cliques and of scaling groups that get the claim; `None` for all.
     filter: Option<[&'a [String]; 2]>,
 }
 
 impl Entry<'_> {
-    /// Whether its filter lets a child have the claim that goes by these names: its clique's, and its scaling group's.
+    /// Whether the filter selects a child with these names: of its clique, and of its scaling group.
     fn is_for(&self, child: &[&str]) -> bool {
         self.filter.is_none_or(|names| {
             let mut names = names.into_iter().flatten();
@@ -49,7 +43,6 @@ impl Entry<'_> {
     }
 }
 
-/// The entries of a PodCliqueSet.
 pub(super) fn of_set(entries: &[PCSResourceSharingSpec]) -> Vec<Entry<'_>> {
     let entries = entries.iter().map(|entry| Entry {
         name: &entry.name,
@@ -62,7 +55,6 @@ pub(super) fn of_set(entries: &[PCSResourceSharingSpec]) -> Vec<Entry<'_>> {
     entries.collect()
 }
 
-/// The entries of a scaling group.
 pub(super) fn of_group(entries: &[PCSGResourceSharingSpec]) -> Vec<Entry<'_>> {
     let entries = entries.iter().map(|entry| Entry {
         name: &entry.name,
@@ -73,7 +65,6 @@ pub(super) fn of_group(entries: &[PCSGResourceSharingSpec]) -> Vec<Entry<'_>> {
     entries.collect()
 }
 
-/// The entries of a clique.
 pub(super) fn of_clique(entries: &[ResourceSharingSpec]) -> Vec<Entry<'_>> {
     let entries = entries.iter().map(|entry| Entry {
         name: &entry.name,
@@ -84,12 +75,11 @@ pub(super) fn of_clique(entries: &[ResourceSharingSpec]) -> Vec<Entry<'_>> {
     entries.collect()
 }
 
-/// An empty one is none, as in Go.
+/// An empty namespace counts as unset, as in Go.
 fn namespace(named: Option<&String>) -> Option<&str> {
     named.map(String::as_str).filter(|namespace| !namespace.is_empty())
 }
 
-/// The claims that `entries` make for `owner` with replicas of these indexes.
 pub(super) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -> Vec<SharedClaim<'a>> {
     let claim = |entry: &Entry<'a>, replica: Option<i32>| SharedClaim {
         name: match replica {
@@ -108,7 +98,7 @@ pub(super) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -
     of_all.chain(of_each).collect()
 }
 
-/// The names of the claims that the pod of this index gets, those of the PodCliqueSet first.
+/// Names of the claims of the pod with this index, those of the PodCliqueSet first.
 pub(super) fn of_pod(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<String> {
     let Some(clique) = template_of(pcs, pclq) else { return Vec::new() };
     let (i, group) = place_of(pclq);
@@ -118,19 +108,14 @@ pub(super) fn of_pod(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<St
     of_place(pcs, clique, &place).into_iter().map(|claim| claim.name).collect()
 }
 
-/// Where a pod is, at every level.
 pub(super) struct Place<'a> {
-    /// Index of the PodCliqueSet replica.
     pub i: i32,
-    /// The scaling group in the template, its name as an object, and the index of its replica.
+    /// The scaling group in the template, the name of its object, and the index of its replica.
     pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,
-    /// Name of the PodClique.
     pub pclq: &'a str,
-    /// Index in the PodClique.
     pub index: i32,
 }
 
-/// The claims that a pod of `clique` gets.
 pub(super) fn of_place<'a>(
     pcs: &'a PodCliqueSet,
     clique: &'a PodCliqueTemplateSpec,
@@ -151,7 +136,6 @@ pub(super) fn of_place<'a>(
     found
 }
 
-/// What the template says of a scaling group of PodCliqueSet replica `i`.
 pub(super) fn config_of<'a>(
     pcs: &'a PodCliqueSet,
     pcsg: &str,
@@ -167,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// Every level, with and without filters: `a` stands alone, `b` and `c` are in the group `sg`.
+    /// Every level, with and without filters: `a` is standalone, `b` and `c` are in the group `sg`.
     fn pcs() -> PodCliqueSet {
         let clique = |name: &str, sharing: Value| json!({"name": name, "resourceSharing": sharing, "spec": {"podSpec": {}, "replicas": 2}});
         let template = json!({

@@ -1,36 +1,33 @@
-//! Which pod or replica an update takes down next.
+//! Selects the pod or replica that an update takes down next.
 //!
-//! Pure: from what is there, and what was taken down before, to the next turn. A turn takes down one pod of a standalone
-//! clique, or one replica of a scaling group, that is up, and only if as many stay up as the minimum asks, or all the others
-//! where the minimum leaves none to spare. What takes its place has to be up before the next turn begins, so an update that
-//! breaks what it touches stops after its first turn. What is old and not up harms nobody by going: it goes at once.
+//! Pure: from the current units and the earlier update steps to the next step. A step takes down one Ready
+//! pod of a standalone clique, or one available replica of a scaling group. It requires that the minimum
+//! stays up, or all others if the minimum leaves none to spare. Its replacement must be up before the next
+//! step starts, so an update that breaks pods stops after its first step. Old units that are not up are
+//! replaced at once.
 //!
-//! The turns that were are in the status of the clique or group, the PodCliqueSet replica that is in its turn in the
-//! status of the set: a restart goes on where they say.
+//! The status of the clique or group stores the steps, and the status of the PodCliqueSet the replica in the
+//! current step. So a restart continues the update.
 
 /// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit<K> {
-    /// Name or index.
     pub key: K,
-    /// Whether it has another template than it should have.
+    /// Whether its template is outdated.
     pub old: bool,
     /// Whether the pod is Ready, or the replica available.
     pub up: bool,
 }
 
-/// The units of one clique or group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Units<K> {
-    /// Those that there are, in the order in which they are to go.
+    /// Existing units, in the order in which they are replaced.
     pub present: Vec<Unit<K>>,
-    /// How many there should be.
     pub wanted: usize,
-    /// `minAvailable`.
     pub min: usize,
 }
 
-/// The units that were up when this update took them down: the latest, and those before.
+/// The units that were up when this update took them down: the latest, and the earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Turns<K> {
     pub current: Option<K>,
@@ -38,12 +35,10 @@ pub(super) struct Turns<K> {
 }
 
 impl<K: Clone + PartialEq> Turns<K> {
-    /// How many.
     pub(super) fn count(&self) -> usize {
         self.completed.len() + usize::from(self.current.is_some())
     }
 
-    /// One more.
     pub(super) fn followed_by(&self, next: K) -> Self {
         let mut completed = self.completed.clone();
         completed.extend(self.current.clone().filter(|current| !completed.contains(current)));
@@ -57,19 +52,18 @@ impl<K: Clone + PartialEq> Units<K> {
         self.present.iter().filter(|unit| holds(unit)).count()
     }
 
-    /// Whether a unit is there and old.
     pub(super) fn is_old(&self, key: &K) -> bool {
         self.present.iter().any(|unit| unit.key == *key && unit.old)
     }
 
-    /// Those that go at once.
+    /// Units that are replaced at once.
     pub(super) fn old_and_down(&self) -> impl Iterator<Item = &K> {
         self.present.iter().filter(|unit| unit.old && !unit.up).map(|unit| &unit.key)
     }
 
-    /// The one whose turn is next, if one may be.
+    /// The unit of the next update step, if one may start.
     pub(super) fn next(&self, turns: &Turns<K>) -> Option<&K> {
-        // It is still to go.
+        // The current unit must be replaced first.
         if turns.current.as_ref().is_some_and(|current| self.is_old(current)) {
             return None;
         }
@@ -80,45 +74,46 @@ impl<K: Clone + PartialEq> Units<K> {
         self.present.iter().find(|unit| may && unit.old && unit.up).map(|unit| &unit.key)
     }
 
-    /// Those that are not leaving without being seen to.
+    /// Without units that are being deleted anyway.
     pub(super) fn without(mut self, leaving: &[K]) -> Self {
         self.present.retain(|unit| !leaving.contains(&unit.key));
         self
     }
 
-    /// Whether the one whose turn it is may still go: in the meantime others may have gone.
+    /// Whether the current unit may still be taken down; meanwhile, others may be down.
     pub(super) fn may_still_go(&self, key: &K) -> bool {
         let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
         self.is_old(key) && (!is_up || self.can_spare_one())
     }
 
-    /// Whether one that is up may go, and as many stay up as have to.
+    /// Whether enough units stay up if one is taken down.
     fn can_spare_one(&self) -> bool {
         self.count(|unit| unit.up) > self.min.min(self.wanted.saturating_sub(1))
     }
 
-    /// Whether all are new, and as many up as before the update and as the minimum asks.
+    /// Whether all units are new, and as many are up as before the update and as the minimum requires.
     pub(super) fn is_done(&self, turns: &Turns<K>) -> bool {
         let up = self.count(|unit| unit.up);
         self.count(|unit| unit.old) == 0 && up >= self.min.max(turns.count()).min(self.wanted)
     }
 }
 
-/// How a PodCliqueSet replica stands in an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Some of it is old.
-    Old { bound: bool, breached: bool },
-    /// All of it is new, and not all of it is there and up.
+    Old {
+        bound: bool,
+        breached: bool,
+    },
+    /// All pods are new, but not all exist and are up.
     Unsettled,
-    /// All of it is new, and none of it was ever bound: it waits for room, and nobody for it.
+    /// All pods are new and none was ever bound: they wait for room, and the update does not wait for them.
     Waiting,
-    /// All of it is new, there and up.
+    /// All pods are new, exist and are up.
     Settled,
 }
 
-/// The replica whose turn it is: the one that is in its turn until it is settled, then those without bound pods and those
-/// that are breached, then the lowest.
+/// The replica in the current update step. The current one stays until it is settled. Then come replicas
+/// without bound pods, then breached ones, then the lowest index.
 pub(super) fn replica_in_turn(replicas: &[Standing], current: Option<usize>) -> Option<usize> {
     let is_open = |standing: &Standing| matches!(standing, Standing::Old { .. } | Standing::Unsettled);
     if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {
@@ -135,7 +130,7 @@ pub(super) fn replica_in_turn(replicas: &[Standing], current: Option<usize>) -> 
 mod tests {
     use super::*;
 
-    /// `o` is old and up, `O` old and down, `n` new and up, `N` new and down; the key is the place.
+    /// `o`: old and up, `O`: old and down, `n`: new and up, `N`: new and down; the key is the position.
     fn units(text: &str, wanted: usize, min: usize) -> Units<usize> {
         let unit = |(key, letter): (usize, char)| Unit {
             key,

@@ -1,5 +1,5 @@
-//! Status of a PodCliqueScalingGroup: how many of its replicas are scheduled, available and up to date, whether that is
-//! enough, whether a recycle is not over yet, and which replica an update takes next.
+//! Status of a PodCliqueScalingGroup: scheduled, available and updated replicas, and whether they are enough.
+//! It also reports a gang termination in progress, and the next replica of an update.
 
 use std::sync::Arc;
 
@@ -34,13 +34,8 @@ use super::update_view::{
 use super::writes;
 use crate::backend::generation;
 
-/// Reason of the event on a PodCliqueScalingGroup that has lost every replica that was scheduled.
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
-/// Writes the status of one PodCliqueScalingGroup if it has changed.
-///
-/// # Errors
-/// The write failed.
 pub(super) async fn reconcile(
     pcsg: Arc<PodCliqueScalingGroup>,
     context: Arc<Context>,
@@ -100,7 +95,6 @@ pub(super) async fn reconcile(
     Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// How far the update of a group has come, and which replica of it is the next to go.
 fn progress(
     pcs: &PodCliqueSet,
     group: &GroupView,
@@ -111,7 +105,7 @@ fn progress(
     let pcsg = &group.pcsg;
     let before = pcsg.status.as_ref().and_then(|status| status.update_progress.clone());
     let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
-    // The hash of all templates takes longer than the rest, and most sets are never updated.
+    // Hashing all templates is expensive, and most PodCliqueSets are never updated.
     let Some(generation) = is_updated.then(|| told_generation(pcs)).flatten() else { return before };
     let before = before.filter(|before| is_of_update(pcs, &before.pod_clique_set_generation_hash));
     let mut progress = before.unwrap_or(PodCliqueScalingGroupUpdateProgress {
@@ -143,8 +137,9 @@ fn progress(
     Some(progress)
 }
 
-/// Whether a recycle of the group's replicas is not over: some of their cliques have not been held since. How many recycles
-/// it knows of is in the reason, so that one that has just begun is told from one that is over.
+/// Whether a gang termination of the group's replicas is in progress: some of their cliques have not been
+/// scheduled and healthy since. The reason contains the number of terminations, to distinguish a new one from
+/// a finished one.
 fn termination_verdict(
     pcsg: &PodCliqueScalingGroup,
     base: u64,
@@ -182,8 +177,8 @@ fn termination_verdict(
     })
 }
 
-/// The status by what the PodCliques say; `None` is a replica of which not all exist. What they say in an update may be late, so
-/// whether a replica is new, and up, is asked of the pods too.
+/// Computes the status from the PodCliques; `None` is a replica with missing PodCliques. Their statuses may
+/// be stale during an update, so `is_new` checks the pods.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,
@@ -243,13 +238,11 @@ fn is_true(clique: &PodClique, type_: &str) -> bool {
     clique.status.as_ref().is_some_and(|status| conditions::is_true(&status.conditions, type_))
 }
 
-/// Whether the minimum of a PodClique is ready.
 pub(super) fn is_available(clique: &PodClique) -> bool {
     let minimum = minimums::of_clique(clique);
     clique.status.as_ref().is_some_and(|status| status.ready_replicas >= minimum)
 }
 
-/// Whether every pod of a PodClique exists and has the current template.
 pub(super) fn is_updated(clique: &PodClique) -> bool {
     clique.status.as_ref().is_some_and(|status| status.updated_replicas >= clique.spec.replicas)
 }

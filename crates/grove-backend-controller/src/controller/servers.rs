@@ -1,9 +1,9 @@
-//! What is served in plain text: health and metrics.
+//! Serves health and metrics in plain text.
 //!
-//! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks can
-//! answer, including their certificate if the controller maintains it itself; its text lists what each backend
-//! lacks. A backend without its scheduler's API does not make the controller unready, because the others continue
-//! (ADM-19).
+//! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks
+//! can answer, including their certificate if the controller maintains it itself. Its text lists what each
+//! backend lacks. A backend without its scheduler's API does not make the controller unready, because the
+//! others continue (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -17,18 +17,15 @@ use tokio::sync::watch;
 use super::context::Context;
 use crate::backend::Registry;
 
-/// What `/readyz` tells.
 #[derive(Clone)]
 pub(super) struct Readiness {
-    /// The backends.
     pub registry: Registry,
-    /// Whether the caches are complete.
     pub ready: watch::Receiver<bool>,
-    /// Whether the webhooks' certificate is served and known; if not, why. None where it comes from files.
+    /// Whether the webhooks' certificate is served and its authority known, or why not. `None` if it comes
+    /// from files.
     pub certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
-/// `/healthz` and `/readyz`.
 pub(super) fn health(readiness: Readiness) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -36,7 +33,6 @@ pub(super) fn health(readiness: Readiness) -> Router {
         .with_state(readiness)
 }
 
-/// `/metrics`.
 pub(super) fn metrics(context: Arc<Context>) -> Router {
     let text = |State(context): State<Arc<Context>>| async move {
         let text = context.metrics.text(&context.caches.pod_gangs.store.state(), &context.faults);
@@ -58,7 +54,7 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         let detail = state.as_ref().err().map_or("served, and their authority known", |reason| reason);
         line(state.is_ok(), "certificates", detail);
     }
-    // Together, so that the probe takes no longer than the slowest of them.
+    // Concurrently, so that the probe takes no longer than the slowest backend.
     let backends =
         readiness.registry.iter().map(|backend| async { (backend.name(), backend.readiness().await) });
     for (name, found) in futures::future::join_all(backends).await {
@@ -84,7 +80,7 @@ mod tests {
 
     async fn asked(caches: bool, certificates: Option<Result<(), String>>) -> (StatusCode, String) {
         let (_ready, ready) = watch::channel(caches);
-        // A state that is not sent any more stays.
+        // The last state stays after its sender is dropped.
         let certificates = certificates.map(|state| watch::channel(state).1);
         let registry = cluster(vec![FakeBackend::ready("fake")]).registry;
         let request = Request::get("/readyz").body(Body::empty()).unwrap();

@@ -1,4 +1,5 @@
-//! One copy of the pod specs that PodCliques have in common: those of all replicas of a clique are equal, and one takes 10 kB.
+//! Keeps one copy of equal pod specs of PodCliques: all replicas of a clique have the same one, and one takes
+//! 10 kB.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -8,15 +9,13 @@ use serde_json::Value;
 
 static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
 
-/// Those that there are.
 #[derive(Default)]
 struct Shared {
     all: HashSet<Arc<Value>>,
-    /// With how many it is worth to look for those that nobody has any more.
+    /// Number from which on unused entries are removed.
     many: usize,
 }
 
-/// The same PodClique, with a pod spec that others have too.
 pub(super) fn shared(mut pclq: PodClique, (): &()) -> PodClique {
     let PodSpecJson(spec) = pclq.spec.pod_spec;
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);

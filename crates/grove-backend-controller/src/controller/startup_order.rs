@@ -1,25 +1,24 @@
-//! Which PodCliques the pods of another one wait for before their containers start.
+//! Which PodCliques must be Ready before the containers of another one start.
 //!
-//! In order: the clique before it in the template. Explicit: those that it names. Seen from the base PodGang a clique of a
-//! scaling group stands for the replicas that are in the base; a scaled replica waits for members of its own replica, and for
-//! nobody outside its group, whose base it waits for anyway (AON-06). Names are made from the template and never compared by
-//! their beginnings or ends.
+//! InOrder: the previous clique in the template. Explicit: the cliques that it names. For the base PodGang, a
+//! clique of a scaling group means its replicas in the base. A scaled replica waits only for members of its
+//! own replica, because it waits for its group's base anyway (AON-06). Names are built from the template and
+//! never compared by prefix or suffix.
 
 use std::collections::BTreeSet;
 
 use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
 
-/// A PodClique that has to have so many Ready pods first.
+/// A PodClique, and how many of its pods must be Ready first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parent {
-    /// Its name.
     pub name: String,
-    /// Its minimum.
     pub ready: i32,
 }
 
-/// Those of a clique of the template, in replica `i`; `group` is its PodCliqueScalingGroup and the index of the replica there.
+/// The parents of a clique of the template in replica `i`; `group` is its PodCliqueScalingGroup and the
+/// replica index there.
 pub(super) fn parents(
     pcs: &PodCliqueSet,
     clique: &PodCliqueTemplateSpec,
@@ -33,13 +32,12 @@ pub(super) fn parents(
     found.collect()
 }
 
-/// Whether any clique waits for another.
 pub(super) fn has_order(pcs: &PodCliqueSet) -> bool {
     pcs.spec.template.cliques.iter().any(|clique| !of_template(pcs, clique).is_empty())
 }
 
-/// Whether what an update takes down with a clique, itself or the replica of its scaling group, starts after what it takes down
-/// with another, be it through third ones.
+/// Whether the update unit with `clique` starts after the unit with `other`, directly or indirectly. A unit
+/// is the clique itself, or a replica of its scaling group.
 pub(super) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     let template = &pcs.spec.template;
     let together = |clique: &str| {
@@ -76,7 +74,6 @@ fn of_template<'a>(pcs: &'a PodCliqueSet, clique: &PodCliqueTemplateSpec) -> Vec
     }
 }
 
-/// The PodCliques that a parent of that name stands for.
 fn names_of(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
     let set = pcs.name_any();
     let config_of = |pcsg: &str| {
@@ -106,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Standalone `a` and `a-b`, and `b` and `b-a` in a group of 3 replicas of which 2 are in the base.
+    /// Standalone `a` and `a-b`; `b` and `b-a` in a group of 3 replicas, 2 of them in the base.
     fn pcs(order: &str) -> PodCliqueSet {
         let clique = |name: &str, min: i32, after: &[&str]| json!({"name": name, "spec": {"podSpec": {}, "replicas": 4, "minAvailable": min, "startsAfter": after}});
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": {

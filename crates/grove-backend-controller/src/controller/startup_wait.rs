@@ -1,5 +1,5 @@
-//! Whether the containers of a PodClique's pods are held back by those that they start after, and by which: what waits its turn
-//! is told from what is broken (START-09).
+//! Reports whether a PodClique's containers wait for other PodCliques, and for which. Users can then
+//! distinguish waiting from broken pods (START-09).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::startup_order::Parent;
 use crate::backend::idle;
 use crate::observed_pod::{ContainerStatus, Pod};
 
-/// What the status of a PodClique says of that; nothing where it starts after nobody, or was never held back.
+/// The condition; `None` if the PodClique starts after no other, or has never waited.
 pub(super) fn verdict(
     caches: &Caches,
     pcs: &PodCliqueSet,
@@ -41,7 +41,7 @@ pub(super) fn verdict(
     (is_held || is_known).then_some(verdict)
 }
 
-/// The PodCliques that have to be Ready before the containers of this one start, but for those that are idle.
+/// The PodCliques that must be Ready before the containers of this one start, except idle ones.
 pub(super) fn awaited(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
     let mut parents = parents_of(pcs, pclq);
     if !parents.is_empty() {
@@ -52,7 +52,6 @@ pub(super) fn awaited(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> 
     parents
 }
 
-/// Those of which fewer pods are Ready than it takes, with how many are.
 fn short(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<String> {
     let short = awaited(caches, pcs, pclq).into_iter().filter_map(|parent| {
         let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
@@ -100,7 +99,8 @@ mod tests {
         })
     }
 
-    /// The message of the condition, if it is True, of a clique that starts after two pods; its own are so.
+    /// The last condition of a clique that starts after 2 pods; `ready` pods are Ready, and `own` is its own
+    /// pod's state.
     fn told(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
         let mut world = World::new();
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"}, "spec": {"replicas": 1, "template": {

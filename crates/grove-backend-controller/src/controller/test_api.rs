@@ -29,7 +29,7 @@ use super::written_versions::WrittenVersions;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
 use crate::controller::namespace_termination::EndingNamespaces;
 
-/// A context whose API server is made up, the feeds of its caches, and what was written.
+/// A context with a fake API server, the feeds of its caches, and the recorded writes.
 pub(super) struct World {
     pub context: Arc<Context>,
     pub feeds: Feeds,
@@ -39,13 +39,13 @@ pub(super) struct World {
 }
 
 impl World {
-    /// An empty world with kube-scheduler's gangs on. Must be made inside a runtime.
+    /// An empty world with kube-scheduler's gang scheduling. Must be created inside a runtime.
     pub(super) fn new() -> Self {
         let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
         Self::of(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
     }
 
-    /// An empty world of one backend. Must be made inside a runtime.
+    /// An empty world with one backend. Must be created inside a runtime.
     pub(super) fn of(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         let (writes, ended) = (Arc::default(), Arc::default());
@@ -77,14 +77,14 @@ impl World {
         Self { context, feeds, inboxes, writes, ended }
     }
 
-    /// The same with a fault of that name; before anybody else has the context.
+    /// The same with the named fault. Call it before the context is shared.
     pub(super) fn with_fault(mut self, name: &str) -> Self {
         let fault: Fault = name.parse().unwrap();
         Arc::get_mut(&mut self.context).unwrap().faults = std::iter::once(fault).collect();
         self
     }
 
-    /// Has a PodClique or PodGang deleted of which no watch tells. All others that are asked for are there.
+    /// Deletes a PodClique or PodGang without a watch event. All others exist for the API server.
     pub(super) fn end_untold(&self, name: &str) {
         self.ended.lock().unwrap().insert(name.to_owned());
     }
@@ -94,7 +94,7 @@ impl World {
         std::mem::take(&mut *self.writes.lock().unwrap())
     }
 
-    /// Puts every object that was created into the caches, as the watches would.
+    /// Puts every created object into the caches, as the watches would.
     pub(super) fn see(&mut self, written: &[(String, Value)]) {
         for (_, object) in written.iter().filter(|(request, _)| request.starts_with("POST")) {
             let mut object = object.clone();
@@ -155,7 +155,7 @@ async fn answer(
             Method::GET => {
                 (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
             }
-            // A patched object comes back as it was: nobody here looks at it.
+            // Returns the object without the patch, because no test reads it.
             Method::PATCH => (200, patched(&path)),
             Method::DELETE => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
             _ => (201, body.clone()),
@@ -168,7 +168,6 @@ async fn answer(
     }
 }
 
-/// Name and uid of the PodClique or PodGang that a path means.
 fn asked_for(path: &str) -> Option<(&str, String)> {
     let pod_clique = path.split_once("/podcliques/").map(|(_, name)| (name, format!("uid-of-{name}")));
     pod_clique.or_else(|| path.split_once("/podgangs/").map(|(_, name)| (name, "uid-of-gang".to_owned())))

@@ -1,14 +1,14 @@
-//! From domains, as users write them, to node-label keys, as PodGangs carry them.
+//! Translates domains, as users write them, to node-label keys, as PodGangs contain them.
 //!
-//! A domain that the ClusterTopologyBinding does not (or no longer) define translates to nothing, as upstream does:
-//! the PodCliqueSet's condition reports it, and what is already placed stays.
+//! As in upstream, a domain that the ClusterTopologyBinding does not (or no longer) define is dropped. The
+//! PodCliqueSet's condition reports it, and placed pods stay.
 
 use grove_api::{
     PodCliqueSetTemplateSpec, PodGangPackConstraint, PodGangTopologyConstraint, TopologyConstraint,
     TopologyLevel,
 };
 
-/// The constraint in node-label keys, `None` if nothing of it translates.
+/// The constraint in node-label keys; `None` if none of its domains is known.
 pub(super) fn translate(
     constraint: Option<&TopologyConstraint>,
     levels: &[TopologyLevel],
@@ -24,7 +24,6 @@ pub(super) fn translate(
     })
 }
 
-/// Every constraint of a template: the set's, the scaling groups', the cliques'.
 pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = &TopologyConstraint> {
     let groups =
         template.pod_clique_scaling_groups.iter().filter_map(|group| group.topology_constraint.as_ref());
@@ -32,13 +31,12 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
     template.topology_constraint.iter().chain(groups).chain(cliques)
 }
 
-/// Name of the one ClusterTopologyBinding a template uses.
 pub(super) fn topology_name(template: &PodCliqueSetTemplateSpec) -> Option<&str> {
     constraints(template)
         .find_map(|constraint| constraint.topology_name.as_deref().filter(|name| !name.is_empty()))
 }
 
-/// The domains a template names that are not among `levels`, sorted.
+/// Domains in a template that are not among `levels`, sorted.
 pub(super) fn unknown_domains(template: &PodCliqueSetTemplateSpec, levels: &[TopologyLevel]) -> Vec<String> {
     let named = constraints(template).flat_map(TopologyConstraint::referenced_domains);
     let unknown = named.filter(|domain| !levels.iter().any(|level| level.domain == *domain));

@@ -1,7 +1,7 @@
-//! Which change triggers which reconciler.
+//! Which change wakes which reconciler.
 //!
-//! Nothing is polled: every reconciler is triggered by each change of what it reads, and by as little else as the
-//! old and the new object allow. Status-only changes of children trigger only the reconcilers of status.
+//! Nothing is polled: each change wakes the reconcilers that read it, and as few others as the old and the
+//! new object allow. Status-only changes of children wake only the reconcilers of statuses.
 
 use std::sync::Arc;
 
@@ -26,7 +26,6 @@ use super::startup_order::has_order;
 use crate::backend::{generation, is_gated};
 use crate::observed_pod::Pod;
 
-/// Connects every feed to the inboxes.
 pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -128,7 +127,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     }
 }
 
-/// Whether what a PodCliqueSet says of its update is news.
+/// Whether the reported update of a PodCliqueSet has changed.
 fn told_of_update(change: &Change<PodCliqueSet>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let told = |pcs: &PodCliqueSet| {
@@ -138,7 +137,7 @@ fn told_of_update(change: &Change<PodCliqueSet>) -> bool {
     told(old) != told(new)
 }
 
-/// Wakes all that takes part in an update: which replica is in its turn is said there.
+/// Wakes everything in an update: the PodCliqueSet's status reports the replica in the current update step.
 fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodCliqueSet>) {
     let Some(pcs) = &change.new else { return };
     let (namespace, key) = (pcs.namespace(), of(&pcs.namespace().unwrap_or_default(), &pcs.name_any()));
@@ -152,14 +151,14 @@ fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodCliqueSet>) 
     }
 }
 
-/// Whether a PodClique of that name is of a replica that its PodCliqueSet has no more.
+/// Whether the named PodClique belongs to a replica that was scaled in.
 fn is_beyond(pcs: &PodCliqueSet, name: &str) -> bool {
     let rest = name.strip_prefix(&pcs.name_any()).and_then(|rest| rest.strip_prefix('-'));
     let index = rest.and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
     index.is_none_or(|index| index >= pcs.spec.replicas)
 }
 
-/// All bindings are woken by one: where a scheduler can hold only one, another may be next.
+/// A change of one binding wakes all: if a scheduler supports only one, another may be next.
 fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopologyBinding>) {
     if is_status_only(change) {
         change.objects().for_each(|binding| to.topologies.wake(None, &binding.name_any()));
@@ -170,7 +169,7 @@ fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopolog
         to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
         to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
     }
-    // Backends make tiers and names of its levels.
+    // Backends derive tiers and names from the levels.
     let is_of = |pod_gang: &PodGang| {
         let named = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME);
         change.objects().any(|binding| named == Some(&binding.name_any()))
@@ -180,7 +179,7 @@ fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopolog
     }
 }
 
-/// A node or a topology resource: any binding may be about it, and there are few.
+/// A node or topology resource may concern any binding, and there are few bindings.
 fn topology_source_changed<K: Resource>(to: &Queues, caches: &Caches, change: &Change<K>) {
     if !is_status_only(change) {
         to.wake_topologies(caches);
@@ -194,7 +193,8 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     }
 }
 
-/// Whoever owns it: one of somebody else's in the place of a PodCliqueSet's has the name of what that would scale.
+/// Regardless of its owner: another owner's autoscaler may have the name that a PodCliqueSet needs, which is
+/// the name of the scale target.
 fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
@@ -211,8 +211,8 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     });
 }
 
-/// Wakes who shares it, or would share one of its name: a deleted predecessor's is in the way until its last pod is gone. That it
-/// is allocated or freed concerns nobody here.
+/// Wakes the object that shares the claim, or needs one of that name. A deleted predecessor's claim blocks
+/// the name until its last pod is deleted. Allocation and deallocation wake nothing.
 fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
@@ -282,14 +282,13 @@ fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) 
     }
 }
 
-/// Whether an update of a PodClique is under way: then a pod that is Ready, or is not any more, is news for more than its
-/// status.
+/// Whether an update of a PodClique is in progress. A pod that becomes Ready or unready then affects more
+/// than its status.
 fn is_clique_updating(pclq: &PodClique) -> bool {
     let progress = pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
-/// The same of a scaling group.
 fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
     let progress = pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
@@ -305,7 +304,7 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
         let podgroups = pod_gang.iter().flat_map(|pod_gang| &pod_gang.spec.podgroups);
         podgroups.map(|podgroup| podgroup.name.clone()).collect::<Vec<_>>()
     };
-    // Of its status `Initialized` alone is news for others than itself.
+    // Of its status, only `Initialized` affects other objects.
     let is_initialized = |pod_gang: &Option<Arc<PodGang>>| {
         let status = pod_gang.as_ref().and_then(|pod_gang| pod_gang.status.as_ref());
         status.and_then(|status| {
@@ -322,7 +321,7 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
                 to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
                 wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
             }
-            // One that is half bound says so.
+            // The status may report a partially bound PodGang.
             false => {
                 pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
             }
@@ -343,7 +342,7 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     }
 }
 
-/// Whether something holds of a pod as it was, and as it is.
+/// The result of `holds` for the old pod and for the new one.
 fn before_and_after(change: &Change<Pod>, holds: fn(&Pod) -> bool) -> [bool; 2] {
     [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| holds(pod)))
 }
@@ -354,7 +353,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     let live_turned = turned(before_and_after(is_live));
     let released_turned = turned(before_and_after(|pod| is_live(pod) && !is_gated(pod)));
     let bound_turned = turned(before_and_after(|pod| is_live(pod) && is_bound(pod)));
-    // A pod that is going ends an expectation, one that is gone lets its index be used again.
+    // A terminating pod ends an expectation, and a deleted pod frees its index.
     let own_too = !is_status_only(change) || live_turned || bound_turned;
     let Some(pod) = change.new.as_ref().or(change.old.as_ref()) else { return };
     let (namespace, labels) = (pod.namespace(), pod.labels());
@@ -374,7 +373,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
         if is_news {
             to.pod_gang_status.wake(namespace.as_deref(), pod_gang);
         }
-        // A scaled PodGang says that it waits for its base.
+        // A scaled PodGang reports that it waits for its base.
         if bound_turned {
             let waiting =
                 caches.pod_cliques.indexed(&of_base(&namespace.clone().unwrap_or_default(), pod_gang));
@@ -384,8 +383,9 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
         if live_turned || released_turned {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
-        // Surplus pods wait for the hard gang, scaled gangs for their base (KUBE-08, AON-06), a recycled replica for the end of
-        // what it was (TERM-07), and so do the gang resources of former generations.
+        // Surplus pods wait for the hard gang, and scaled gangs for their base (KUBE-08, AON-06). A
+        // terminated replica waits for the end of its old pods (TERM-07), and so do gang resources of earlier
+        // generations.
         let is_gone = change.new.is_none();
         if is_gone {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
@@ -396,7 +396,8 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     }
 }
 
-/// Wakes the statuses of what starts after a PodClique: who waits for whom is said there, and what may go next in an update.
+/// Wakes the statuses of PodCliques that start after `pclq`: they report the wait, and the next pod of an
+/// update.
 fn wake_followers(to: &Queues, caches: &Caches, of_set: &impl ResourceExt, pclq: &str) {
     let (namespace, set) = (of_set.namespace(), of_set.labels().get(LABEL_PART_OF));
     let set = set.and_then(|set| caches.pod_clique_sets.get(namespace.as_deref(), set));
@@ -410,7 +411,7 @@ fn wake_followers(to: &Queues, caches: &Caches, of_set: &impl ResourceExt, pclq:
     }
 }
 
-/// Whether a scheduler has only said in other words why it does not bind a pod. One may do so many times a second.
+/// Whether only a scheduler's message about an unbound pod has changed, possibly many times per second.
 fn is_talk_only(change: &Change<Pod>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let without_talk = |pod: &Pod| {
@@ -419,14 +420,14 @@ fn is_talk_only(change: &Change<Pod>) -> bool {
         status
     };
     let is_refused = |pod: &Pod| refusal(pod).is_some();
-    // A binding is no new generation.
+    // Binding a pod does not change its generation.
     is_status_only(change)
         && old.spec == new.spec
         && is_refused(old) == is_refused(new)
         && without_talk(old) == without_talk(new)
 }
 
-/// Wakes the statuses that say what has become of a recycle.
+/// Wakes the statuses that report the progress of a gang termination.
 fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [of_gang(key, pod_gang), of_base(key, pod_gang)] {
@@ -438,7 +439,7 @@ fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang
     }
 }
 
-/// Wakes the PodCliques of a scaling group: which generation their pods should be of is said there.
+/// Wakes the PodCliques of a scaling group, which stores the generation of their pods.
 fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &str) {
     for pclq in caches.pod_cliques.indexed(&of_group(namespace.unwrap_or_default(), pcsg)) {
         to.pod_cliques.wake(namespace, &pclq.name_any());
@@ -446,7 +447,6 @@ fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &st
     }
 }
 
-/// Wakes the PodCliques of a PodGang and those that wait for it as their base.
 fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [of_gang(key, pod_gang), of_base(key, pod_gang)] {
@@ -456,15 +456,16 @@ fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_g
     }
 }
 
-/// Wakes the scaling groups of a PodGang: members of one that is scaled to 0 go once the PodGang has let go of them.
+/// Wakes the scaling groups of a PodGang: members of a group that is scaled to 0 are deleted once they have
+/// left the PodGang.
 fn wake_groups(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     for pclq in caches.pod_cliques.indexed(&of_gang(namespace.unwrap_or_default(), pod_gang)) {
         pclq.labels().get(LABEL_SCALING_GROUP).inspect(|group| to.scaling_groups.wake(namespace, group));
     }
 }
 
-/// What a scheduler writes of its own accord is its status; where the kind has no status of its own, that moves the
-/// generation too.
+/// Ignores what a scheduler writes to the status, even if the kind has no status subresource and its
+/// generation changes.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     for object in change.objects() {
         if let Some(pod_gang) = pod_gang_of(object) {
@@ -484,19 +485,18 @@ fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     }
 }
 
-/// Whether an object's owner has to look: it was deleted, or another client has changed it. That it has been created is
-/// the owner's own doing.
+/// Whether an object's owner must react: the object was deleted, or another client has changed it. Only the
+/// owner creates it, so its creation needs no reaction.
 fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     change.old.is_some() && !is_status_only(change)
 }
 
-/// Whether an object has changed in its status alone.
 fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
 }
 
-/// Whether only the references of a PodGang to its pods have changed, which are not its owner's.
+/// Whether only pod references of a PodGang have changed, which its owner does not write.
 fn is_references_only(change: &Change<PodGang>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let shape = |pod_gang: &PodGang| {

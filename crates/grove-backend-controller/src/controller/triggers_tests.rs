@@ -1,4 +1,4 @@
-//! Which changes trigger which reconcilers.
+//! Which changes wake which reconcilers.
 
 use futures::FutureExt;
 use futures::StreamExt;
@@ -97,7 +97,7 @@ async fn a_scheduler_that_repeats_itself_wakes_no_status() {
         "said for the first time"
     );
     assert_eq!(woken(Some(("Unschedulable", "0/4 nodes")), "Pending", None), (0, 0), "in other words");
-    // Volcano says Schedulable and Unschedulable by turns, session by session.
+    // Volcano alternates between Schedulable and Unschedulable, session by session.
     assert_eq!(woken(Some(("Schedulable", "0/4 nodes")), "Pending", None), (0, 0), "with another reason");
     assert_eq!(woken(Some(("Schedulable", "0/5 nodes")), "Running", None), (1, 1), "and more than that");
     assert_eq!(woken(None, "Running", None), (1, 1), "not any more");

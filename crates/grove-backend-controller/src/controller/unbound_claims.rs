@@ -1,6 +1,6 @@
-//! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten minutes for the volume, and
-//! no condition of the pod reports it, so the PodGang does (STAT-16). Claims are listed only for gangs that wait: a watch of every
-//! claim in the cluster would cost more.
+//! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten
+//! minutes for the volume, and no condition of the pod reports it, so the PodGang does (STAT-16). Claims are
+//! listed only for gangs that wait: a watch of every claim in the cluster would cost more.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use kube::api::{Api, ListParams};
 use super::context::Context;
 use super::gang_view::{GangView, PodGroupView, is_bound};
 
-/// The annotation in which a scheduler tells the provisioner of a claim which node it has chosen.
+/// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 /// A pod, and a claim of it that has a node but no volume.
@@ -25,14 +25,14 @@ pub(super) struct UnboundClaim {
 }
 
 impl UnboundClaim {
-    /// The message for the status.
     pub(super) fn message(&self) -> String {
         let Self { pod, claim, class } = self;
         format!("pod {pod} has a node, and waits for a volume for its claim {claim} of storage class {class}")
     }
 }
 
-/// The first claim that a pod of a PodGang waits for. If claims cannot be listed, the rest of the status is still written.
+/// The first claim that a pod of a PodGang waits for. If claims cannot be listed, the rest of the status is
+/// still written.
 pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
     let wanted = wanted(context, pod_gang, view);
     if wanted.is_empty() {
@@ -49,7 +49,7 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     }
 }
 
-/// Pairs of pod and claim, of the pods for which a scheduler may have chosen a node.
+/// Pairs of pod and claim, for pods that may already have a chosen node.
 fn wanted(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let of_podgroup = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;

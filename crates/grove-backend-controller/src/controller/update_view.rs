@@ -1,6 +1,6 @@
-//! What an update is decided on, as the caches have it: what of a PodCliqueSet is old, what is up, and what was taken down.
+//! The cached state on which an update is decided: old pods, units that are up, and earlier update steps.
 //!
-//! Pods are counted here, not statuses: those come later, and a turn that begins on a late one takes down too much.
+//! It counts pods and not statuses, because a step that relies on a stale status takes down too much.
 
 use std::sync::Arc;
 
@@ -33,8 +33,7 @@ pub(super) fn rolls(pcs: &PodCliqueSet) -> bool {
     strategy == UpdateStrategyType::RollingRecreate
 }
 
-/// The replica of a PodCliqueSet in which pods may be taken down now. Its status says so, and has to speak of the templates
-/// that it has.
+/// The PodCliqueSet replica in the current update step. Its status must refer to its current templates.
 pub(super) fn replica_in_turn(pcs: &PodCliqueSet) -> Option<i32> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref();
     let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
@@ -42,13 +41,14 @@ pub(super) fn replica_in_turn(pcs: &PodCliqueSet) -> Option<i32> {
     told_generation(pcs).map(|_| current)
 }
 
-/// The generation hash of a PodCliqueSet, once its status tells it.
+/// The generation hash of a PodCliqueSet, once its status reports it.
 pub(super) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
     let told = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
     (*told == generation_hash(pcs)).then(|| told.clone())
 }
 
-/// Whether the PodCliqueSet replica of a PodClique is still to have its turn in an update, of which the status may not tell yet.
+/// Whether the PodCliqueSet replica of a PodClique still waits for its update step, even if the status does
+/// not report the update yet.
 pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> bool {
     if !rolls(pcs) || told_generation(pcs).is_none() {
         return rolls(pcs);
@@ -58,16 +58,15 @@ pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults)
     is_under_way && !is_in_turn(pcs, pclq, faults)
 }
 
-/// Whether what has these labels is of the replica in which pods may be taken down now.
 pub(super) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt, faults: &Faults) -> bool {
     let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
     let in_turn = replica_in_turn(pcs).filter(|_| !is_forgotten(pcs, faults));
     in_turn.is_some() && (faults.all_replicas_in_turn || index == in_turn)
 }
 
-/// Whether what the containers of a PodClique start after lets a turn of it begin: all of that has had its own, and is up. What
-/// in its turn follows this one goes before it nowhere: there it is enough that the minimum is up. What is in the same replica
-/// of a scaling group goes with it.
+/// Whether an update step of a PodClique may start, given the PodCliques that it starts after. Those must be
+/// updated and up. If such a parent is itself updated after this one, it cannot come first. It is then enough
+/// that its minimum is up. A parent in the same replica of a scaling group is replaced together with it.
 pub(super) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> bool {
     let name = |pclq: &PodClique| template_of(pcs, pclq).map(|template| template.name.as_str());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP);
@@ -93,12 +92,11 @@ fn is_forgotten(pcs: &PodCliqueSet, faults: &Faults) -> bool {
     began.zip(faults.forgets_updates).is_some_and(|(began, started)| began.0 < started)
 }
 
-/// The pods of a PodClique, the live ones of its generation apart from those of former ones.
 pub(super) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
-    /// The hash that its pods should have.
+    /// The template hash that its pods must have.
     template: String,
 }
 
@@ -127,12 +125,12 @@ impl CliqueView {
         self.has_former || self.has_old_template()
     }
 
-    /// Whether a pod of another template is there that stays unless an update takes it down: one of a former generation goes.
+    /// Whether a pod has another template and stays unless an update takes it down. Pods of an earlier
+    /// generation are deleted anyway.
     fn has_old_template(&self) -> bool {
         self.pods.iter().any(|pod| self.is_old_pod(pod))
     }
 
-    /// Whether it has all its pods, and none of them is old.
     pub(super) fn is_new(&self) -> bool {
         !self.has_old() && self.pods.len() >= self.wanted()
     }
@@ -145,7 +143,7 @@ impl CliqueView {
         self.pods.iter().filter(|pod| is_ready(pod)).count() >= self.min()
     }
 
-    /// Whether every pod is there, and Ready if its scheduler has found room for it.
+    /// Whether every pod exists, and is Ready if its scheduler has found room for it.
     fn is_whole(&self) -> bool {
         let now = Timestamp::now();
         self.pods.len() >= self.wanted()
@@ -157,19 +155,18 @@ impl CliqueView {
         status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
     }
 
-    /// Whether its minimum was bound at any time: a later generation keeps the condition, if not its status.
+    /// Whether its minimum was ever bound: a later generation keeps the condition, but not its status.
     fn was_held(&self) -> bool {
         let status = self.pclq.status.as_ref();
         let mut known = status.iter().flat_map(|status| &status.conditions);
         known.any(|known| known.type_ == CONDITION_MIN_AVAILABLE_HELD)
     }
 
-    /// Whether the PodClique itself has the template: what is made for it is new.
+    /// Whether the PodClique itself has the new template, so that its next pods are new.
     pub(super) fn makes_new_pods(&self) -> bool {
         self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH) == Some(&self.template)
     }
 
-    /// Its pods, by index.
     pub(super) fn units(&self) -> Units<String> {
         let index =
             |pod: &Arc<Pod>| pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse::<i32>().ok());
@@ -180,15 +177,13 @@ impl CliqueView {
         Units { present: pods.into_iter().map(unit).collect(), wanted: self.wanted(), min: self.min() }
     }
 
-    /// What this update has taken down of it.
     pub(super) fn turns(&self, pcs: &PodCliqueSet) -> Turns<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
         current.map(taken_down).unwrap_or_default()
     }
 
-    /// The names of the pods that were there before an update of it began, and are new all the same: the fault
-    /// `update-takes-new`.
+    /// Pods that are older than the update but have the new template, for the fault `update-takes-new`.
     pub(super) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(began) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
@@ -200,18 +195,16 @@ impl CliqueView {
         pods.map(|pod| pod.name_any()).collect()
     }
 
-    /// Whether all of it is new, there and up.
     pub(super) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
         !self.has_former && self.is_whole() && self.units().is_done(&self.turns(pcs))
     }
 }
 
-/// Whether progress to that generation hash is of the update that the PodCliqueSet's status tells of.
+/// Whether a progress with that generation hash belongs to the update in the PodCliqueSet's status.
 pub(super) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
     pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
 }
 
-/// The turns that the status of a PodClique names.
 pub(super) fn taken_down(progress: &PodCliqueUpdateProgress) -> Turns<String> {
     let selected = progress.ready_pods_selected_to_update.as_ref();
     selected.map_or_else(Turns::default, |selected| Turns {
@@ -220,13 +213,12 @@ pub(super) fn taken_down(progress: &PodCliqueUpdateProgress) -> Turns<String> {
     })
 }
 
-/// The same for the status.
 pub(super) fn selected(turns: Turns<String>) -> Option<PodsSelectedToUpdate> {
     let Turns { current, completed } = turns;
     current.map(|current| PodsSelectedToUpdate { current, completed })
 }
 
-/// The replicas of a scaling group; of each the members that exist, and whether all do.
+/// The replicas of a scaling group: the members that exist, and whether all do.
 pub(super) struct GroupView {
     pub pcsg: Arc<PodCliqueScalingGroup>,
     pub replicas: Vec<(Vec<CliqueView>, bool)>,
@@ -248,7 +240,8 @@ impl GroupView {
         Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
     }
 
-    /// Its replicas, by index. A pod that a turn leaves behind makes none old: it is going.
+    /// Its replicas, by index. A remaining pod of an earlier generation makes none old, because it is being
+    /// deleted.
     pub(super) fn units(&self) -> Units<i32> {
         let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
             key: i32::try_from(j).unwrap_or(i32::MAX),
@@ -262,7 +255,6 @@ impl GroupView {
         }
     }
 
-    /// What this update has taken down of it.
     pub(super) fn turns(&self, pcs: &PodCliqueSet) -> Turns<i32> {
         let progress = self.pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
@@ -274,36 +266,31 @@ impl GroupView {
         })
     }
 
-    /// Whether every member of a replica makes new pods: then it may be made anew.
+    /// Whether every member of a replica creates new pods, so that the replica may be replaced.
     pub(super) fn makes_new_pods(&self, j: i32) -> bool {
         let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
         replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::makes_new_pods))
     }
 
-    /// Whether a replica is there and has no old pod.
     pub(super) fn is_new(&self, j: usize) -> bool {
         self.replicas
             .get(j)
             .is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::is_new))
     }
 
-    /// Whether each member of a replica has as many Ready pods as it needs.
     pub(super) fn is_up(&self, j: usize) -> bool {
         self.replicas.get(j).is_some_and(|(members, _)| members.iter().all(CliqueView::is_available))
     }
 
-    /// Whether no replica has an old pod, and all are there.
     pub(super) fn is_all_new(&self) -> bool {
         (0..self.replicas.len()).all(|j| self.is_new(j))
     }
 
-    /// The members of a replica that are there.
     pub(super) fn members_of(&self, j: i32) -> impl Iterator<Item = &CliqueView> {
         let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
         replica.into_iter().flat_map(|(members, _)| members)
     }
 
-    /// The members that are there.
     pub(super) fn members(&self) -> impl Iterator<Item = &CliqueView> {
         self.replicas.iter().flat_map(|(members, _)| members)
     }
@@ -316,7 +303,6 @@ impl GroupView {
     }
 }
 
-/// A PodCliqueSet replica; its standalone cliques and groups that exist.
 pub(super) struct ReplicaView {
     pub cliques: Vec<CliqueView>,
     pub groups: Vec<GroupView>,
@@ -329,17 +315,15 @@ impl ReplicaView {
         self.cliques.iter().chain(self.groups.iter().flat_map(GroupView::members))
     }
 
-    /// Whether it has all its pods, and none of them is old.
     pub(super) fn is_new(&self) -> bool {
         self.all().all(CliqueView::is_new)
     }
 
-    /// Whether some of it is old.
     pub(super) fn has_old(&self) -> bool {
         self.all().any(CliqueView::has_old)
     }
 
-    /// Whether an update is needed for some of it: a recycle is none.
+    /// Whether some pods need an update. Gang termination alone needs none.
     pub(super) fn has_old_template(&self) -> bool {
         self.all().any(CliqueView::has_old_template)
     }

@@ -1,7 +1,7 @@
-//! Writes to the API server, each with a name for what it does.
+//! Writes to the API server, each with a name for its action.
 //!
-//! What a write has made of an object comes by the watch. The answer is not asked for in full, and no more of it is read than the
-//! version: to the API server and to this program all of it would be as much work again as the write.
+//! Watches deliver the written object. So the response contains only metadata, and only the version is read.
+//! The whole object would double the cost of a write on both sides.
 
 use std::fmt::Debug;
 
@@ -19,10 +19,8 @@ use super::context::Context;
 use super::error::ReconcileError;
 use super::ownership::is_controlled_by;
 
-/// No more of an object than its metadata.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/// Kinds that this controller writes.
 pub(super) trait Writable:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Serialize + DeserializeOwned
 {
@@ -37,15 +35,11 @@ impl<K> Writable for K where
 {
 }
 
-/// The API of the object's namespace.
 pub(super) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Api<K> {
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
-/// Whether an object that a cache has is there and not being deleted: the API server is asked.
-///
-/// # Errors
-/// [`ReconcileError::Api`].
+/// Whether a cached object still exists and is not being deleted, according to the API server.
 pub(super) async fn is_there_still<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
     let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
     let found = found.map_err(|source| ReconcileError::Api {
@@ -60,12 +54,11 @@ pub(super) async fn is_there_still<K: Writable>(client: &Client, object: &K) -> 
     Ok(found.is_some_and(|found| found.uid() == object.uid() && found.metadata.deletion_timestamp.is_none()))
 }
 
-/// Requests about objects of that kind where this one is.
 pub(super) fn requests<K: Resource<DynamicType = ()>>(object: &impl ResourceExt) -> Request {
     Request::new(K::url_path(&(), object.namespace().as_deref()))
 }
 
-/// Sends a write, and gives the version that it has made where the answer tells it.
+/// Sends a write, and returns the new version if the response has one.
 pub(super) async fn send(
     client: &Client,
     request: Result<http::Request<Vec<u8>>, BuildError>,
@@ -77,13 +70,11 @@ pub(super) async fn send(
     Ok(answer.and_then(|answer| answer.metadata.resource_version))
 }
 
-/// What of an answer is read.
 #[derive(Deserialize)]
 struct Answer {
     metadata: AnswerMetadata,
 }
 
-/// Of its metadata.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AnswerMetadata {
@@ -98,12 +89,9 @@ fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::E
     ReconcileError::Api { action: format!("{verb} {} {name}", K::kind(&())), source }
 }
 
-/// Creates `object`, which `owner` controls. One that is there already and has the same owner is as good: the
-/// cache was behind.
-///
-/// # Errors
-/// [`ReconcileError::Waiting`] if one of the same name has another owner, most likely a deleted predecessor
-/// (DEL-08).
+/// Creates `object`, which `owner` controls. If it exists with the same owner, the cache was stale and the
+/// call succeeds. If another owner controls it, most likely a deleted predecessor, the error is
+/// [`ReconcileError::Waiting`] (DEL-08).
 pub(super) async fn create<K: Writable>(
     client: &Client,
     object: &K,
@@ -125,7 +113,6 @@ pub(super) async fn create<K: Writable>(
     }
 }
 
-/// Sends a JSON merge patch.
 pub(super) async fn patch<K: Writable>(
     context: &Context,
     object: &K,
@@ -138,7 +125,6 @@ pub(super) async fn patch<K: Writable>(
     Ok(())
 }
 
-/// Sends a JSON merge patch to the status.
 pub(super) async fn patch_status<K: Writable>(
     context: &Context,
     object: &K,
@@ -149,8 +135,8 @@ pub(super) async fn patch_status<K: Writable>(
     Ok(())
 }
 
-/// As [`patch_status`], of a status that was computed from this version of the object, and for no other: what a patch leaves
-/// out because a stale cache has it already may have been written otherwise meanwhile. A conflict is tried again.
+/// As [`patch_status`], but only for the version of the object from which the status was computed. The patch
+/// omits what a stale cache already has, although that may have changed meanwhile. A conflict is retried.
 pub(super) async fn patch_status_of_version<K: Writable>(
     context: &Context,
     object: &K,
@@ -163,7 +149,7 @@ pub(super) async fn patch_status_of_version<K: Writable>(
     patch_status(context, object, &patch).await
 }
 
-/// As [`patch_status`], of an object without a namespace.
+/// As [`patch_status`], for an object without a namespace.
 pub(super) async fn patch_cluster_status<K>(
     client: &Client,
     object: &K,
@@ -189,7 +175,7 @@ async fn patch_status_of<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Deletes this very object, not a successor of the same name. One that is gone is as good.
+/// Deletes this object by uid, not a successor of the same name. If it is already deleted, the call succeeds.
 pub(super) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     match delete_if(client, object, None).await {
         Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
@@ -197,7 +183,7 @@ pub(super) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(
     }
 }
 
-/// As [`delete`], if nothing about it has changed since. A conflict is tried again.
+/// As [`delete`], but only if the object has not changed. A conflict is retried.
 pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     delete_if(client, object, object.resource_version()).await
 }

@@ -1,20 +1,18 @@
-//! Which versions of objects this program has written itself and may not have in its caches yet.
+//! Versions of objects that this program wrote and that its caches may not show yet.
 //!
-//! A status that is computed from an older version than the last one written is refused by the API server, and a second request
-//! for the same is one too many. A watch is late by as much as the API server has to do, so that this happens most when it
-//! does most harm.
+//! The API server refuses a status that was computed from an older version, which costs a second request.
+//! Watches lag behind a busy API server, so this happens most when it does most harm.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use kube::ResourceExt;
 
-/// The newest version of each object that was written, by uid, until a cache shows it.
+/// The newest written version of each object by uid, until a cache shows it.
 #[derive(Default)]
 pub(super) struct WrittenVersions(Mutex<HashMap<String, u64>>);
 
 impl WrittenVersions {
-    /// The API server has answered a write of `object` with this version.
     pub(super) fn note(&self, object: &impl ResourceExt, version: Option<&str>) {
         let Some((uid, version)) = object.uid().zip(version.and_then(number)) else { return };
         if version_of(object).is_some_and(|before| version > before) {
@@ -24,7 +22,6 @@ impl WrittenVersions {
         }
     }
 
-    /// Whether `object`, as a cache has it, is older than what was written.
     pub(super) fn is_outdated(&self, object: &impl ResourceExt) -> bool {
         let Some((uid, version)) = object.uid().zip(version_of(object)) else { return false };
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +33,6 @@ impl WrittenVersions {
         is_outdated
     }
 
-    /// Forgets an object that is gone.
     pub(super) fn forget(&self, uid: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
@@ -46,7 +42,8 @@ fn version_of(object: &impl ResourceExt) -> Option<u64> {
     object.meta().resource_version.as_deref().and_then(number)
 }
 
-/// Kubernetes says that resource versions of one kind are numbers that grow. Of one that is none nothing is concluded.
+/// Kubernetes documents that resource versions of one kind are increasing numbers. Other versions are
+/// ignored.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The authority in the webhook configurations: read, compared, and patched where it differs.
+//! The certificate authority in the webhook configurations: reads, compares and patches it.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::{CertificateError, Kept};
 
-/// The webhook configurations, of both kinds.
 pub(super) struct Configurations(Vec<Named>);
 
 struct Named {
@@ -19,14 +18,13 @@ struct Named {
 }
 
 impl Configurations {
-    /// Those that carry the authority.
     pub(super) fn new(client: &Client, kept: &Kept) -> Self {
         let mut all = named::<MutatingWebhookConfiguration>(client, kept.mutating);
         all.extend(named::<ValidatingWebhookConfiguration>(client, kept.validating));
         Self(all)
     }
 
-    /// As they are now, each in its place; `None` is one that is not installed.
+    /// The current configurations, in a fixed order. `None` stands for one that is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
@@ -35,7 +33,7 @@ impl Configurations {
         Ok(found)
     }
 
-    /// Has all of them, as they were `found`, carry `bundle`.
+    /// Patches the `found` configurations so that all of them contain `bundle`.
     pub(super) async fn carry(
         &self,
         found: &[Option<DynamicObject>],
@@ -50,7 +48,6 @@ impl Configurations {
         Ok(())
     }
 
-    /// The names of those that were not `found`.
     pub(super) fn absent(&self, found: &[Option<DynamicObject>]) -> Vec<&'static str> {
         let absent = self.0.iter().zip(found).filter(|(_, found)| found.is_none());
         absent.map(|(named, _)| named.name).collect()
@@ -62,10 +59,10 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
     names.iter().map(|&name| Named { api: api.clone(), name }).collect()
 }
 
-/// The strategic merge patch with which `configuration` carries `bundle`; none if it does.
+/// The strategic merge patch that puts `bundle` into `configuration`; `None` if it is already there.
 ///
-/// Webhooks are merged by name, so the rest of each stays. With the resourceVersion the patch fails if somebody
-/// else was faster.
+/// Webhooks are merged by name, so their other fields are kept. The resourceVersion makes the patch fail
+/// after a concurrent change.
 fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
     let bundle = json!(ByteString(bundle.to_vec()));
     let webhooks = configuration.data["webhooks"].as_array()?;

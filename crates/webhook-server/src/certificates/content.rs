@@ -1,8 +1,8 @@
-//! What the Secret of the webhooks' certificate holds: making it, reading it, judging it.
+//! The content of the Secret with the webhooks' certificate: creation, parsing and verification.
 //!
-//! An authority signs one certificate, lives as long as that, and its key is forgotten at once: who reads the
-//! Secret can pass for the webhooks, but can make no further certificates. A certificate is judged as its
-//! callers will judge it, by its own dates and names; nothing beside it says how long it lasts.
+//! An authority signs one certificate and expires with it, and its key is discarded at once. So a reader of
+//! the Secret can impersonate the webhooks, but cannot issue further certificates. A certificate is verified
+//! as callers verify it, by its own dates and names; nothing else records its lifetime.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -29,57 +29,48 @@ const PREVIOUS_AUTHORITY: &str = "previous-ca.crt";
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 
-/// A certificate is replaced when less than this part of its life is left: one third.
+/// A certificate is replaced when less than one third of its lifetime is left.
 const LAST_PART: u32 = 3;
-/// How far clocks may differ: a certificate is valid from this long ago.
+/// Tolerated clock skew: a certificate is valid from this long before its creation.
 const SKEW: Duration = Duration::from_secs(3600);
 
-/// Whom a certificate is for, and how long it lives.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
-    /// The Service of the webhooks.
     pub service: String,
-    /// Its namespace.
     pub namespace: String,
-    /// From the making of a certificate to its end.
+    /// From creation to expiry.
     pub life: Duration,
 }
 
 impl Subject {
-    /// The names of the Service. API servers use the last one.
+    /// The DNS names of the Service. API servers use the last one.
     fn names(&self) -> [String; 3] {
         let Self { service, namespace, .. } = self;
         [service.clone(), format!("{service}.{namespace}"), format!("{service}.{namespace}.svc")]
     }
 }
 
-/// A certificate with its key and its authority, all of it PEM.
+/// A certificate with its key and its authority, all in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Content {
     authority: Vec<u8>,
-    /// The authority before this one.
     previous: Option<Vec<u8>>,
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
-/// Whether a content can be served on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It can.
     Good,
-    /// The last third of its life has begun, or it is over.
+    /// It is in the last third of its lifetime, or has expired.
     Ending,
     /// Callers would refuse it, for this reason.
     Broken(String),
 }
 
 impl Content {
-    /// A new authority and a certificate of it, valid from `now`. The authority of `old`, if it has one, stays
-    /// known beside it.
-    ///
-    /// # Errors
-    /// Keys or certificates could not be made.
+    /// Creates an authority and a certificate signed by it, valid from `now`. The authority of `old` is kept
+    /// as the previous one.
     pub(super) fn after(old: Option<&Self>, subject: &Subject, now: UnixTime) -> Result<Self, rcgen::Error> {
         let now = OffsetDateTime::UNIX_EPOCH + Duration::from_secs(now.as_secs());
         let valid = |mut params: CertificateParams| {
@@ -107,10 +98,7 @@ impl Content {
         })
     }
 
-    /// What a Secret holds.
-    ///
-    /// # Errors
-    /// The key that the Secret lacks.
+    /// Reads a Secret. The error names a missing key.
     pub(super) fn read(secret: &Secret) -> Result<Self, String> {
         let field = |key: &str| {
             let found = secret.data.as_ref().and_then(|data| data.get(key));
@@ -125,7 +113,6 @@ impl Content {
         })
     }
 
-    /// A Secret's data.
     pub(super) fn data(&self) -> BTreeMap<String, ByteString> {
         let fields = [
             (AUTHORITY, Some(&self.authority)),
@@ -137,13 +124,12 @@ impl Content {
         present.map(|(key, bytes)| (key.to_owned(), ByteString(bytes.clone()))).collect()
     }
 
-    /// The certificate and its key.
     pub(super) fn pair(&self) -> (Vec<u8>, Vec<u8>) {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// The authorities that callers should trust: the certificate's own, and the one before it, whose
-    /// certificate another replica may still serve.
+    /// The authorities that callers should trust: the current one, and the previous one, whose certificate
+    /// another replica may still serve.
     pub(super) fn bundle(&self) -> Vec<u8> {
         let mut bundle = self.authority.clone();
         if let Some(previous) = self.previous.as_ref().filter(|previous| authorities(previous).is_ok()) {
@@ -155,7 +141,6 @@ impl Content {
         bundle
     }
 
-    /// Whether it can be served on for `subject`.
     pub(super) fn judge(&self, subject: &Subject, now: UnixTime) -> Verdict {
         let ahead = Duration::from_secs(now.as_secs()) + subject.life / LAST_PART;
         match self.verify(subject, UnixTime::since_unix_epoch(ahead)) {
@@ -167,8 +152,8 @@ impl Content {
         }
     }
 
-    /// As a caller does it: the key is the certificate's, and the authority has signed that for the Service's
-    /// name and for the time `at`.
+    /// Verifies like a caller: the key belongs to the certificate, and the authority has signed it for the
+    /// names of the Service and for the time `at`.
     fn verify(&self, subject: &Subject, at: UnixTime) -> Result<(), rustls::Error> {
         let provider = Arc::new(default_provider());
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(general)?;

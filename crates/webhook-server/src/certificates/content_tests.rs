@@ -1,4 +1,4 @@
-//! Certificates over time, and what is wrong with those that someone else modified.
+//! Certificates over time, and defects of modified ones.
 
 use rstest::rstest;
 
@@ -22,7 +22,7 @@ fn seconds_from_now(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs() + seconds))
 }
 
-/// 90 days: the last third begins after 60.
+/// Lifetime 90 days: the last third starts after 60.
 #[rstest]
 #[case::new(0, Verdict::Good)]
 #[case::two_thirds_old(60 * DAY - 60, Verdict::Good)]
@@ -79,7 +79,7 @@ fn the_authority_before_stays_known_for_one_certificate() {
     let third = Content::after(Some(&second), &subject("svc"), UnixTime::now()).unwrap();
     assert_eq!([&first, &second, &third].map(known), [1, 2, 2]);
     assert_eq!(third.previous.as_ref(), Some(&second.authority));
-    // What a replica that still serves the first one shows to a caller that knows the bundle of the second.
+    // A replica still serves the first certificate to a caller that trusts the bundle of the second.
     let behind = Content { authority: second.bundle(), ..first };
     assert_eq!(behind.judge(&subject("svc"), UnixTime::now()), Verdict::Good);
 }

@@ -1,7 +1,7 @@
-//! The loop that maintains the certificate: Secret, webhook configurations, server.
+//! The loop that maintains the certificate in the Secret, the webhook configurations and the server.
 //!
-//! It runs when the Secret changes, periodically, and again soon after a failure. Its only state outside the API
-//! server is which certificate is being served.
+//! It runs when the Secret changes, periodically, and again soon after a failure. Its only state outside the
+//! API server is the certificate that it serves.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,18 +24,15 @@ use super::configurations::Configurations;
 use super::content::{Content, Subject, Verdict};
 use super::{CertificateError, Kept};
 
-/// The type of the Secret.
 const SECRET_TYPE: &str = "kubernetes.io/tls";
-/// The longest pause between two checks: how soon an authority that was removed is back.
+/// The longest pause between two checks, and so the time until a removed authority is restored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long every API server may take to learn of a new authority from the webhook configurations.
+/// How long API servers may take to read a new authority from the webhook configurations.
 const SPREAD: Duration = Duration::from_secs(2);
-/// How often a lost race for the Secret is run again at once.
+/// Number of immediate retries after a concurrent change of the Secret.
 const RACES: usize = 3;
 
-/// Keeps the certificate.
 pub struct Keeper {
     secrets: Api<Secret>,
     secret: &'static str,
@@ -44,15 +41,15 @@ pub struct Keeper {
     tls: RustlsConfig,
     served: Option<Content>,
     state: watch::Sender<Result<(), String>>,
-    /// The failure that was last reported, until everything is in order again.
+    /// The last reported failure, until the next success.
     told: Option<String>,
 }
 
 impl Keeper {
-    /// One that has not begun. A crypto provider must be installed.
+    /// Creates a keeper without starting it. A crypto provider must be installed.
     pub(super) fn new(client: &Client, subject: Subject, kept: Kept) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
-        // Until there is a certificate, handshakes fail.
+        // Without a certificate, handshakes fail.
         let config = ServerConfig::builder()
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
@@ -68,29 +65,28 @@ impl Keeper {
         }
     }
 
-    /// What the webhooks' server serves with; it follows the Secret.
+    /// The TLS configuration of the webhooks' server. It follows the Secret.
     pub fn tls(&self) -> RustlsConfig {
         self.tls.clone()
     }
 
-    /// Whether the certificate is served and the webhook configurations carry its authority; if not, why. Once
-    /// it is so it stays: what is served and known serves on while the API server does not answer.
+    /// Whether the certificate is served and the webhook configurations contain its authority; if not, why.
+    /// Once `Ok` it stays `Ok`: the server keeps its certificate while the API server does not answer.
     pub fn state(&self) -> watch::Receiver<Result<(), String>> {
         self.state.subscribe()
     }
 
-    /// Keeps the certificate until the process ends.
     pub async fn run(mut self) {
         let mut changes = pin!(watch_object(self.secrets.clone(), self.secret).default_backoff());
         let period = (self.subject.life / 30).clamp(RETRY, LONGEST_PAUSE);
         loop {
             let pause = if self.look().await { period } else { RETRY };
-            // That time is up is as good a reason to look again as a change.
+            // Check again after a change or after the pause.
             let _ = tokio::time::timeout(pause, changed(&mut changes)).await;
         }
     }
 
-    /// Sees to everything once and tells of it. Whether all is well.
+    /// Runs one check, publishes its result, and returns whether it succeeded.
     async fn look(&mut self) -> bool {
         let Err(error) = self.attempt().await else {
             let _ = self.state.send_replace(Ok(()));
@@ -115,7 +111,7 @@ impl Keeper {
     }
 
     async fn attempt(&mut self) -> Result<(), CertificateError> {
-        // In this order: see the module above.
+        // The module `certificates` explains this order.
         let found = self.configurations.read().await?;
         let content = self.content().await?;
         self.configurations.carry(&found, &content.bundle()).await?;
@@ -126,7 +122,8 @@ impl Keeper {
         }
     }
 
-    /// What the Secret holds; something good is put there first if need be.
+    /// The content of the Secret. Creates a new certificate first if the current one is missing, invalid or
+    /// due for renewal.
     async fn content(&self) -> Result<Content, CertificateError> {
         for _ in 0..RACES {
             let secret =
@@ -148,7 +145,7 @@ impl Keeper {
                     Some(content)
                 }
             };
-            // What is served here may be served elsewhere as well.
+            // Other replicas may serve the same certificate as this one, so keep its authority.
             let new = Content::after(old.as_ref().or(self.served.as_ref()), &self.subject, UnixTime::now())?;
             if let Verdict::Broken(reason) = new.judge(&self.subject, UnixTime::now()) {
                 return Err(CertificateError::Useless(reason));
@@ -160,11 +157,11 @@ impl Keeper {
         Err(CertificateError::Contended)
     }
 
-    /// Puts `content` in the place of `old`. False if that was no longer there, or there already.
+    /// Replaces `old` with `content`. Returns false after a concurrent change.
     async fn write(&self, old: Option<Secret>, content: &Content) -> Result<bool, CertificateError> {
         let (params, data) = (PostParams::default(), Some(content.data()));
         let (verb, written) = match old {
-            // The type stays: it is immutable.
+            // The type of an existing Secret is immutable.
             Some(old) => {
                 let secret = Secret { data, ..old };
                 ("replace", self.secrets.replace(self.secret, &params, &secret).await)
@@ -186,7 +183,7 @@ impl Keeper {
         }
     }
 
-    /// Serves `content`, whose authority the webhook configurations carry.
+    /// Serves `content`. Its authority must already be in the webhook configurations.
     async fn serve(&mut self, content: Content) -> Result<(), CertificateError> {
         if self.served.as_ref() == Some(&content) {
             return Ok(());
@@ -202,7 +199,6 @@ impl Keeper {
     }
 }
 
-/// Returns when the Secret has changed.
 async fn changed(secrets: &mut (impl Stream<Item = watcher::Result<Option<Secret>>> + Unpin)) {
     loop {
         match secrets.next().await {

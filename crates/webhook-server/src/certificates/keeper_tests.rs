@@ -1,4 +1,4 @@
-//! Replicas on a made-up API server that has resourceVersions and merges webhooks by name.
+//! Replicas on a fake API server that has resourceVersions and merges webhooks by name.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,13 +22,12 @@ const KEPT: Kept = Kept {
 };
 const LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// The objects by path, and what was asked.
 #[derive(Default)]
 struct Store {
     objects: BTreeMap<String, Value>,
     requests: Vec<String>,
     version: u64,
-    /// What another replica puts at a path before the next write.
+    /// An object that another replica writes to a path before the next write.
     rival: Option<(String, Value)>,
 }
 
@@ -77,7 +76,6 @@ fn failure(code: u16, reason: &str) -> (u16, Value) {
     (code, json!({"kind": "Status", "status": "Failure", "reason": reason, "code": code}))
 }
 
-/// The API server with the webhook configurations of the manifest, and a client.
 struct World {
     store: Arc<Mutex<Store>>,
     client: Client,
@@ -99,7 +97,7 @@ impl World {
                 send.send_response(Response::builder().status(code).body(answer).unwrap());
             }
         });
-        // Those that are kept here; a controller may have more.
+        // Only the configurations that the keeper maintains; a controller may have more.
         let is_kept = |object: &Value| {
             let kept = KEPT.mutating.iter().chain(KEPT.validating);
             object["metadata"]["name"].as_str().is_some_and(|name| kept.copied().any(|kept| kept == name))
@@ -115,7 +113,6 @@ impl World {
         Keeper::new(&self.client, subject("svc"), KEPT)
     }
 
-    /// The writes since the last call.
     fn written(&self) -> Vec<String> {
         let mut requests = std::mem::take(&mut self.store.lock().unwrap().requests);
         requests.retain(|request| !request.starts_with("GET"));
@@ -131,7 +128,6 @@ impl World {
         Content::read(&serde_json::from_value(secret).unwrap()).unwrap()
     }
 
-    /// The caBundle of every webhook.
     fn bundles(&self) -> Vec<Vec<u8>> {
         let store = self.store.lock().unwrap();
         let webhooks = store.objects.values().filter_map(|object| object["webhooks"].as_array()).flatten();
@@ -158,7 +154,6 @@ fn subject(service: &str) -> Subject {
     Subject { service: service.to_owned(), namespace: "ns".to_owned(), life: LIFE }
 }
 
-/// A certificate that was made so long ago.
 fn aged(age: Duration) -> Content {
     let then = Duration::from_secs(UnixTime::now().as_secs()) - age;
     Content::after(None, &subject("svc"), UnixTime::since_unix_epoch(then)).unwrap()
@@ -189,7 +184,7 @@ async fn the_first_replica_makes_the_certificate_and_the_second_shares_it() {
     assert_eq!(world.written(), Vec::<String>::new());
 }
 
-/// A replica that read the Secret first could take back what another one has written since.
+/// A replica that reads the Secret first could revert a newer write of another replica.
 #[tokio::test]
 async fn configurations_are_read_before_the_secret() {
     let world = World::new();

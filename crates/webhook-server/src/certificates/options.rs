@@ -1,4 +1,4 @@
-//! Where the certificate comes from, as the command line of a program says it.
+//! Command-line options for the source of the certificate.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::serve::{ServerError, tls_of_files};
 /// 90 days, in seconds.
 const LIFE: u64 = 90 * 24 * 3600;
 
-/// Files that are read at the start, or the Service that the program makes and renews a certificate for.
+/// The certificate of the webhooks: files read at start, or a Secret that the program maintains.
 #[derive(Args, Clone, Debug)]
 pub struct CertificateOptions {
     /// Certificate of the webhooks, PEM
@@ -25,21 +25,19 @@ pub struct CertificateOptions {
     /// Key of the certificate, PEM
     #[arg(long, requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Make and renew the certificate for this Service of the webhooks, in a Secret
+    /// Create and renew the certificate for this Service of the webhooks, in a Secret
     #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
     managed_certificates: Option<String>,
-    /// Life of a certificate; another takes its place after two thirds of it
+    /// Lifetime of a certificate; it is replaced after two thirds
     #[arg(long, hide = true, value_name = "SECONDS", default_value_t = LIFE,
           value_parser = clap::value_parser!(u64).range(1..=40 * LIFE))]
     certificate_life: u64,
 }
 
 impl CertificateOptions {
-    /// What the webhooks at `address` serve with, and who keeps it if it does not come from files. `namespace` has the
-    /// Service and the Secret. A crypto provider must be installed.
-    ///
-    /// # Errors
-    /// The files are no good.
+    /// Returns the TLS configuration of the webhooks at `address`, and the keeper unless the certificate
+    /// comes from files. `namespace` contains the Service and the Secret. A crypto provider must be
+    /// installed.
     pub async fn open(
         self,
         client: &Client,
@@ -57,7 +55,7 @@ impl CertificateOptions {
             (None, Some(certificate), Some(key)) => {
                 Ok((tls_of_files(address, &certificate, &key).await?, None))
             }
-            // The command line has asked for one of them.
+            // The command line requires one of them.
             _ => Err(ServerError::webhooks(address)(io::Error::other("there is no certificate"))),
         }
     }

@@ -1,19 +1,22 @@
 //! KAI-Scheduler: scheduler and binder, and its podgrouper if present.
 //!
-//! It is not a pinned module: its programs and CRDs come from a folder that the user names ([`super::folder`]) or from a
-//! checkout ([`super::source`]); in containers also from its chart ([`PACKAGE`]). A local cluster without either has only its
-//! API (`crds.yaml`, written for this suite: the fields that the controller writes), and kube-scheduler binds its pods one
-//! by one, so that what the controller does for KAI can be judged, but not what KAI does with it.
+//! It is not a pinned module. Its programs and CRDs come from a folder that the user names
+//! ([`super::folder`]) or from a checkout ([`super::source`]); in a kind cluster also from its chart
+//! ([`PACKAGE`]). A local cluster without either has only KAI's API: `crds.yaml`, written for this suite with
+//! the fields that the controller writes. There, kube-scheduler binds KAI's pods one by one. So the run
+//! checks what the controller does for KAI, but not what KAI does.
 //!
-//! Of its other programs none changes a verdict: the controllers of queues and PodGroups write statuses that scheduler and
-//! binder do not read, admission serves fractions of GPUs, and its operator makes Deployments, as the suite does.
+//! KAI's other programs change no verdict. The controllers of queues and PodGroups write statuses that
+//! scheduler and binder do not read. Admission is for fractions of GPUs. The operator creates Deployments, as
+//! the suite does.
 //!
-//! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would delete
-//! pods of gangs that the current case is not about. A case that is about the last asks for it, on a control plane of
+//! The only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would
+//! delete pods of gangs of other cases. A case about stale gangs enables their eviction on a control plane of
 //! its own ([`ClusterSpec::stale_gangs_for`]).
 //!
-//! Their rights are those that the source of 0.17.0 uses, with the flags and the configuration given here. The roles of its
-//! chart (`deployments/kai-scheduler/templates/rbac`) show that no release from 0.12 on reads a kind that is not among them.
+//! The rights are those that the source of 0.17.0 uses with the flags and the configuration given here. The
+//! roles of its chart (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads any
+//! other kind.
 
 use std::path::Path;
 
@@ -28,10 +31,8 @@ use super::rbac::Right;
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
 
-/// Its `schedulerName`.
 pub const SCHEDULER: Scheduler = Scheduler::named("kai-scheduler");
 
-/// What it needs.
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     processes: &[
@@ -45,7 +46,7 @@ pub(crate) static INSTALL: Install = Install {
             start: start_scheduler,
             deployment: Some(Deployment {
                 configuration: Some(|| configuration(false)),
-                // The second port is open to the pod alone.
+                // The second port is reachable only inside the pod.
                 args: |file, health| scheduler_flags(file, "0.0.0.0", health, health + 1),
                 env: &[],
             }),
@@ -94,67 +95,64 @@ pub(crate) static INSTALL: Install = Install {
     package: Some(&PACKAGE),
 };
 
-/// The scheduler's user.
 const SCHEDULER_USER: &str = "system:kai-scheduler";
 /// The binder's user, who posts `pods/binding`.
 const BINDER: &str = "system:kai-binder";
-/// The podgrouper's user.
 const POD_GROUPER: &str = "system:kai-podgrouper";
-/// Where its pods are.
 const NAMESPACE: &str = "kai-scheduler";
 
-/// What scheduler and binder read in common: the informers of what `volumebinding` and `dynamicresources` of
-/// kube-scheduler ask for, of which both have their own.
+/// The common reads of scheduler and binder. Both have their own informers for `volumebinding` and
+/// `dynamicresources` of kube-scheduler.
 const VOLUMES_AND_DEVICES: &[Right] = &[
     Right::read("", &["nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]),
     Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
     Right::read("storage.k8s.io", &["csidrivers", "csinodes", "csistoragecapacities", "storageclasses"]),
 ];
 
-/// The scheduler's, from `pkg/scheduler/cache`: its informers are those of `cluster_info/data_lister` and of the plugins, its
-/// writes those of `cache.go` and `status_updater`.
+/// The rights of the scheduler, from `pkg/scheduler/cache`. The informers are those of
+/// `cluster_info/data_lister` and of the plugins; the writes are those of `cache.go` and `status_updater`.
 ///
-/// It needs no `leases` (no leader election), and no `noderesourcetopologies`, which it watches only where their CRD is.
+/// It needs no `leases` (no leader election). It watches `noderesourcetopologies` only if their CRD exists.
 const SCHEDULER_RIGHTS: &[Right] = &[
     Right::read("", &["configmaps", "namespaces"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
     Right::read("scheduling.run.ai", &["bindrequests", "podgroups", "queues"]),
     Right::read("kai.scheduler", &["topologies"]),
-    // It deletes a BindRequest that has failed, or whose node is gone.
+    // Deletes a BindRequest that has failed, or whose node no longer exists.
     Right::new("scheduling.run.ai", &["bindrequests"], &["create", "delete"]),
-    // Annotations of a gang, and its conditions.
+    // Annotations and conditions of a gang.
     Right::new("scheduling.run.ai", &["podgroups"], &["patch"]),
     Right::new("scheduling.run.ai", &["podgroups/status"], &["update"]),
-    // The label of a node pool, and the condition of a pod that does not fit.
+    // The node pool label of a pod, and the condition of a pod that does not fit.
     Right::new("", &["pods", "pods/status"], &["patch"]),
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// To evict stale gangs, which is an action of local cases alone ([`ClusterSpec::stale_gangs_for`]).
+/// For the eviction of stale gangs, which only local cases enable ([`ClusterSpec::stale_gangs_for`]).
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// The binder's, from `pkg/binder`. What only fractions of GPUs need is left out: pods that reserve a GPU, and to write
-/// ConfigMaps.
+/// The rights of the binder, from `pkg/binder`. Omits what only fractions of GPUs need: pods that reserve a
+/// GPU, and writes of ConfigMaps.
 const BINDER_RIGHTS: &[Right] = &[
-    // Its controller of pods has an informer on ConfigMaps, and starts no worker before that has synced.
+    // The pod controller has an informer for ConfigMaps, and starts no worker before it has synced.
     Right::read("", &["configmaps"]),
     Right::read("scheduling.run.ai", &["bindrequests"]),
     Right::new("scheduling.run.ai", &["bindrequests"], &["delete"]),
     Right::new("scheduling.run.ai", &["bindrequests/status"], &["patch"]),
-    // What it was allocated, its node, and the condition PodBound.
+    // The pod's allocation, its node, and the condition PodBound.
     Right::new("", &["pods", "pods/status"], &["patch"]),
     Right::new("", &["pods/binding"], &["create"]),
     Right::new("", &["events"], &["create", "patch", "update"]),
     Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
-    // From Kubernetes 1.36 on the API server asks for `binding` when a claim's allocation changes.
+    // Since Kubernetes 1.36, the API server requires `binding` when a claim's allocation changes.
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
-    // Claims that it makes for extended resources, which pods then name in their status.
+    // Claims that the binder creates for extended resources. Pods then reference them in their status.
     Right::new("resource.k8s.io", &["resourceclaims"], &["create", "delete", "update"]),
     Right::new("", &["pods/status"], &["update"]),
 ];
 
-/// The podgrouper's, from `pkg/podgrouper`. An owner that it may not read is to it no owner: it then takes the one below for
-/// the workload. So it reads every kind that owns a pod of this suite, and no other.
+/// The rights of the podgrouper, from `pkg/podgrouper`. It ignores an owner that it may not read, and takes
+/// the owner below as the workload. So it may read every kind that owns a pod of this suite.
 const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::read("", &["pods"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -169,7 +167,7 @@ const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// Scheduler configuration: what KAI's operator writes for its default shard, of the plugins that allocate.
+/// Scheduler configuration: the allocation plugins of what KAI's operator writes for its default shard.
 pub fn configuration(evicts_stale_gangs: bool) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -204,12 +202,12 @@ fn start_scheduler(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, C
     Ok(Command { args, env: environment(place) })
 }
 
-/// Arguments of the scheduler.
 pub fn scheduler_args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
     scheduler_flags(configuration, "127.0.0.1", place.health, place.other)
 }
 
-/// The same wherever it runs; on `address` and `health` it serves its metrics, on the loopback's port `other` its state.
+/// The flags of the scheduler on any kind of cluster. It serves metrics on `address` and `health`, and its
+/// state on the loopback port `other`.
 fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
@@ -229,7 +227,7 @@ fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16)
     ]
 }
 
-/// Arguments of the binder, which answers only about its metrics.
+/// Arguments of the binder. Its only endpoint is that of metrics.
 pub fn binder_args(place: &ProcessHome) -> Vec<String> {
     binder_flags("127.0.0.1", place.health)
 }
@@ -245,7 +243,6 @@ fn binder_flags(address: &str, health: u16) -> Vec<String> {
     ]
 }
 
-/// Arguments of the podgrouper.
 pub fn pod_grouper_args(place: &ProcessHome) -> Vec<String> {
     pod_grouper_flags("127.0.0.1", place.health)
 }
@@ -260,13 +257,13 @@ fn pod_grouper_flags(address: &str, health: u16) -> Vec<String> {
     ]
 }
 
-/// Their environment: not all of them take the path of a kubeconfig as an argument.
+/// The environment of KAI's programs, because not all of them have a kubeconfig flag.
 pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
     vec![("KUBECONFIG".into(), place.kubeconfig.display().to_string())]
 }
 
-/// Its chart. Of its Deployments the chart makes the operator's, which makes the others: a scheduler for the shard
-/// `default`, the binder and the podgrouper.
+/// The chart creates only the operator's Deployment. The operator creates the others: a scheduler for the
+/// shard `default`, the binder and the podgrouper.
 pub static PACKAGE: Package = Package {
     release: "kai-scheduler",
     namespace: NAMESPACE,
@@ -277,8 +274,8 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone(NAMESPACE, &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"]),
 };
 
-/// Its chart's values: the programs that a folder has, the action `allocate` alone, and no queues, which are
-/// [`objects`]. Plugins are the chart's; the binder's rates are not to be set.
+/// The chart's values: the same programs as in a folder, only the action `allocate`, and no queues, which are
+/// in [`objects`]. Plugins are the chart's, and the binder's rates cannot be set.
 fn values() -> Value {
     let off = || json!({"enabled": false});
     json!({
@@ -294,16 +291,16 @@ fn values() -> Value {
                 "preempt": off(),
                 "stalegangeviction": off(),
             },
-            // Flags of the shard's scheduler, all of them texts.
+            // Flags of the shard's scheduler. All values must be strings.
             "args": {"schedule-period": "200ms", "qps": "500", "burst": "1000", "v": "2"},
         },
     })
 }
 
-/// The queue that every other is below.
+/// The parent of all other queues.
 pub const PARENT_QUEUE: &str = "default-parent-queue";
 
-/// A queue for PodGroups, below one that has no limits either.
+/// A queue for PodGroups, below a parent that has no limits either.
 fn objects() -> Vec<Value> {
     vec![queue(PARENT_QUEUE, None), queue("default-queue", Some(PARENT_QUEUE))]
 }

@@ -1,8 +1,9 @@
-//! Which PodCliqueSets kube-scheduler's Workload API can express.
+//! Checks whether kube-scheduler's Workload API can express a PodCliqueSet.
 //!
-//! Everything here is computed from the spec, before anything exists: what the API cannot name or hold is
-//! refused and never half created (KUBE-05, KUBE-12), a topology level it cannot honour is refused and never ignored
-//! (KUBE-07, ADM-09). An update that leaves the spec alone is never refused for its spec (ADM-08).
+//! All rules use only the spec, before any object exists. They refuse what the API cannot name or hold, so
+//! that no gang is half created (KUBE-05, KUBE-12). They refuse a topology level that the scheduler cannot
+//! honour, instead of ignoring it (KUBE-07, ADM-09). An update that leaves the spec unchanged is never
+//! refused for its spec (ADM-08).
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
@@ -16,7 +17,6 @@ use crate::backend::names::is_dns_label;
 use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
-/// Checks `pcs`; `old` is the stored object on an update, `support` what the cluster has.
 pub(super) fn validate(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -50,7 +50,7 @@ pub(super) fn validate(
             }
             mapped
         }
-        // Nothing else is taken for what was asked for, and what could not be found out is not guessed.
+        // Never substitute another scope for the requested one, and never guess the API server's answer.
         Err(reason) if old.is_none() => {
             let message = format!("scheduler backend {DEFAULT_SCHEDULER} cannot schedule gangs: {reason}");
             found.errors.push(FieldError::forbidden("spec", message));
@@ -67,12 +67,12 @@ pub(super) fn validate(
     found
 }
 
-/// Whether the pods bring a scheduling group of their own (KUBE-15).
+/// Whether the user set a scheduling group on the pods (KUBE-15).
 pub(super) fn is_external(template: &PodCliqueSetTemplateSpec) -> bool {
     template.cliques.iter().any(|clique| clique.spec.pod_spec.scheduling_group().is_some())
 }
 
-/// The scope that applies, and what is wrong with the annotation.
+/// The scope that applies. Adds an error if the annotation is invalid or changed.
 fn gang_scope(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -118,13 +118,13 @@ fn membership(
                 "may be set only where profile default-scheduler has gangScheduling: true",
             ));
         } else if external && group.is_none() {
-            // A gang that is not ours gets no PodGroups: the others of it would run as loose pods.
+            // Grove creates no PodGroups for such a gang, so its other pods would be scheduled one by one.
             found.errors.push(FieldError::required(path, "must be set on every clique if it is set on one"));
         }
     }
 }
 
-/// A PodGroup keeps the priority that it was made with (UPD-20).
+/// A PodGroup keeps the priority that it was created with (UPD-20).
 fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, found: &mut Validation) {
     let of =
         |pcs: &PodCliqueSet| pcs.spec.template.priority_class_name.clone().filter(|name| !name.is_empty());
@@ -135,8 +135,7 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, found: &mut Validati
     }
 }
 
-/// Names that end up where only a DNS label will do, whatever is cut: the headless Service and the pods' host
-/// names.
+/// Names that must be DNS labels, because they become part of the headless Service and of host names.
 fn object_names(pcs: &PodCliqueSet, found: &mut Validation) {
     let template = &pcs.spec.template;
     let cliques =
@@ -170,7 +169,7 @@ fn podgroup_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
     }
 }
 
-/// A list of a tree's templates has as little room as a Workload's (KUBE-12).
+/// The template lists of a tree have the same limit as those of a Workload (KUBE-12).
 fn tree_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
     const HOLDER: &str = "CompositePodGroup";
     let groups = || template.pod_clique_scaling_groups.iter();
@@ -179,7 +178,7 @@ fn tree_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
         usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(usize::MAX)
     };
     let in_groups: usize = groups().filter(constrained).map(replicas).fold(0, usize::saturating_add);
-    // Below the root are the podgroups that are in no topology group.
+    // The podgroups directly below the root are those in no topology group.
     let in_configs = groups()
         .filter(constrained)
         .map(|group| replicas(group).saturating_mul(group.clique_names.len()))
@@ -204,7 +203,7 @@ fn tree_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
     }
 }
 
-/// KUBE-07. `support` is given on a create only.
+/// KUBE-07. `support` is set only on a create.
 fn topology(
     template: &PodCliqueSetTemplateSpec,
     scope: GangScope,
@@ -221,7 +220,6 @@ fn topology(
     }
 }
 
-/// Why no constraint can be honoured at this place.
 fn refusal(
     template: &PodCliqueSetTemplateSpec,
     scope: GangScope,
@@ -230,7 +228,7 @@ fn refusal(
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let single = base <= 1 && scaled.iter().all(|podgroups| *podgroups == 1);
     match (place, scope) {
-        // Constraints nest.
+        // A tree supports nested constraints.
         (_, GangScope::Tree) => None,
         (ConstraintPath::PodCliqueSet, GangScope::PodGroup) if !single => Some(
             "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \

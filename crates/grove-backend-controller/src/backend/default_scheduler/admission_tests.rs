@@ -1,4 +1,4 @@
-//! One refused PodCliqueSet and its admitted neighbour per rule.
+//! For each rule: a PodCliqueSet that it refuses, and a similar one that it admits.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn a_flat_pod_gang_has_at_most_eight_podgroups(
     );
 }
 
-/// Where the constraint is, on how many cliques, and the verdicts of the two scopes.
+/// The place of the constraint, the template, and whether each of the two scopes admits it.
 #[rstest::rstest]
 #[case::set_one_clique("/topologyConstraint", json!({"cliques": [clique("a")]}), true, true)]
 #[case::set_two_cliques("/topologyConstraint", two_cliques(), false, true)]
@@ -199,7 +199,7 @@ fn metadata_edits_pass_whatever_the_spec_says() {
     assert!(validate(&gangs_on(GangScope::PodGroup), &edited, Some(&nine), &supported()).admits());
 }
 
-/// Where trees are, constraints may stand anywhere, and what limits a list is said.
+/// A tree allows constraints at all places. It still limits the length of its lists.
 #[test]
 fn where_trees_are_served_constraints_nest() {
     let template = json!({
@@ -216,7 +216,7 @@ fn where_trees_are_served_constraints_nest() {
     assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs(nine), &with_trees()), ["spec.template.cliques"]);
 }
 
-/// Nothing else is taken for a tree that is asked for, and what is not known is not guessed.
+/// A requested tree is created or refused, never replaced. An unknown state of the API is an error.
 #[test]
 fn a_tree_that_is_asked_for_is_had_or_refused() {
     let tree = gangs_on(GangScope::Tree);

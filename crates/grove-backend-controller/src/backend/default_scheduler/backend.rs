@@ -1,4 +1,4 @@
-//! [`SchedulerBackend`] for kube-scheduler: puts the parts of this module together.
+//! [`SchedulerBackend`] for kube-scheduler, built from the other files of this module.
 
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ use crate::backend::{
 };
 use crate::observed_pod::Pod;
 
-/// kube-scheduler.
 pub struct DefaultScheduler {
     client: Client,
     config: DefaultSchedulerConfig,
@@ -28,15 +27,14 @@ pub struct DefaultScheduler {
 }
 
 impl DefaultScheduler {
-    /// The backend with its profile's config. `namespace` is one that exists: the API is probed by dry runs
-    /// in it.
+    /// `config` comes from the profile. `namespace` must exist: dry runs in it probe the API.
     pub fn new(client: Client, config: DefaultSchedulerConfig, namespace: impl Into<String>) -> Self {
         let gates = config.scheduler_feature_gates.clone();
         Self { detection: Detection::new(client.clone(), namespace.into(), gates), client, config }
     }
 
-    /// Whether this PodGang gets gang resources: not in pass-through (KUBE-13), nor if its pods brought their
-    /// own (KUBE-15).
+    /// Whether this PodGang gets gang resources. It gets none in pass-through (KUBE-13), nor if its pods
+    /// already have a scheduling group (KUBE-15).
     fn makes_gang(&self, pod_gang: &PodGang) -> bool {
         self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
     }
@@ -48,7 +46,7 @@ impl DefaultScheduler {
     async fn support(&self) -> Support {
         match self.config.gang_scheduling {
             true => self.detection.support().await,
-            // What is there does not matter, so nobody is asked.
+            // The cluster's support does not matter here, so do not query it.
             false => {
                 let composite = Err(Lack::Absent("gangScheduling is false".to_owned()));
                 Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
@@ -103,7 +101,7 @@ impl SchedulerBackend for DefaultScheduler {
         if pod_gang.annotations().contains_key(ANNOTATION_PINNED_SCOPE) {
             return Ok(());
         }
-        // Where nothing is served yet it is not known what will be.
+        // Without a served version the mapping cannot be chosen yet.
         let support = self.support().await;
         let scope = support.gangs.as_ref().map_err(Clone::clone);
         let scope = scope.and_then(|_| support.scope(self.scope(pod_gang)));
@@ -127,7 +125,8 @@ impl SchedulerBackend for DefaultScheduler {
         if let Some(pod_group) = joins {
             spec.insert("schedulingGroup".to_owned(), json!({ "podGroupName": pod_group }));
         }
-        // The priority of a PodGroup counts only with the gate WorkloadAwarePreemption; that of pods always does.
+        // The priority of a PodGroup counts only with the gate WorkloadAwarePreemption; that of pods always
+        // counts.
         pod_spec::inherit_priority(spec, member.pod_gang);
         pod_spec::require_levels(spec, member)
     }
@@ -154,38 +153,39 @@ impl SchedulerBackend for DefaultScheduler {
         }
         let (scope, support) = (self.scope(pod_gang), self.support().await);
         let version = support.gangs.map_err(|reason| self.not_ready(reason))?;
-        // A pinned tree is never made flat, whatever is served by now (KUBE-09).
+        // A pinned tree never becomes flat, even if CompositePodGroup is no longer served (KUBE-09).
         if let (GangScope::Tree, Err(lack)) = (scope, &support.composite) {
             return Err(self.not_ready(lack.reason()));
         }
-        // What is idle keeps its template: a Workload cannot get one later.
+        // Idle podgroups keep their template, because a Workload cannot get one later.
         let plan = plan::plan(&idle::with_idle(pod_gang), scope, version)?;
         let synced = sync::sync(&self.client, gang, &plan, existing).await;
         if let Err(BackendError::Api { .. }) = &synced
             && let Err(reason) = self.readiness().await
         {
-            // Say that the API is missing rather than that a path was not found.
+            // Report that the API is missing, instead of a path that was not found.
             return Err(self.not_ready(reason));
         }
         synced
     }
 
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
-        // The name that it had in 1.36, and has since.
+        // Kubernetes 1.36 uses the first type, later versions the second.
         let types = ["PodGroupScheduled", "PodGroupInitiallyScheduled"];
         objects::told(&gang_resource.data["status"]["conditions"], |condition| {
             condition["status"] == "False" && types.iter().any(|type_| condition["type"] == *type_)
         })
     }
 
-    /// kube-scheduler tries each domain of a required level. Its message on a pod is about the first one, which the pod may not even be
-    /// allowed to use (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
+    /// kube-scheduler tries each domain of a required level. Its message on a pod describes only the first
+    /// domain, which the pod may not even be allowed to use (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
     fn domains_tried(&self, gang_resource: &DynamicObject) -> Option<String> {
         let refusal = self.refusal(gang_resource)?;
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
     }
 
-    /// Each podgroup has a PodGroup of its own, which may be empty; one for several has a size that cannot change.
+    /// Only scope `PodGroup` supports idle podgroups: each has its own PodGroup, which may be empty. A
+    /// PodGroup for several podgroups has a fixed size.
     fn lets_idle(&self, pod_gang: &PodGang) -> bool {
         !self.makes_gang(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }
@@ -206,7 +206,8 @@ impl SchedulerBackend for DefaultScheduler {
             return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
-            // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-16).
+            // An API server with the gate off has dropped the field. Without it the pod would be scheduled on
+            // its own (KUBE-16).
             return Ok(match self.readiness().await {
                 Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
                 Err(reason) => Release::Hold(reason),

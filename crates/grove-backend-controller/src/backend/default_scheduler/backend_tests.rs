@@ -1,4 +1,4 @@
-//! What kube-scheduler's pods look like.
+//! The pods of kube-scheduler's backend, and when they are released.
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ async fn a_pinned_scope_stays_and_nobody_is_asked() {
     assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGang");
 }
 
-/// A mapping is for ever, so it is not guessed.
+/// A mapping is permanent, so it must not be guessed.
 #[tokio::test]
 async fn where_the_api_server_does_not_answer_nothing_is_pinned() {
     let mut gang = pod_gang();
@@ -123,7 +123,7 @@ async fn a_replacement_goes_where_surplus_of_its_gang_is() {
     let pack = PodGangPackConstraint { required: Some("rack".into()), preferred: None };
     gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
     let in_r1 = crate::backend::affinity::in_domain("rack", "r1");
-    // The PodGroup of a podgroup has surplus too: there the scheduler keeps them together.
+    // In scope `PodGroup` the surplus is in the same PodGroup, so the scheduler keeps its pods together.
     for (scope, requirements) in
         [("PodGroup", vec![]), ("PodGang", vec![in_r1.clone()]), ("Tree", vec![in_r1])]
     {
@@ -138,7 +138,8 @@ async fn a_replacement_goes_where_surplus_of_its_gang_is() {
     }
 }
 
-/// A block over the PodGang, a rack over a topology group, a host over a podgroup: each from a pod that the level packs.
+/// Required levels: block for the PodGang, rack for a topology group, host for a podgroup. Each domain comes
+/// from a pod that its level packs.
 #[rstest::rstest]
 #[case::own_podgroup("wl-0-a", &["n1"], &[("block", "b1"), ("rack", "r1"), ("host", "n1")])]
 #[case::of_the_group("wl-0-b", &["n1"], &[("block", "b1"), ("rack", "r1")])]
@@ -189,14 +190,14 @@ async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
     let api = MadeUpApi::holding([("/api/v1/nodes/n1", node)]);
     let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
     let backend = DefaultScheduler::new(api.client.clone(), config, "grove-system");
-    // Surplus of the first podgroup runs; a member is to be replaced.
+    // Surplus of the first podgroup is running; a member is being replaced.
     let mut pods = vec![pod(clique, 0, None, Some("its"))];
     pods.extend(bound.iter().map(|node| pod("wl-0-a", 1, Some(*node), None)));
     let state = GangState { pods: &pods, ..GangState::without_pods(&gang) };
     let wanted =
         wanted.iter().map(|(key, domain)| crate::backend::affinity::in_domain(key, domain)).collect();
     assert_eq!(backend.release_pod(&pods[0], &state).await.unwrap(), Release::Now(wanted));
-    // Surplus waits for the hard gang, and nothing of it is bound.
+    // A surplus pod waits for the hard gang, which has no bound pod.
     let surplus = pod(clique, 1, None, None);
     let held = backend.release_pod(&surplus, &state).await.unwrap();
     assert!(matches!(held, Release::Hold(_)), "{held:?}");

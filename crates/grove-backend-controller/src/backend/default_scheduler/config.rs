@@ -1,36 +1,37 @@
 //! The `config` of the profile `default-scheduler`.
 //!
-//! Parsed strictly: an unknown field or value prevents the start, and the error has its path (the caller adds the
-//! profile's). Whether the cluster supports what is configured is up to `detection`.
+//! Parsing is strict: an unknown field or value prevents the start, and the error contains its path, which
+//! the caller prefixes with the profile's path. `detection` checks whether the cluster supports the
+//! configuration.
 
 use serde::Deserialize;
 
 use super::GangScope;
 
-/// The profile's `config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DefaultSchedulerConfig {
-    /// Hand gangs to kube-scheduler. Off, pods only get the schedulerName, and nothing is created (KUBE-13).
+    /// Schedule gangs through the Workload API. If false, pods only get the schedulerName and no gang
+    /// resources are created (KUBE-13).
     pub gang_scheduling: bool,
-    /// What is bound together where the PodCliqueSet does not say and CompositePodGroup is not served.
+    /// Which pods are bound together, where CompositePodGroup is not served and the PodCliqueSet does not
+    /// choose a scope.
     pub gang_scope: GangScope,
-    /// The scheduler's own feature gates, which no API shows.
+    /// The scheduler's own feature gates, which no API exposes.
     pub scheduler_feature_gates: SchedulerFeatureGates,
 }
 
-/// What the administrator declares about the feature gates of the scheduler process (KUBE-17). A gate that is
-/// not mentioned is taken to be on.
+/// The administrator's declaration of the scheduler's feature gates (KUBE-17). An omitted gate counts as on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 pub struct SchedulerFeatureGates {
-    /// Reads Workload and PodGroup at all.
+    /// The scheduler reads Workload and PodGroup.
     pub generic_workload: bool,
-    /// Binds the pods of a PodGroup together.
+    /// The scheduler binds the pods of a PodGroup together.
     pub gang_scheduling: bool,
-    /// Honours a PodGroup's topology key.
+    /// The scheduler honours a PodGroup's topology key.
     pub topology_aware_workload_scheduling: bool,
-    /// Binds trees of CompositePodGroups whole; Kubernetes 1.37.
+    /// The scheduler binds trees of CompositePodGroups as a whole (Kubernetes 1.37).
     pub composite_pod_group: bool,
 }
 
@@ -46,7 +47,6 @@ impl Default for SchedulerFeatureGates {
 }
 
 impl SchedulerFeatureGates {
-    /// The gate that is declared off although gangs need it.
     pub(super) fn missing_for_gangs(&self) -> Option<&'static str> {
         match (self.generic_workload, self.gang_scheduling) {
             (false, _) => Some("GenericWorkload"),

@@ -1,9 +1,9 @@
-//! Which parts of the Workload API are available (KUBE-06).
+//! Detects which parts of the Workload API are available (KUBE-06).
 //!
-//! Discovery shows in which version Workload and PodGroup are served, and whether CompositePodGroup is. Dry-run
-//! creates, read back, show whether the fields survive: an API server with a gate off drops them without an error.
-//! The gates of the scheduler process cannot be seen; they are declared in the profile. An answer is cached for a
-//! while, a negative one only briefly, so that an API installed later is found without a restart.
+//! Discovery shows the served version of Workload and PodGroup, and whether CompositePodGroup is served.
+//! Dry-run creates show whether the fields survive: an API server with a gate off drops them without an
+//! error. The profile declares the gates of the scheduler process, because no API exposes them. Answers are
+//! cached, negative ones only briefly, so that an API installed later is found without a restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,35 +19,30 @@ use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 use crate::backend::remembered::Remembered;
 
-/// How long a good answer holds.
+/// How long to cache complete support.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// How long an answer holds that only lacks CompositePodGroup, which Kubernetes 1.36 never has.
+/// How long to cache an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
-/// How long a bad answer holds.
+/// How long to cache any other answer.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
-/// What can be asked of the cluster; where something cannot, what is missing, by name.
+/// What the cluster supports. An error names what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// Gangs, in this version.
+    /// Gangs, with this version of Workload and PodGroup.
     pub gangs: Result<Version, String>,
-    /// A topology key per PodGroup.
     pub topology: Result<(), String>,
-    /// Trees of CompositePodGroups.
     pub composite: Result<(), Lack>,
 }
 
-/// Why there is no CompositePodGroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
-    /// It is not served, or its gate is off.
     Absent(String),
-    /// The API server could not be asked.
+    /// The API server returned no answer.
     Unknown(String),
 }
 
 impl Lack {
-    /// For messages.
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Absent(reason) | Self::Unknown(reason) => reason,
@@ -56,10 +51,8 @@ impl Lack {
 }
 
 impl Support {
-    /// What a new PodGang is mapped to that asks for `asked`: a tree where there are such (KUBE-09).
-    ///
-    /// # Errors
-    /// What is missing of the tree that was asked for, or what could not be found out.
+    /// The scope of a new PodGang that requests `asked`: a tree if CompositePodGroup is available (KUBE-09).
+    /// The error explains why a requested tree is missing, or why the answer is unknown.
     pub(super) fn scope(&self, asked: GangScope) -> Result<GangScope, String> {
         match &self.composite {
             Ok(()) => Ok(GangScope::Tree),
@@ -75,14 +68,13 @@ impl Support {
     }
 }
 
-/// Asks and remembers.
 pub(super) struct Detection {
     questions: Arc<Questions>,
     last: Remembered<Support>,
 }
 
 impl Detection {
-    /// Dry runs are made in `namespace`, which has to exist.
+    /// `namespace` must exist: the dry runs use it.
     pub(super) fn new(client: Client, namespace: String, gates: SchedulerFeatureGates) -> Self {
         let holds = |support: &Support| match (&support.gangs, &support.topology, &support.composite) {
             (Ok(_), Ok(()), Ok(())) => POSITIVE,
@@ -94,14 +86,12 @@ impl Detection {
         Self { questions, last: Remembered::new(holds, unanswered) }
     }
 
-    /// What is there now, or was a moment ago.
     pub(super) async fn support(&self) -> Support {
         let questions = Arc::clone(&self.questions);
         self.last.answer(async move { questions.ask().await }).await
     }
 }
 
-/// What the API server is asked.
 struct Questions {
     client: Client,
     namespace: String,
@@ -127,7 +117,7 @@ impl Questions {
         Support { gangs: Ok(version), topology, composite: self.composite(version).await }
     }
 
-    /// The newest version in which Workload and PodGroup are served.
+    /// The newest version that serves both Workload and PodGroup.
     async fn version(&self) -> Result<Version, Lack> {
         let mut lacks = Vec::new();
         for version in Version::ALL {
@@ -200,7 +190,7 @@ impl Questions {
         self.survives(api, &probe).await
     }
 
-    /// The object as the API server would have stored it.
+    /// Creates `probe` as a dry run and returns it as the API server would have stored it.
     async fn survives<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, Lack>
     where
         K: Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
@@ -237,10 +227,9 @@ fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Lack> {
     }
 }
 
-/// What the probes, which are never stored, are called.
 const PROBE: &str = "grove-workload-api-probe";
 
-/// A pod that even a restricted namespace takes; it is never stored.
+/// A pod that satisfies even a restricted namespace. It is never stored.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -6,10 +6,9 @@ use tower_test::mock;
 
 use super::*;
 
-/// What the made-up API server does.
 #[derive(Clone, Copy)]
 struct Server {
-    /// The version of Workload and PodGroup, if they are served.
+    /// The version in which it serves Workload and PodGroup.
     served: Option<Version>,
     composite: bool,
     generic_workload: bool,

@@ -1,8 +1,8 @@
-//! Names of templates, PodGroups and CompositePodGroups that the Workload API takes (KUBE-01, KUBE-10).
+//! Names of templates, PodGroups and CompositePodGroups that the Workload API accepts (KUBE-01, KUBE-10).
 //!
-//! All are functions of the PodGang alone, so that a pod's PodGroup is known without a lookup. Pods that are bound count to
-//! the quorum of their PodGroup until they are gone, so a recycled gang, and a podgroup that was idle, has PodGroups of its
-//! own.
+//! Each name depends only on the PodGang, so a pod's PodGroup is known without a lookup. Bound pods count
+//! towards the quorum of their PodGroup until they are deleted. So a gang that was terminated and created
+//! again gets new PodGroups, and so does a podgroup that was idle.
 
 use grove_api::PodGang;
 use kube::ResourceExt;
@@ -11,30 +11,28 @@ use crate::backend::generation::named;
 use crate::backend::idle;
 use crate::backend::names::{MAX_SUBDOMAIN, dns_label, within};
 
-/// The PodGroup of one podgroup: `<podgang>-<podgroup>`.
 pub(super) fn pod_group(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
     within(MAX_SUBDOMAIN, idle::named(pod_gang, podgroup, name))
 }
 
-/// What stands for the whole of it: the PodGroup of its hard gang, or the root of its tree.
+/// The object for the whole PodGang: the PodGroup of its hard gang, or the root of its tree.
 pub(super) fn whole(pod_gang: &PodGang) -> String {
     within(MAX_SUBDOMAIN, named(pod_gang, pod_gang.name_any()))
 }
 
-/// The CompositePodGroup of one topology group config: `<podgang>-<group config>`. Its plain name would be that
-/// of a scaled PodGang's root.
+/// The CompositePodGroup of a topology group config: `<podgang>-<group config>`. The name of the config alone
+/// would collide with the root of a scaled PodGang.
 pub(super) fn composite(pod_gang: &PodGang, config: &str) -> String {
     within(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{config}", pod_gang.name_any())))
 }
 
-/// The template of a CompositePodGroup. A podgroup may be called as a topology group config is, and template
-/// names are unique in a Workload.
+/// The template of a CompositePodGroup. The prefix keeps template names unique in a Workload: a podgroup and
+/// a topology group config may have the same name.
 pub(super) fn composite_template(name: &str) -> String {
     dns_label(&format!("composite-{name}"))
 }
 
-/// The template of one podgroup in a Workload: the podgroup's name where that is a DNS label.
 pub(super) fn template(podgroup: &str) -> String {
     dns_label(podgroup)
 }

@@ -1,8 +1,8 @@
-//! PodGang -> the objects that represent it, as names, numbers and keys: independent PodGroups, or a tree.
+//! Outlines the objects for a PodGang, as names, numbers and keys: independent PodGroups, or a tree.
 //!
-//! Pure, and the same in every version of the API; `plan` renders it as objects. Refuses what the API cannot
-//! express, so that a PodGang that did not come through our admission fails closed: no gang resources, and
-//! therefore no ungated pod.
+//! The outline is pure and the same in every version of the API; `plan` converts it to objects. It refuses
+//! what the API cannot express, so that a PodGang that bypassed admission fails closed: it gets no gang
+//! resources, and none of its pods is ungated.
 
 use grove_api::{PodGang, PodGangTopologyConstraint};
 use kube::ResourceExt;
@@ -12,44 +12,28 @@ use super::{GangScope, names};
 use crate::backend::BackendError;
 use crate::backend::domain::pack_keys;
 
-/// One PodGroup to be.
 pub(super) struct Member {
-    /// Its name.
     pub name: String,
-    /// Its template in the Workload.
     pub template: String,
-    /// The podgroup that it is, if it is one.
+    /// The podgroup that it represents; `None` for the hard gang of a whole PodGang.
     pub pod_clique: Option<String>,
-    /// What it demands.
     pub shape: PodGroupShape,
 }
 
-/// One CompositePodGroup to be, with everything below it.
 pub(super) struct Composite {
-    /// Its name.
     pub name: String,
-    /// Its template in the Workload.
     pub template: String,
-    /// The node-label key that everything below shares a value of.
+    /// Node-label key: all pods below share a value of it.
     pub key: Option<String>,
-    /// The CompositePodGroups right below.
     pub composites: Vec<Composite>,
-    /// The PodGroups right below.
     pub members: Vec<Member>,
 }
 
-/// What represents a PodGang.
 pub(super) enum Outline {
-    /// PodGroups that know nothing of each other.
     Flat(Vec<Member>),
-    /// One tree.
     Tree(Composite),
 }
 
-/// Outlines `pod_gang`.
-///
-/// # Errors
-/// [`BackendError::Refused`] if the API cannot express it.
 pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, BackendError> {
     let draft = Draft { pod_gang };
     let outline = match scope {
@@ -64,7 +48,7 @@ pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, B
     Ok(outline)
 }
 
-/// The reason for refusing more entries than a list of templates has room for (KUBE-05, KUBE-12).
+/// The reason to refuse more entries than a template list can hold (KUBE-05, KUBE-12).
 pub(super) fn too_many(holder: &str, what: &str, count: usize) -> String {
     format!("{count} {what}, but a {holder} of scheduling.k8s.io holds at most {}", MAX_TEMPLATES)
 }
@@ -111,7 +95,7 @@ impl Draft<'_> {
         Ok(Member { template, name: names::whole(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The root over a CompositePodGroup per topology group config, and the PodGroups that are in none.
+    /// The root, with a CompositePodGroup per topology group config and the PodGroups that are in none.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();
@@ -190,7 +174,8 @@ impl Draft<'_> {
         }
     }
 
-    /// The required key; a preferred one beside it has no effect, one alone is refused (ADM-17).
+    /// The required key. A preferred key in addition has no effect; a preferred key alone is refused
+    /// (ADM-17).
     fn required_key(
         &self,
         place: &str,
@@ -209,7 +194,6 @@ impl Draft<'_> {
     }
 }
 
-/// The PodGang can never be put into the API; why.
 pub(super) fn refused(pod_gang: &PodGang, reason: impl AsRef<str>) -> BackendError {
     BackendError::Refused(format!("PodGang {}: {}", pod_gang.name_any(), reason.as_ref()))
 }

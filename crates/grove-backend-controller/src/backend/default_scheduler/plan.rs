@@ -1,4 +1,4 @@
-//! The objects that represent a PodGang: its outline, rendered in a version of the API.
+//! Converts the outline of a PodGang to objects, in one version of the API.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, MANAGED_BY_GROVE};
@@ -15,23 +15,17 @@ use super::workload_api::{
 use crate::backend::BackendError;
 use crate::backend::names::MAX_LABEL;
 
-/// The objects of one PodGang, parents first: a child whose parent is missing is refused, or waits for it.
+/// The objects of one PodGang. Parents come first: a child without its parent is refused, or waits for it.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The version of the Workload and the PodGroups.
     pub version: Version,
-    /// The Workload of the PodGang's name.
+    /// The Workload, named like the PodGang.
     pub workload: DynamicObject,
-    /// The CompositePodGroups, the root first; none but in a tree.
+    /// The CompositePodGroups, root first. Only a tree has them.
     pub composites: Vec<DynamicObject>,
-    /// The PodGroups, in podgroup order.
     pub pod_groups: Vec<DynamicObject>,
 }
 
-/// Plans the objects of `pod_gang` in this version of the API.
-///
-/// # Errors
-/// [`BackendError::Refused`] if the API cannot express it.
 pub(super) fn plan(pod_gang: &PodGang, scope: GangScope, version: Version) -> Result<Plan, BackendError> {
     let outline = outline(pod_gang, scope)?;
     let planner = Planner { pod_gang, version };
@@ -74,7 +68,6 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    /// Adds a CompositePodGroup and everything below it to the plan.
     fn plant(
         &self,
         composite: &Composite,
@@ -130,7 +123,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Everything below it or nothing.
+    /// All children or none are bound.
     fn composite_shape(&self, composite: &Composite) -> CompositeShape {
         let min_group_count = composite.composites.len() + composite.members.len();
         CompositeShape {
@@ -159,7 +152,8 @@ impl Member {
     }
 }
 
-/// Owner and labels: the PodGang owns everything, so that its deletion takes all along (GANG-23, DEL-01).
+/// Sets the owner and labels. The PodGang owns every object, so garbage collection deletes them with it
+/// (GANG-23, DEL-01).
 fn adopt(object: &mut DynamicObject, pod_gang: &PodGang) {
     object.metadata.owner_references = pod_gang.controller_owner_ref(&()).map(|owner| vec![owner]);
     label(object, LABEL_MANAGED_BY, MANAGED_BY_GROVE);
@@ -169,7 +163,7 @@ fn adopt(object: &mut DynamicObject, pod_gang: &PodGang) {
     }
 }
 
-/// Labels are for people here: a name that is too long for a label value goes without.
+/// These labels are informational: omit one whose value exceeds the limit.
 fn label(object: &mut DynamicObject, key: &str, value: &str) {
     if value.len() <= MAX_LABEL {
         object.labels_mut().insert(key.to_owned(), value.to_owned());

@@ -1,11 +1,10 @@
-//! Plans as an API server gets them.
+//! Plans as they are sent to the API server.
 
 use super::*;
 use grove_api::{
     PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig,
 };
 
-/// The version of 1.36.
 const V1: Version = Version::V1Alpha2;
 
 fn required(key: &str) -> Option<PodGangTopologyConstraint> {
@@ -66,8 +65,8 @@ fn flat_gives_the_gangs_key_to_an_only_podgroup() {
     assert_eq!(topology, Some(&serde_json::json!("example.com/rack")));
 }
 
-/// Router, and two replicas of a scaling group of leader and worker: block above all, rack around each replica, host for
-/// the workers.
+/// Router, and two replicas of a scaling group of leader and worker. Required levels: block for the PodGang,
+/// rack for each replica, host for the workers.
 fn nested() -> PodGang {
     let of_replica = |j: usize| ["leader", "worker"].map(|clique| format!("wl-0-sg-{j}-{clique}"));
     let names: Vec<String> =
@@ -102,7 +101,6 @@ fn since_v1beta1_a_pod_group_refers_to_its_template_by_workload_ref() {
     assert!(spec["podGroupTemplateRef"].is_null() && spec["parentCompositePodGroupName"].is_null());
 }
 
-/// That many podgroups below one CompositePodGroup.
 fn wide(count: usize, grouped: bool) -> PodGang {
     let names: Vec<String> = (0..count).map(|i| format!("wl-0-{i}")).collect();
     let mut gang = pod_gang(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());

@@ -1,9 +1,9 @@
-//! When a gated pod is released to kube-scheduler.
+//! Decides when a gated pod is released to kube-scheduler.
 //!
-//! A member of a PodGroup is released as soon as the caller permits: the scheduler holds it back until its gang is
-//! complete. In the scopes `PodGang` and `Tree` a surplus pod is in no PodGroup, so only its gate keeps it from taking
-//! the place of a member: it waits until the hard gang is bound (KUBE-18). There, a pod that comes later goes
-//! to the domains of the gang.
+//! A member of a PodGroup is released as soon as the caller permits: the scheduler holds it back until its
+//! gang is complete. In the scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Only its gate keeps
+//! it from taking a member's place, so it waits until the hard gang is bound (KUBE-18). In these scopes a
+//! later pod must join the gang's topology domains.
 
 use grove_api::PodGang;
 use grove_api::names::LABEL_POD_CLIQUE;
@@ -14,11 +14,8 @@ use crate::backend::domain::{self, Level, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
 use crate::observed_pod::Pod;
 
-/// Releases a member of a PodGroup. Where surplus is in no PodGroup the scheduler does not know that it is of the same
-/// gang: a replacement goes where the gang's bound pods are, which may all be surplus.
-///
-/// # Errors
-/// The node of a bound pod could not be read.
+/// Releases a member of a PodGroup. If surplus is in no PodGroup, the scheduler does not relate it to the
+/// gang. So a replacement gets the domains of the gang's bound pods, which may all be surplus.
 pub(super) async fn member(
     client: &Client,
     pod: &Pod,
@@ -32,9 +29,6 @@ pub(super) async fn member(
 }
 
 /// Releases a surplus pod of `gang` if the hard gang is bound.
-///
-/// # Errors
-/// The node of a bound pod could not be read.
 pub(super) async fn surplus_pod(
     client: &Client,
     pod: &Pod,
@@ -60,7 +54,8 @@ async fn into_domains(client: &Client, pod: &Pod, gang: &GangState<'_>) -> Resul
     Ok(Release::Now(requirements))
 }
 
-/// The node of a bound pod that the level packs. The scheduler goes by members, so one of them where there is one.
+/// The node of a bound pod that the level packs. Members are preferred, because the scheduler considers only
+/// them.
 fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
     let is_within = |pod: &Pod| {
         pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|clique| level.podgroups.contains(&clique.as_str()))
@@ -70,9 +65,10 @@ fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
     chosen.and_then(|pod| node_name(pod))
 }
 
-/// A pod of a former generation in the same PodGroup that is bound: kube-scheduler counts it to the quorum until it is gone,
-/// and would let the others through one by one. A recycled PodGang has PodGroups of its own; a replica of a scaling group
-/// that is recycled within its PodGang comes back to the PodGroup that it had.
+/// A bound pod of a former generation in the same PodGroup. Until it is deleted, kube-scheduler counts it
+/// towards the quorum and would bind the new pods one by one. This affects only a scaling-group replica that
+/// is terminated within its PodGang, because it gets the same PodGroup again; a terminated PodGang gets new
+/// PodGroups.
 pub(super) fn counted_still<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
     let group = |pod: &Pod| {
         let spec = pod.spec.as_ref()?;
@@ -85,12 +81,11 @@ pub(super) fn counted_still<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a P
         .map(AsRef::as_ref)
 }
 
-/// Whether the pod joined the PodGroup of its gang.
 pub(super) fn is_member(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.scheduling_group.is_some())
 }
 
-/// Whether the pod belongs to no PodGroup by its place: beyond the minimum, where surplus is in none.
+/// Whether the pod's index is beyond the minimum, in a scope that leaves surplus out of PodGroups.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang, scope: GangScope) -> bool {
     scope.leaves_surplus_out() && excess_pods::is_surplus(pod, pod_gang)
 }

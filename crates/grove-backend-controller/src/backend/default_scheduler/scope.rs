@@ -1,8 +1,8 @@
-//! How a PodGang is mapped onto the Workload API, and which pods are members of which PodGroup.
+//! Maps a PodGang to the Workload API, and its pods to PodGroups.
 //!
-//! Where CompositePodGroup is served every new PodGang becomes a tree. Elsewhere the scope comes from the
-//! PodCliqueSet's immutable annotation, else from the profile. It is pinned on the PodGang when that is first
-//! written, so that a later change of the profile or of the API server cannot change the shape of a live gang
+//! Where CompositePodGroup is served, every new PodGang becomes a tree. Elsewhere the scope comes from the
+//! PodCliqueSet's immutable annotation, or else from the profile. The scope is pinned on the PodGang when it
+//! is created. So a later change of the profile or of the API server cannot change the shape of a live gang
 //! (KUBE-04, KUBE-09).
 
 use grove_api::PodGang;
@@ -15,21 +15,19 @@ use super::names;
 /// Annotation of a PodGang: the scope it was created with.
 pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
 
-/// What is bound together, and by which objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum GangScope {
-    /// One podgroup of the PodGang, surplus pods included: podgroups are bound independently of each other.
+    /// One podgroup of the PodGang, including surplus pods. Podgroups are bound independently.
     #[default]
     PodGroup,
-    /// The hard gang of the PodGang: it is bound whole or not at all (KUBE-08).
+    /// The hard gang of the PodGang, bound as a whole or not at all (KUBE-08).
     PodGang,
-    /// A PodGroup spans the minimum of one podgroup, and CompositePodGroups above them the hard gang: it is bound whole
-    /// or not at all (KUBE-10). Asked for by name, nothing else is taken for it.
+    /// One PodGroup per podgroup for its minimum, and CompositePodGroups above for the hard gang, which is
+    /// bound as a whole or not at all (KUBE-10). If requested by name, it is never replaced by another scope.
     Tree,
 }
 
 impl GangScope {
-    /// The value in an annotation.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::PodGroup => "PodGroup",
@@ -38,7 +36,6 @@ impl GangScope {
         }
     }
 
-    /// The scope of that name.
     pub(super) fn parse(value: &str) -> Option<Self> {
         match value {
             "PodGroup" => Some(Self::PodGroup),
@@ -48,8 +45,7 @@ impl GangScope {
         }
     }
 
-    /// The scope of a PodGang: the one pinned, else the one mirrored from its PodCliqueSet, else the
-    /// profile's.
+    /// The pinned scope of a PodGang, else the one mirrored from its PodCliqueSet, else the profile's.
     pub(super) fn of(pod_gang: &PodGang, profile: GangScope) -> Self {
         let annotations = pod_gang.annotations();
         let said = [ANNOTATION_PINNED_SCOPE, ANNOTATION_GANG_SCOPE];
@@ -59,10 +55,11 @@ impl GangScope {
             .unwrap_or(profile)
     }
 
-    /// Name of the PodGroup that the pod with that index joins, `None` for a surplus pod that joins none.
+    /// Name of the PodGroup of the pod with this index; `None` for a surplus pod in no PodGroup.
     ///
-    /// In the scopes `PodGang` and `Tree` the PodGroups hold exactly the hard gang: the pods of the lowest indexes. A
-    /// replacement takes the index of the lost pod, and with it the place (KUBE-08, KUBE-20).
+    /// In the scopes `PodGang` and `Tree` the PodGroups contain exactly the hard gang: the pods with the
+    /// lowest indexes. A replacement gets the index of the lost pod, and so its membership (KUBE-08,
+    /// KUBE-20).
     pub(super) fn pod_group_of(
         self,
         pod_gang: &PodGang,
@@ -77,8 +74,8 @@ impl GangScope {
         })
     }
 
-    /// Whether surplus pods are in no PodGroup. In a tree, kube-scheduler 1.37 tries pods by age: surplus of one podgroup
-    /// would take the place of another's minimum, and nothing would be bound.
+    /// Whether surplus pods are in no PodGroup. In a tree, kube-scheduler 1.37 tries pods by age: surplus of
+    /// one podgroup would take the place of another's minimum, and no pod would be bound.
     pub(super) fn leaves_surplus_out(self) -> bool {
         self != Self::PodGroup
     }

@@ -1,8 +1,9 @@
 //! Creates the objects of a plan.
 //!
-//! Creates what is planned, and deletes what only a former generation had once its last pod is gone. Existing objects are
-//! compared, and differences are reported: a gang resource is never patched, whether the field is immutable or not, and
-//! deleting and recreating it would change a live gang (KUBE-04, GANG-12). The controller has no permission for more.
+//! Creates missing objects, and deletes those of a former generation once its last pod has been deleted.
+//! Differences of existing objects are only reported. A gang resource is never patched, even where a field is
+//! mutable, and never replaced, because that would change a live gang (KUBE-04, GANG-12). The controller has
+//! no permission for either.
 
 use std::sync::Arc;
 
@@ -17,10 +18,6 @@ use super::workload_api;
 use crate::backend::gang_objects::{Owner, owner};
 use crate::backend::{BackendError, GangState, Synced, gang_objects};
 
-/// Creates what is missing of `plan`, and deletes what is left of former generations.
-///
-/// # Errors
-/// A request that failed, or [`BackendError::NameTaken`] if an object of another owner has the name.
 pub(super) async fn sync(
     client: &Client,
     gang: &GangState<'_>,
@@ -48,7 +45,7 @@ pub(super) async fn sync(
     Ok(Synced { warnings })
 }
 
-/// Creates `wanted` unless it is there; gives what is wrong with the one that is.
+/// Creates `wanted` unless it exists. Returns the defect of an existing object.
 async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -71,20 +68,21 @@ async fn ensure(
     };
     match api.create(&PostParams::default(), wanted).await {
         Ok(created) => inspect(resource, wanted, &created),
-        // The cache is behind, or the name is taken.
+        // The cache lags, or another owner has the name.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let found = api.get(&name).await.map_err(|source| failed("get", source))?;
             let what = format!("{} {namespace}/{name}", resource.kind);
             match owner(&found, pod_gang) {
                 Owner::PodGang => inspect(resource, wanted, &found),
-                // A PodGroup's finalizer is there until the last pod that names it is gone.
+                // The finalizer of a PodGroup remains until the last pod that names it has been deleted.
                 Owner::Predecessor if found.metadata.deletion_timestamp.is_some() => Err(
                     BackendError::HeldByPods(format!("{what} of a deleted PodGang of this name has pods")),
                 ),
                 Owner::Predecessor => {
                     Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
                 }
-                // The API has no way to give it back by creating, and a running gang is not to suffer (GANG-12).
+                // A create cannot restore the owner reference, and a running gang must not be disturbed
+                // (GANG-12).
                 Owner::Nobody if is_as_planned(wanted, &found) => Ok(Some(format!(
                     "{what} has lost its owner reference, which cannot be given back: it will not be \
                      collected with its PodGang"
@@ -100,11 +98,8 @@ fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
     difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
 }
 
-/// What is wrong with an object that is there and can be lived with.
-///
-/// # Errors
-/// [`BackendError::Refused`] if it lacks the topology key it should have: required topology is never ignored
-/// (ADM-09), so no pod may follow.
+/// The tolerable defect of an existing object. Returns [`BackendError::Refused`] if the object lacks its
+/// topology key: a required topology is never ignored (ADM-09), so no pod may be released.
 fn inspect(
     resource: &ApiResource,
     wanted: &DynamicObject,
@@ -144,7 +139,8 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
     in_spec.or_else(label_lost)
 }
 
-/// The first path at which `found` lacks or contradicts what is wanted. What the server adds does not count.
+/// The first path at which `found` lacks or contradicts a wanted value. Fields that the server adds do not
+/// count.
 fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
@@ -216,7 +212,7 @@ mod tests {
         assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
     }
 
-    /// What comes of a planned Workload whose name is taken by `found`.
+    /// The result for a planned Workload whose name `found` already has.
     async fn beside(found: Value) -> Result<Option<String>, BackendError> {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! Which PodCliqueSets KAI can serve: those with one queue and at most one node pool, which stay the same while there are
-//! gangs (KAI-04, KAI-09).
+//! Checks whether KAI can serve a PodCliqueSet: it must name one queue and at most one node pool. Neither may
+//! change while gangs exist (KAI-04, KAI-09).
 //!
 //! Topology needs no rule: KAI honours constraints at all three levels, required and preferred (KAI-06).
 
@@ -8,10 +8,9 @@ use grove_api::PodCliqueSet;
 use super::{node_pool, queue};
 use crate::backend::Validation;
 
-/// Why a gang cannot follow to another queue.
+/// Why a gang cannot move to another queue.
 const KEPT: &str = ": KAI keeps the queue that a PodGroup was created with";
 
-/// Findings on `pcs`; `old` is the stored object on an update.
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let error = match queue::of(pcs) {
         Ok(queue) => old.and_then(|old| queue.moved_from(queue::of(old).ok()?.name, old, KEPT)),

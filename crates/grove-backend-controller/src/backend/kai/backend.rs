@@ -1,4 +1,4 @@
-//! [`SchedulerBackend`] for KAI: puts the parts of this module together.
+//! [`SchedulerBackend`] for KAI, built from the other files of this module.
 
 use std::sync::Arc;
 
@@ -23,20 +23,18 @@ use crate::observed_pod::Pod;
 /// The schedulerName of KAI's pods, and the name of its profile.
 pub const KAI_SCHEDULER: &str = "kai-scheduler";
 
-/// KAI.
 pub struct Kai {
     pub(super) client: Client,
     detection: CrdDetection,
 }
 
 impl Kai {
-    /// The backend. Its profile has no config.
     pub fn new(client: Client) -> Self {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// Name of the KAI Topology that the constraints of `gang` speak of: the one of the ClusterTopologyBinding's
-    /// name, or the one that the binding refers to.
+    /// Name of the KAI Topology for the constraints of `gang`: the one that its ClusterTopologyBinding
+    /// references, otherwise the one with the name of the binding.
     async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
         let annotations = gang.pod_gang.annotations();
         let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
@@ -63,7 +61,8 @@ impl SchedulerBackend for Kai {
         admission::validate(pcs, old)
     }
 
-    /// Keeps the podgrouper off (KAI-02), and hands down a queue and a node pool that only cliques name.
+    /// Makes KAI's podgrouper ignore the PodGang (KAI-02). Copies a queue and a node pool that only cliques
+    /// name.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of(pcs)) {
@@ -79,7 +78,7 @@ impl SchedulerBackend for Kai {
         pod_spec::schedule_by(self.name(), pod, member)?;
         // KAI-03
         pod.labels_mut().insert(LABEL_SUB_GROUP.to_owned(), plan::leaf(member.pod_clique));
-        // The scheduler of a pool sees the pods that carry its label, as it does PodGroups (KAI-09).
+        // The scheduler of a node pool sees only pods and PodGroups with the label of the pool (KAI-09).
         if let Some(pool) = node_pool::of_gang(member.pod_gang) {
             pod.labels_mut().insert(LABEL_NODE_POOL.to_owned(), pool.to_owned());
         }
@@ -101,7 +100,8 @@ impl SchedulerBackend for Kai {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
         if pod_gang.spec.podgroups.is_empty() {
-            // All of it is idle. A PodGroup of no pods is none to KAI, and there is nobody left that the one there is could hold.
+            // All podgroups are idle. KAI ignores a PodGroup without pods, and an existing one has no pods
+            // left to hold back.
             return Ok(Synced::default());
         }
         let topology = match plan::is_constrained(pod_gang) {
@@ -109,14 +109,16 @@ impl SchedulerBackend for Kai {
             false => None,
         };
         let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
-        // What KAI has written to it (KAI-05) counts also where the cache does not have it (yet).
+        // Read the PodGroup even if the cache lacks it, because the plan keeps the fields that KAI wrote
+        // (KAI-05).
         let found = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
         let wanted = plan::plan(pod_gang, topology.as_deref(), found.first().map(AsRef::as_ref))?;
         gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, &found).await?;
         Ok(Synced::default())
     }
 
-    /// At once: KAI holds back what does not fit whole, and takes pods beyond the minimum one by one.
+    /// Releases at once: KAI holds back a gang that does not fit as a whole, and schedules pods beyond the
+    /// minimum one by one.
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::backend::made_up_api::MadeUpApi;
 
-/// The CRDs for clusters without KAI by path, as an API server shows them.
+/// The CRDs that the suite installs in clusters without KAI, by path, as an API server returns them.
 pub(super) fn crds() -> Vec<(String, Value)> {
     let crds =
         grove_yaml::documents(include_str!("../../../../../src/cluster/schedulers/kai/crds.yaml")).unwrap();
@@ -16,7 +16,6 @@ pub(super) fn crds() -> Vec<(String, Value)> {
     shown.collect()
 }
 
-/// A cluster with KAI's CRDs and these objects.
 pub(super) fn cluster(objects: &[(&str, Value)]) -> MadeUpApi {
     let crds = crds();
     let crds = crds.iter().map(|(path, crd)| (path.as_str(), crd.clone()));

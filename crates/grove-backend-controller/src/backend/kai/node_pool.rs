@@ -1,8 +1,8 @@
 //! The node pool of a PodCliqueSet (KAI-09).
 //!
-//! KAI divides a cluster into pools by the label `kai.scheduler/node-pool` of nodes; one scheduler per pool takes the PodGroups and
-//! pods that carry its label, and what carries none is the default pool's. The label may be set on the PodCliqueSet or on its
-//! cliques. A gang is in one pool, so all that are set must be the same.
+//! KAI divides a cluster into pools by the node label `kai.scheduler/node-pool`. The scheduler of a pool
+//! takes the PodGroups and pods with its label; those without a label belong to the default pool. The label
+//! may be set on the PodCliqueSet or on its cliques. A gang is in one pool, so all set labels must be equal.
 
 use grove_api::{PodCliqueSet, PodGang};
 use kube::ResourceExt;
@@ -10,13 +10,10 @@ use kube::ResourceExt;
 use super::api::LABEL_NODE_POOL;
 use crate::backend::FieldError;
 
-/// Why a gang cannot follow to another pool.
+/// Why a gang cannot move to another pool.
 const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
 
-/// The node pool of `pcs`, if it names one.
-///
-/// # Errors
-/// It names several.
+/// The node pool that `pcs` names, if any. Returns an error if it names several.
 pub(super) fn of(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     let mut all = named(pcs);
     let Some((first, place)) = all.next() else { return Ok(None) };
@@ -29,12 +26,11 @@ pub(super) fn of(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     }
 }
 
-/// The node pool that `pod_gang` names.
 pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
     pod_gang.labels().get(LABEL_NODE_POOL).map(String::as_str).filter(|pool| !pool.is_empty())
 }
 
-/// Why `pcs` cannot be admitted: it names several pools, or another one than its gangs are in.
+/// Why `pcs` is refused: it names several pools, or a pool other than that of its gangs.
 pub(super) fn fault(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<FieldError> {
     let pool = match of(pcs) {
         Ok(pool) => pool,
@@ -51,7 +47,6 @@ pub(super) fn fault(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<Fi
     })
 }
 
-/// Every pool that is named, and where.
 fn named(pcs: &PodCliqueSet) -> impl Iterator<Item = (&str, String)> {
     let set = [("metadata".to_owned(), pcs.labels())];
     let cliques = pcs.spec.template.cliques.iter().enumerate();
@@ -72,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// A PodCliqueSet and two cliques with these pools; empty is none.
+    /// A PodCliqueSet and two cliques with these pools; an empty text means no label.
     fn pcs(replicas: i32, pools: [&str; 3]) -> PodCliqueSet {
         let labels = |pool: &str| if pool.is_empty() { json!({}) } else { json!({LABEL_NODE_POOL: pool}) };
         let [set, a, b] = pools.map(labels);

@@ -1,13 +1,14 @@
-//! PodGang -> the PodGroup that represents it.
+//! Plans the PodGroup for a PodGang.
 //!
-//! Pure. The tree has at most two levels: a parent subgroup per topology group config, and a leaf per podgroup,
-//! under its parent or at the root. If there are subgroups, KAI uses them instead of the PodGroup's own
-//! `minMember`: every child of the root is required, and of a leaf `minMember` pods. So a PodGang starts whole.
+//! The plan is pure. The tree has at most two levels: a parent subgroup per topology group config, and a leaf
+//! per podgroup, under its parent or at the root. If subgroups exist, KAI uses them instead of the PodGroup's
+//! own `minMember`: it requires every child of the root, and `minMember` pods of a leaf. So a PodGang starts
+//! as a whole.
 //!
-//! What KAI owns in the PodGroup is copied from the `existing` one: the queue, and the labels for queue and node
-//! pool; `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). Labels and annotations of the
-//! PodGang are copied at creation; later only Grove's own keys and KAI's are synchronised, so that a foreign
-//! annotation on a PodGang causes no write here (GANG-09).
+//! Fields that KAI owns are copied from the `existing` PodGroup: the queue, and the labels for queue and node
+//! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). Labels and annotations of
+//! the PodGang are copied at creation. Later only Grove's and KAI's own keys are synchronised, so that a
+//! foreign annotation on a PodGang causes no write (GANG-09).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +23,8 @@ use super::queue;
 use crate::backend::domain::pack_keys;
 use crate::backend::{BackendError, gang_objects, names};
 
-/// Plans the PodGroup of `pod_gang`. `topology` names the KAI Topology of its constraints; `existing` is what there
-/// is of the PodGroup.
-///
-/// # Errors
-/// [`BackendError::Refused`] if KAI cannot express the PodGang.
+/// Plans the PodGroup of `pod_gang`. `topology` names the KAI Topology for its constraints; `existing` is the
+/// current PodGroup. Returns [`BackendError::Refused`] if KAI cannot express the PodGang.
 pub(super) fn plan(
     pod_gang: &PodGang,
     topology: Option<&str>,
@@ -47,12 +45,11 @@ pub(super) fn plan(
     })
 }
 
-/// The leaf subgroup of a podgroup: its name, where that is a DNS label as KAI wants it.
+/// The leaf subgroup of a podgroup. KAI requires a DNS label, so the podgroup's name may be shortened.
 pub(super) fn leaf(podgroup: &str) -> String {
     names::dns_label(podgroup)
 }
 
-/// Whether any constraint of `pod_gang` needs a topology.
 pub(super) fn is_constrained(pod_gang: &PodGang) -> bool {
     let spec = &pod_gang.spec;
     let podgroups = spec.podgroups.iter().map(|podgroup| &podgroup.topology_constraint);
@@ -87,7 +84,6 @@ fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, Stri
 }
 
 impl Gang<'_> {
-    /// The parents, then the leaves.
     fn sub_groups(&self) -> Result<Vec<Value>, String> {
         let spec = &self.pod_gang.spec;
         let configs =
@@ -137,10 +133,8 @@ impl Gang<'_> {
         }))
     }
 
-    /// All three fields, so that one that must not be there goes; empty objects are the API's way to say none.
-    ///
-    /// # Errors
-    /// There is a constraint and no topology to take it by (KAI-08).
+    /// Sets all three fields, so that a repair removes a stale one. The API uses an empty object for no
+    /// constraint. Returns an error if a constraint has no topology (KAI-08).
     fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, String> {
         let (required, preferred) = pack_keys(constraint);
         let topology = match (required.or(preferred), self.topology) {
@@ -158,8 +152,9 @@ impl Gang<'_> {
     }
 }
 
-/// It is Grove that terminates gangs, after a delay of their own; KAI would evict the rest of one after a minute. A PodGroup
-/// that is there without it is of a release that drops the field: to ask again would be a request each time.
+/// Disables KAI's eviction of a broken gang, which happens after one minute: Grove terminates gangs after its
+/// own delay. If an existing PodGroup lacks the field, its release drops it; writing it again would cost a
+/// request each time.
 fn never_stale(existing: Option<&DynamicObject>) -> Option<&'static str> {
     let takes_it = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
     existing.is_none_or(takes_it).then_some("-1s")
@@ -180,7 +175,7 @@ fn labels(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> BTreeMap<Stri
     labels
 }
 
-/// What of the PodGang's labels or annotations the PodGroup has to have.
+/// The labels or annotations of the PodGang that the PodGroup must have.
 fn in_step(
     pairs: &BTreeMap<String, String>,
     existing: Option<&DynamicObject>,

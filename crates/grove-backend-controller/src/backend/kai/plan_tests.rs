@@ -1,8 +1,8 @@
-//! What becomes of a PodGang.
+//! The PodGroups that are planned for PodGangs.
 
 use super::*;
 
-/// A clique of its own and two replicas of a scaling group of two cliques, the first of which is packed.
+/// A standalone clique, and two replicas of a scaling group. The second replica has only one of its cliques.
 fn pod_gang() -> PodGang {
     let podgroup = |name: &str, min: i32| json!({"name": name, "podReferences": [], "minReplicas": min});
     serde_json::from_value(json!({
@@ -34,7 +34,6 @@ fn config(name: &str, podgroups: &[&str], pack: &Value) -> TopologyConstraintGro
     }
 }
 
-/// All three levels of constraints, required and preferred.
 fn constrained() -> PodGang {
     let mut pod_gang = pod_gang();
     let spec = &mut pod_gang.spec;
@@ -47,7 +46,7 @@ fn constrained() -> PodGang {
     pod_gang
 }
 
-/// The spec without its nulls, which only say what must not be there.
+/// The spec without nulls, which only mark absent fields.
 fn spec(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> Value {
     fn stated(value: &Value) -> Value {
         match value {
@@ -87,7 +86,7 @@ fn one_pod_group_with_a_leaf_per_podgroup() {
     assert_eq!(spec(&pod_gang(), None), expected);
 }
 
-/// A release without the field drops it: it is asked for once.
+/// A release without the field drops it, so it is written only once.
 #[test]
 fn staleness_is_left_alone_where_the_release_has_no_such_field() {
     let mut existing = plan(&pod_gang(), None, None).unwrap();

@@ -1,8 +1,8 @@
-//! The one queue of a PodCliqueSet (KAI-04).
+//! The queue of a PodCliqueSet (KAI-04).
 //!
-//! `kai.scheduler/queue` may be set on the PodCliqueSet or on its cliques, as a label or else as an annotation. A
-//! gang is in one queue, so all that are set must be the same. Whether the queue exists is not checked: KAI reports
-//! a gang whose queue is missing, and schedules it once the queue exists.
+//! `kai.scheduler/queue` may be set on the PodCliqueSet or on its cliques, as a label or else as an
+//! annotation. A gang is in one queue, so all set values must be equal. Whether the queue exists is not
+//! checked: KAI reports a gang whose queue is missing, and schedules it once the queue exists.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,7 @@ use super::api::KEY_QUEUE;
 use crate::backend::FieldError;
 use crate::backend::queue::Queue;
 
-/// The queue of `pcs`.
-///
-/// # Errors
-/// It names none, or several.
+/// The queue of `pcs`. Returns an error if it names none, or several.
 pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     let set = named("metadata", pcs.labels(), pcs.annotations());
     let cliques = pcs.spec.template.cliques.iter().enumerate().filter_map(|(i, clique)| {
@@ -37,12 +34,11 @@ pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     }
 }
 
-/// The queue that `pod_gang` names.
 pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
     named("metadata", pod_gang.labels(), pod_gang.annotations()).map(|queue| queue.name)
 }
 
-/// The queue that one object names. An empty name is none.
+/// The queue that one object names. An empty name counts as none.
 fn named<'a>(
     metadata: &str,
     labels: &'a BTreeMap<String, String>,
@@ -64,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// A PodCliqueSet and two cliques with these queues as label and annotation; empty is none.
+    /// A PodCliqueSet and two cliques with these queues as label and annotation; an empty text means none.
     fn pcs(queues: [(&str, &str); 3]) -> PodCliqueSet {
         let pairs = |queue: &str| if queue.is_empty() { json!({}) } else { json!({KEY_QUEUE: queue}) };
         let [set, a, b] = queues.map(|(label, annotation)| (pairs(label), pairs(annotation)));

@@ -1,8 +1,8 @@
-//! ClusterTopologyBinding -> the KAI Topology of the same name (KAI-13, TOPO-09).
+//! Creates a KAI Topology for each ClusterTopologyBinding, with the same name (KAI-13, TOPO-09).
 //!
-//! KAI's levels are the node-label keys, broadest first, and immutable: other levels mean another object. KAI takes
-//! any number of Topologies, so bindings do not get in each other's way. A node that lacks the label of one level is
-//! in no domain of any; that is KAI's rule, and nothing here works around it.
+//! KAI's levels are the node-label keys, broadest first. They are immutable, so changed levels need a new
+//! object. KAI supports any number of Topologies, so bindings do not conflict. KAI puts a node that lacks the
+//! label of one level into no domain of any level; nothing here works around that rule.
 
 use async_trait::async_trait;
 use grove_api::ClusterTopologyBinding;
@@ -79,11 +79,11 @@ impl Kai {
         topology.metadata.owner_references = binding.controller_owner_ref(&()).map(|owner| vec![owner]);
         match self.topologies().create(&PostParams::default(), &topology).await {
             Ok(_) => Ok(TopologyState::InSync),
-            // Its coming or going is an event that leads here again.
+            // The creation or deletion of the Topology is an event that triggers another sync.
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 Err(BackendError::Waiting(format!("KAI Topology {name} is (still) there")))
             }
-            // Such as the hostname anywhere but at the end, or more than 16 levels.
+            // For example, the hostname is not the last level, or there are more than 16 levels.
             Err(kube::Error::Api(status)) if status.is_invalid() => {
                 Ok(TopologyState::Refused(status.message))
             }
@@ -116,7 +116,7 @@ fn wanted_keys(binding: &ClusterTopologyBinding) -> impl Iterator<Item = &str> {
     binding.spec.levels.iter().map(|level| level.key.as_str())
 }
 
-/// The keys of a Topology; a level's alias does not count.
+/// The keys of a Topology. The alias of a level does not count.
 fn keys(topology: &DynamicObject) -> impl Iterator<Item = &str> {
     let levels = topology.data["spec"]["levels"].as_array().map(Vec::as_slice).unwrap_or_default();
     levels.iter().map(|level| level["nodeLabel"].as_str().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Topologies against a made-up API server.
+//! Topologies against a fake API server.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn binding() -> ClusterTopologyBinding {
         .unwrap()
 }
 
-/// The Topology `topo` with these levels, controlled by a ClusterTopologyBinding of that uid.
+/// The Topology `topo` with these levels, controlled by a ClusterTopologyBinding with the UID `owner`.
 fn topology(keys: &[&str], owner: &str) -> DynamicObject {
     let levels: Vec<_> = keys.iter().map(|key| json!({"nodeLabel": key, "alias": "a"})).collect();
     let owner = json!({
@@ -27,7 +27,7 @@ fn topology(keys: &[&str], owner: &str) -> DynamicObject {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"levels": levels}})).unwrap()
 }
 
-/// What comes of the binding with this Topology in the cache, and what is written.
+/// Syncs the binding with this Topology in the cache, and returns the result and the writes.
 async fn sync(cached: Option<DynamicObject>) -> (Result<TopologyState, BackendError>, Vec<(String, Value)>) {
     let existing: Vec<_> = cached.into_iter().map(Arc::new).collect();
     let api = cluster(&[]);
@@ -59,7 +59,7 @@ async fn other_levels_need_another_object() {
     let existing = [Arc::new(topology(&["z"], "u1"))];
     let api = cluster(&[(&format!("{PATH}/topo"), serde_json::to_value(&*existing[0]).unwrap())]);
     let view = TopologyView { bindings: &[], nodes: &[], existing: &existing };
-    // The made-up API server never lets go of the old one, as one with a finalizer would not.
+    // The fake API server never removes the old object, as if it had a finalizer.
     let state = Kai::new(api.client.clone()).sync_topology(&binding(), &view).await;
     assert!(matches!(state, Err(BackendError::Waiting(_))), "{state:?}");
     let written = api.written();

@@ -1,7 +1,7 @@
-//! Which PodCliqueSets Koordinator can serve (KOORD-04, KOORD-12, ADM-09).
+//! Checks whether Koordinator can serve a PodCliqueSet (KOORD-04, KOORD-12, ADM-09).
 //!
-//! Pure. Whether the cluster's network topology has the layers is asked when a gang is made: it may change, and
-//! node-label keys are not in a PodCliqueSet.
+//! The rules are pure. Whether the cluster's network topology has the layers is checked when a gang is
+//! created: it may change, and a PodCliqueSet contains no node-label keys.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,12 @@ use crate::backend::template::{
 };
 use crate::backend::{FieldError, Validation};
 
-/// Annotation that asks for multi-node NVLink in the proposals.
+/// Annotation that requests multi-node NVLink in the proposals.
 const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
-/// Why no pods share ResourceClaims.
 const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod whose claim is being allocated for another one, and so never binds a gang \
                               that shares one";
 
-/// Findings on `pcs`.
 pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     let mut found = Validation { errors: mnnvl(pcs), ..Validation::default() };
     refuse_shared_claims(&pcs.spec.template, KOORD_SCHEDULER, CLAIMS_BLOCKED, &mut found);
@@ -36,7 +34,8 @@ pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     found
 }
 
-/// Why a constraint cannot be kept at its place. A base PodGang has `podgroups`; no scaled one has more.
+/// Why Koordinator cannot honour a constraint at its place. A base PodGang has `podgroups`; no scaled one has
+/// more.
 fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
     match constrained.place {
         ConstraintPath::PodCliqueSet => None,
@@ -50,7 +49,7 @@ fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static s
     }
 }
 
-/// The annotations that ask for memory shared over NVLink, which Koordinator knows nothing of.
+/// Refuses the annotations that request multi-node NVLink, which Koordinator does not support.
 fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let cliques = template.cliques.iter().enumerate();

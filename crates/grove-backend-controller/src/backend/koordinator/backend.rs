@@ -1,4 +1,4 @@
-//! [`SchedulerBackend`] for Koordinator: puts the parts of this module together.
+//! [`SchedulerBackend`] for Koordinator, built from the other files of this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,15 +21,13 @@ use crate::backend::{
 };
 use crate::observed_pod::Pod;
 
-/// schedulerName of Koordinator's pods.
 pub const KOORD_SCHEDULER: &str = "koord-scheduler";
 
-/// What has to be installed. The ClusterNetworkTopology is asked for by gangs that need it.
+/// The CRDs that must be installed. The ClusterNetworkTopology is read only for gangs that need it.
 const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];
-/// The release that all of this was read from.
+/// The release that this backend was written for.
 const RELEASE: &str = "Koordinator 1.8";
 
-/// Koordinator.
 pub struct Koordinator {
     client: Client,
     config: KoordinatorConfig,
@@ -37,13 +35,13 @@ pub struct Koordinator {
 }
 
 impl Koordinator {
-    /// The backend with its profile's config.
     pub fn new(client: Client, config: KoordinatorConfig) -> Self {
         Self { detection: CrdDetection::new(client.clone(), CRDS, RELEASE), client, config }
     }
 
-    /// What `asked` comes to in this cluster. A layer that is not declared may be, later: worth a retry. The cluster is
-    /// only asked for what is not written yet, and fails only a gang that lacks a PodGroup.
+    /// Limits `asked` to the layers that the cluster declares. A missing layer may be declared later, so the
+    /// error is retried. The cluster is queried only if the PodGroups do not contain the topology yet. The
+    /// error fails a gang only if it lacks a PodGroup; otherwise it becomes a warning.
     async fn within_cluster(
         &self,
         asked: Gather,
@@ -72,8 +70,8 @@ impl Koordinator {
         BackendError::NotReady { backend: self.name().to_owned(), reason }
     }
 
-    /// Creates and updates before it prunes: Koordinator holds back a gang that lists a PodGroup which is not there,
-    /// so none goes before the others have let go of it (KOORD-07).
+    /// Creates and updates before it prunes: Koordinator holds back a gang that lists a missing PodGroup. So
+    /// a PodGroup is deleted only after the others no longer list it (KOORD-07).
     async fn sync(
         &self,
         gang: &GangState<'_>,
@@ -87,7 +85,7 @@ impl Koordinator {
         let plan = plan::plan(&self.config, gang, &gather, &standing)?;
         let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &standing);
         future::try_join_all(plan.iter().map(ensure)).await?;
-        // A former generation keeps its PodGroups until the last of its pods is gone; a podgroup that left has let go of its own.
+        // A former generation keeps its PodGroups until its last pod has been deleted.
         if gang.former.is_empty() {
             let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
             gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;
@@ -129,7 +127,7 @@ impl SchedulerBackend for Koordinator {
         let spec = pod_spec::schedule_by(self.name(), pod, member)?;
         // koord-scheduler orders gangs by the priority of their pods; its PodGroup has none.
         pod_spec::inherit_priority(spec, member.pod_gang);
-        // A node without the label of the layer above it is a domain of its own to Koordinator.
+        // To Koordinator, a node without the label of the layer above it is a domain of its own.
         pod_spec::require_levels(spec, member)
     }
 
@@ -144,7 +142,7 @@ impl SchedulerBackend for Koordinator {
     ) -> Result<Synced, BackendError> {
         let synced = self.sync(gang, existing).await;
         if let Err(BackendError::Api { .. }) = &synced {
-            // Say that the CRD is missing rather than that a path was not found.
+            // Report that the CRD is missing, instead of a path that was not found.
             self.ready().await?;
         }
         synced
@@ -154,17 +152,18 @@ impl SchedulerBackend for Koordinator {
         true
     }
 
-    /// A surplus pod joins when it is released, which is when the hard gang is bound: koord-scheduler 1.8 pays no heed to
-    /// scheduling gates once a gang is tried. It takes every pod with the label, is refused the binding of a gated one,
-    /// and forgets it. What keeps it from trying before the hard gang is released is said in `plan`.
+    /// A surplus pod joins its PodGroup when it is released, after the hard gang is bound. Once
+    /// koord-scheduler 1.8 tries a gang, it ignores scheduling gates. It takes every pod with the label,
+    /// fails to bind a gated one, and forgets it. `plan` explains how the backend delays the first try until
+    /// the hard gang is released.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
     }
 
-    /// Koordinator plans a gang with every pod that is there, and forgets those that it did not need; a surplus pod is
-    /// kept back until the hard gang is bound. It checks the topology of a gang when it is placed first, and not of pods
-    /// that come later: those follow the gang by node affinity.
+    /// Koordinator plans a gang with every existing pod, and forgets those that it did not need. So a surplus
+    /// pod is held until the hard gang is bound. Koordinator checks the topology of a gang only at its first
+    /// placement. So later pods follow the gang by node affinity.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if excess_pods::is_surplus(pod, gang.pod_gang)
             && let Some(reason) = excess_pods::unbound(gang)

@@ -1,4 +1,4 @@
-//! Koordinator's pods, and what a sync asks of the API server.
+//! Koordinator's pods, and the requests of a sync.
 
 use grove_api::{
     NamespacedName, PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup,
@@ -58,7 +58,6 @@ fn backend(api: &MadeUpApi, config: Value) -> Koordinator {
     Koordinator::new(api.client.clone(), serde_json::from_value(config).unwrap())
 }
 
-/// The PodGroups of `pod_gang` as a cache would have them.
 fn there(pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
     let pods = excess_pods::released_pods(pod_gang);
     let state = GangState { pods: &pods, ..GangState::without_pods(pod_gang) };
@@ -189,7 +188,7 @@ async fn a_begun_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned: b
     }
 }
 
-/// A gang whose PodGroup says the layer, or says it no more, where the cluster does not declare it.
+/// The cluster does not declare the layer. The PodGroup of the gang contains it, or has lost it.
 #[rstest::rstest]
 #[case::as_planned(true, 0, &[])]
 #[case::spoilt(false, 1, &["ClusterNetworkTopology default declares no rackLayer"])]

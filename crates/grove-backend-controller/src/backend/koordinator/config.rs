@@ -1,41 +1,36 @@
 //! The `config` of the profile `koord-scheduler` (KOORD-06).
 //!
-//! Parsed strictly: an unknown field or value prevents the start, and the error has its path (the caller adds the
-//! profile's).
+//! Parsing is strict: an unknown field or value prevents the start, and the error contains its path, which
+//! the caller prefixes with the profile's path.
 
 use serde::Deserialize;
 
 use super::layers::LayerMappings;
 
-/// The profile's `config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct KoordinatorConfig {
-    /// What one pod that cannot be placed means for the others.
     pub gang_mode: GangMode,
-    /// Which pods count towards the minimum.
     pub match_policy: MatchPolicy,
     /// How long placed pods wait for the rest of the gang.
     pub schedule_timeout_seconds: ScheduleTimeout,
-    /// Koordinator's QoS class of pods that say none.
+    /// QoS class of pods that set none.
     #[serde(rename = "defaultQoSClass")]
     pub default_qos_class: Option<QosClass>,
-    /// Node-label keys that are mapped to a layer, beside the well-known ones.
+    /// Maps node-label keys to layers, in addition to the well-known keys.
     pub topology_key_mappings: LayerMappings,
 }
 
-/// What one pod that cannot be placed means for the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum GangMode {
-    /// All of the GangGroup give up their places at once.
+    /// All pods of the GangGroup give up their places at once.
     #[default]
     Strict,
-    /// Those that have a place keep it until the timeout.
+    /// Placed pods keep their places until the timeout.
     NonStrict,
 }
 
 impl GangMode {
-    /// The value of the annotation.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "Strict",
@@ -48,17 +43,16 @@ impl GangMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchPolicy {
-    /// Once the minimum was reached, the gang is satisfied for good: later pods go one by one.
+    /// Once the minimum was reached, the gang stays satisfied and later pods are bound one by one.
     #[default]
     OnceSatisfied,
-    /// Those that wait to be bound.
+    /// Pods that wait to be bound.
     OnlyWaiting,
-    /// Those that wait to be bound and those that are.
+    /// Pods that wait to be bound, and bound pods.
     WaitingAndRunning,
 }
 
 impl MatchPolicy {
-    /// The value of the annotation.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::OnceSatisfied => "once-satisfied",
@@ -68,22 +62,19 @@ impl MatchPolicy {
     }
 }
 
-/// Koordinator's QoS classes of pods that users may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum QosClass {
     /// Latency sensitive, with exclusive CPUs.
     Lse,
-    /// Latency sensitive, CPUs reserved and lent while idle.
+    /// Latency sensitive, with reserved CPUs that are lent while idle.
     Lsr,
-    /// Latency sensitive, CPUs shared.
+    /// Latency sensitive, with shared CPUs.
     Ls,
-    /// Best effort.
     Be,
 }
 
 impl QosClass {
-    /// The value of the label.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Lse => "LSE",
@@ -94,7 +85,7 @@ impl QosClass {
     }
 }
 
-/// `scheduleTimeoutSeconds` of a PodGroup, at least 1. The scheduler itself waits 15 minutes at most.
+/// `scheduleTimeoutSeconds` of a PodGroup, at least 1. The scheduler itself waits at most 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
 pub struct ScheduleTimeout(i32);
@@ -106,7 +97,6 @@ impl Default for ScheduleTimeout {
 }
 
 impl ScheduleTimeout {
-    /// In seconds.
     pub fn seconds(self) -> i32 {
         self.0
     }

@@ -1,8 +1,8 @@
-//! Which part of a PodGang's topology Koordinator can honour: one required layer for the whole GangGroup
-//! (KOORD-03).
+//! Determines which part of a PodGang's topology Koordinator can honour: one required layer for the whole
+//! GangGroup (KOORD-03).
 //!
-//! Pure. Refuses what would be ignored, so that a PodGang that did not come through our admission fails closed: no
-//! PodGroups, and therefore no ungated pod (KOORD-05).
+//! This is pure. It refuses what Koordinator would ignore, so that a PodGang that bypassed admission fails
+//! closed: it gets no PodGroups, and none of its pods is ungated (KOORD-05).
 
 use std::collections::BTreeSet;
 
@@ -14,22 +14,18 @@ use super::layers::{Layer, LayerMappings};
 use crate::backend::BackendError;
 use crate::backend::domain::pack_keys;
 
-/// The layers that a GangGroup is gathered in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gather {
     /// All pods in one domain of this layer.
     pub required: Option<Layer>,
-    /// All pods in one domain of this layer where possible. Koordinator 1.8 does not read it.
+    /// All pods in one domain of this layer, if possible. Koordinator 1.8 does not read it.
     pub preferred: Option<Layer>,
-    /// What is left out.
     pub warnings: Vec<String>,
 }
 
 impl Gather {
-    /// The same, as far as `declared` has the layers.
-    ///
-    /// # Errors
-    /// The required layer is not declared: Koordinator would leave the gang pending forever.
+    /// Leaves out a preferred layer that `declared` lacks. Returns an error if the required layer is not
+    /// declared, because Koordinator would leave the gang pending indefinitely.
     pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, String> {
         let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());
@@ -43,7 +39,6 @@ impl Gather {
         Ok(gather)
     }
 
-    /// The value of `network-topology-spec`.
     pub(super) fn network_topology_spec(&self) -> Option<String> {
         let rule = |layer: Layer, strategy: &str| json!({"layer": layer, "strategy": strategy});
         let required = self.required.map(|layer| rule(layer, "MustGather"));
@@ -54,10 +49,8 @@ impl Gather {
     }
 }
 
-/// The layers that `pod_gang` asks for.
-///
-/// # Errors
-/// [`BackendError::Refused`] if it asks for more than one domain for all of it, or for an unknown required level.
+/// The layers that `pod_gang` requests. Returns [`BackendError::Refused`] if it requests more than one domain
+/// for the whole gang, or an unknown required level.
 pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gather, BackendError> {
     let refused = |reason: String| {
         BackendError::Refused(format!("PodGang {}: Koordinator {reason}", pod_gang.name_any()))
@@ -73,7 +66,7 @@ pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gat
         let reason = "honours one topology for all podgroups of a gang, not one for each".to_owned();
         return Err(refused(reason));
     }
-    // The only podgroup's own level lies within the PodGang's (ADM-07).
+    // The level of an only podgroup lies within the PodGang's level (ADM-07).
     let (required, preferred) = own.unwrap_or_default();
     let whole = pack_keys(spec.topology_constraint.as_ref());
     let mut gather = Gather::default();

@@ -1,4 +1,4 @@
-//! Which constraints are passed on to Koordinator, and which are refused instead of being ignored.
+//! Which constraints are passed on to Koordinator, and which are refused.
 
 use super::*;
 use grove_api::{
@@ -15,7 +15,6 @@ fn pack(required: &str, preferred: &str) -> Option<PodGangTopologyConstraint> {
     Some(PodGangTopologyConstraint { pack_constraint: Some(pack) })
 }
 
-/// A PodGang with that constraint, and podgroups with theirs.
 fn pod_gang(
     constraint: Option<PodGangTopologyConstraint>,
     podgroups: Vec<Option<PodGangTopologyConstraint>>,

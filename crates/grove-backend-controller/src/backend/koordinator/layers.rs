@@ -6,29 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::names::is_label_key;
 
-/// Keys with a meaning of their own.
 const WELL_KNOWN: [(&str, Layer); 3] = [
     ("kubernetes.io/hostname", Layer::Host),
     ("topology.kubernetes.io/rack", Layer::Rack),
     ("topology.kubernetes.io/block", Layer::Block),
 ];
 
-/// A layer of the network topology that a gang can be gathered in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Layer {
-    /// One host.
     #[serde(rename = "hostLayer")]
     Host,
-    /// One rack.
     #[serde(rename = "rackLayer")]
     Rack,
-    /// One block of racks.
     #[serde(rename = "blockLayer")]
     Block,
 }
 
 impl Layer {
-    /// Its name in a ClusterNetworkTopology.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Host => "hostLayer",
@@ -38,13 +32,12 @@ impl Layer {
     }
 }
 
-/// The profile's `topologyKeyMappings`: node-label key to layer, beside the well-known keys.
+/// The profile's `topologyKeyMappings`: node-label key to layer, in addition to the well-known keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Layer>")]
 pub struct LayerMappings(BTreeMap<String, Layer>);
 
 impl LayerMappings {
-    /// The layer that the key represents.
     pub fn layer(&self, key: &str) -> Option<Layer> {
         well_known(key).or_else(|| self.0.get(key).copied())
     }

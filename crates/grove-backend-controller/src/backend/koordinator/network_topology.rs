@@ -1,6 +1,7 @@
-//! The layers that the cluster's network topology has.
+//! Reads the layers of the cluster's network topology.
 //!
-//! koord-scheduler reads one ClusterNetworkTopology, `default`. It is the administrator's: read, never written.
+//! koord-scheduler reads one ClusterNetworkTopology, `default`. It belongs to the administrator and is never
+//! written.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +11,9 @@ use serde_json::Value;
 
 use crate::backend::BackendError;
 
-/// The only one that koord-scheduler reads.
 const NAME: &str = "default";
 
-/// The layers it declares; none if it is not there.
-///
-/// # Errors
-/// The API server could not be asked.
+/// The layers that it declares; empty if it does not exist.
 pub(super) async fn declared_layers(client: &Client) -> Result<BTreeSet<String>, BackendError> {
     let kind = GroupVersionKind::gvk("scheduling.koordinator.sh", "v1alpha1", "ClusterNetworkTopology");
     let resource = ApiResource::from_gvk_with_plural(&kind, "clusternetworktopologies");

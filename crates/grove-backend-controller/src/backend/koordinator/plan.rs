@@ -1,7 +1,7 @@
-//! PodGang -> the PodGroups that represent it (KOORD-01).
+//! Plans the PodGroups for a PodGang (KOORD-01).
 //!
-//! Pure. Every PodGroup has the whole list of them and the same topology, because Koordinator takes both from
-//! whichever it processes first.
+//! The plan is pure. Every PodGroup contains the whole list and the same topology, because Koordinator takes
+//! both from the PodGroup that it processes first.
 
 use std::sync::Arc;
 
@@ -21,18 +21,15 @@ use crate::backend::gang_objects::{ABSENT, Pairs, metadata};
 use crate::backend::names::is_label_value;
 use crate::backend::{BackendError, GangState, excess_pods};
 
-/// `minMember` of a gang that must not be tried yet.
+/// `minMember` of a gang that Koordinator must not try yet.
 const HELD: i32 = i32::MAX;
 
-/// Names of the PodGroups of `pod_gang`, in podgroup order.
 pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
     pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
-/// The PodGroups of the PodGang, in podgroup order. `standing` are all of them that are there, whoever controls them.
-///
-/// # Errors
-/// [`BackendError::Refused`] if a podgroup has no minimum.
+/// The PodGroups of the PodGang, in podgroup order. `standing` are the existing ones, regardless of owner.
+/// Returns [`BackendError::Refused`] if a podgroup has no minimum.
 pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
@@ -61,7 +58,7 @@ pub(super) fn plan(
         }
         let mut annotations = common.clone();
         annotations.insert(ANNOTATION_TOTAL_NUMBER.to_owned(), total_number(podgroup));
-        // For people: a cut name does not tell the podgroup any more.
+        // For people: a shortened name no longer identifies the podgroup.
         let pod_clique = Some(&podgroup.name).filter(|name| is_label_value(name));
         let labels = pod_clique.map(|name| (LABEL_POD_CLIQUE.to_owned(), name.clone())).into_iter().collect();
         let mut object = DynamicObject::new(&name, &pod_groups()).data(json!({ "spec": spec }));
@@ -71,10 +68,10 @@ pub(super) fn plan(
     Ok(podgroups.iter().map(object).collect())
 }
 
-/// The minimum, once every pod of the hard gang is released; until then one that cannot be reached, so that
-/// koord-scheduler leaves pods alone that are still gated. It looks at a held gang again only when a PodGroup's minimum
-/// comes within reach, so the change is the sign to begin, and never taken back. One that lost its owner reference is only
-/// claimed as it is, so it is no sign before that.
+/// Returns the minimum once every pod of the hard gang is released, and before that an unreachable value. So
+/// koord-scheduler ignores the gang while its pods are gated. It looks at a held gang again only when the
+/// minimum of a PodGroup comes within reach. So this change starts the gang and is never reverted. A PodGroup
+/// without its owner reference must first be repaired unchanged, so its minimum stays until then.
 fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
     let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
     let is_claimed =
@@ -83,7 +80,6 @@ fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>
     if begun { podgroup.min_replicas } else { HELD }
 }
 
-/// What all PodGroups of a GangGroup say alike.
 fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -> Pairs {
     let topology = gather.network_topology_spec();
     let annotations = [
@@ -95,7 +91,7 @@ fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The number of pods, where they are known and enough: Koordinator takes no total below the minimum.
+/// The number of pods, if it is at least the minimum: Koordinator rejects a lower total.
 fn total_number(podgroup: &PodGroup) -> String {
     let total = podgroup.pod_references.len();
     match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {
@@ -108,8 +104,8 @@ fn found<'a>(name: &str, standing: &'a [Arc<DynamicObject>]) -> Option<&'a Dynam
     standing.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
 }
 
-/// Whether the PodGroup is there without a priority class. The proposal puts it there, but Koordinator 1.8 has no such
-/// field and the API server drops it: to ask again would be a request each time.
+/// Whether the PodGroup exists without a priority class. The proposal sets one, but Koordinator 1.8 has no
+/// such field and the API server drops it. Writing it again would cost a request each time.
 fn has_dropped_priority(name: &str, standing: &[Arc<DynamicObject>]) -> bool {
     found(name, standing)
         .is_some_and(|found| found.data.pointer("/spec/priorityClassName").is_none_or(Value::is_null))

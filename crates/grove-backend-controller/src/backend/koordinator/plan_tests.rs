@@ -1,4 +1,4 @@
-//! PodGroups as an API server gets them.
+//! PodGroups as they are sent to the API server.
 
 use super::*;
 use grove_api::names::LABEL_PART_OF;
@@ -6,7 +6,6 @@ use grove_api::{NamespacedName, PodGang, PodGangSpec};
 
 use crate::backend::koordinator::layers::Layer;
 
-/// A podgroup with that many pods.
 fn podgroup(name: &str, min_replicas: i32, pods: usize) -> PodGroup {
     let pod = |i| NamespacedName { namespace: "team".into(), name: format!("{name}-{i}") };
     PodGroup {

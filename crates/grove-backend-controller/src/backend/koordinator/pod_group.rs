@@ -9,30 +9,28 @@ use crate::backend::names::{MAX_LABEL, within};
 
 /// Label of a pod: name of its PodGroup.
 pub(super) const LABEL_POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
-/// Label of a pod: Koordinator's QoS class.
 pub(super) const LABEL_QOS_CLASS: &str = "koordinator.sh/qosClass";
 
 /// Annotation of a PodGroup: JSON list of `namespace/name` of every PodGroup in its GangGroup.
 pub(super) const ANNOTATION_GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
 /// Annotation of a PodGroup: `Strict` or `NonStrict`.
 pub(super) const ANNOTATION_MODE: &str = "gang.scheduling.koordinator.sh/mode";
-/// Annotation of a PodGroup: which pods count.
+/// Annotation of a PodGroup: which pods count towards the minimum.
 pub(super) const ANNOTATION_MATCH_POLICY: &str = "gang.scheduling.koordinator.sh/match-policy";
-/// Annotation of a PodGroup: how many pods there are.
+/// Annotation of a PodGroup: the number of its pods.
 pub(super) const ANNOTATION_TOTAL_NUMBER: &str = "gang.scheduling.koordinator.sh/total-number";
-/// Annotation of a PodGroup: where its GangGroup is to be gathered, as JSON.
+/// Annotation of a PodGroup: the topology of its GangGroup, as JSON.
 pub(super) const ANNOTATION_NETWORK_TOPOLOGY: &str = "gang.scheduling.koordinator.sh/network-topology-spec";
 
-/// The resource `podgroups`.
 pub(super) fn pod_groups() -> ApiResource {
     let kind = GroupVersionKind::gvk("scheduling.sigs.k8s.io", "v1alpha1", "PodGroup");
     ApiResource::from_gvk_with_plural(&kind, "podgroups")
 }
 
-/// The PodGroup of one podgroup: `<podgang>-<podgroup>`, cut to what the label of a pod can hold. A function
-/// of the PodGang alone, so that it is the same on the object, in the list of the GangGroup and on every pod.
-/// A GangGroup that was satisfied once stays so for Koordinator, so a recycled gang, and one to which an idle podgroup has come
-/// back, is another GangGroup.
+/// The PodGroup of a podgroup: `<podgang>-<podgroup>`, shortened to the limit of a label value. It depends
+/// only on the PodGang, so that the object, the list of the GangGroup and every pod have the same name.
+/// Koordinator keeps a GangGroup satisfied once it was. So a gang that was terminated and created again gets
+/// a new GangGroup, and so does one to which an idle podgroup returns.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
     within(MAX_LABEL, idle::named(pod_gang, podgroup, name))

@@ -1,7 +1,8 @@
-//! Which PodCliqueSets Volcano can serve, as far as they tell themselves (VOL-03, VOL-05, ADM-09).
+//! Checks whether Volcano can serve a PodCliqueSet, using only the PodCliqueSet (VOL-03, VOL-05, ADM-09).
 //!
-//! Pure. Whether the queue takes gangs, and whether the topology is the one that HyperNodes are made from, is
-//! asked elsewhere and only of new gangs: an update never fails because the cluster has changed (ADM-08).
+//! The rules are pure. `backend` checks whether the queue is open, and whether HyperNodes are created from
+//! the topology. It checks these only for new gangs, so that an update never fails because the cluster has
+//! changed (ADM-08).
 
 use grove_api::{PodCliqueSet, PodCliqueSetTemplateSpec, PodSpecJson};
 use serde_json::Value;
@@ -10,14 +11,11 @@ use super::{VOLCANO, queue};
 use crate::backend::Validation;
 use crate::backend::template::{ConstraintPath, TEMPLATE, constraints, refuse_shared_claims};
 
-/// What to do where gangs cannot follow to another queue.
 const RECREATE: &str = "; recreate the PodCliqueSet";
 
-/// Why no pods share ResourceClaims.
 const CLAIMS_UNREAD: &str = "Volcano's scheduler looks at no claim in its default configuration, and would bind pods away from the \
                              devices that they share";
 
-/// Findings on `pcs`; `old` is the stored object on an update.
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let mut found = Validation::default();
     match queue::of(pcs) {
@@ -46,7 +44,7 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
     found
 }
 
-/// Whether the queue of `pcs` has to be looked up: it is new, and gangs are yet to be made.
+/// Whether the queue of `pcs` must be looked up: the PodCliqueSet is new, or its queue has changed.
 pub(super) fn enters_queue(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> bool {
     let name = |pcs| queue::of(pcs).ok().map(|queue| queue.name);
     old.is_none_or(|old| name(old) != name(pcs))

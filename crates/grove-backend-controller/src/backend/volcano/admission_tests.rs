@@ -1,4 +1,4 @@
-//! One refused PodCliqueSet and its admitted neighbour per rule.
+//! For each rule: a PodCliqueSet that it refuses, and a similar one that it admits.
 
 use kube::ResourceExt;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! [`SchedulerBackend`] for Volcano: puts the parts of this module together.
+//! [`SchedulerBackend`] for Volcano, built from the other files of this module.
 
 use std::sync::Arc;
 
@@ -25,7 +25,6 @@ use crate::observed_pod::Pod;
 /// The schedulerName of Volcano's pods, and the name of its profile.
 pub const VOLCANO: &str = "volcano";
 
-/// Volcano.
 pub struct Volcano {
     client: Client,
     detection: CrdDetection,
@@ -33,7 +32,6 @@ pub struct Volcano {
 }
 
 impl Volcano {
-    /// The backend. Its profile has no config.
     pub fn new(client: Client) -> Self {
         Self {
             detection: CrdDetection::new(client.clone(), CRDS, RELEASE),
@@ -42,7 +40,8 @@ impl Volcano {
         }
     }
 
-    /// Refuses a required level of a topology that HyperNodes are not made from: it would never be honoured.
+    /// Refuses a required level of a topology from which no HyperNodes are created: Volcano would never
+    /// honour it.
     async fn unheld(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
@@ -58,7 +57,8 @@ impl Volcano {
                 return Some(constrained.refused(VOLCANO, &reason));
             }
         };
-        // One that refers to HyperNodes of somebody else, or does not exist, is not for the tree.
+        // A binding that does not exist, or that references HyperNodes of another owner, does not compete for
+        // the tree.
         let binding = bindings.iter().find(|binding| binding.name_any() == name)?;
         if binding.spec.reference(VOLCANO).is_some() {
             return None;
@@ -91,7 +91,7 @@ impl SchedulerBackend for Volcano {
         found
     }
 
-    /// Pins the queue, so that one that only cliques name gets to the PodGroup (VOL-03).
+    /// Pins the queue, so that the PodGroup gets a queue that only cliques name (VOL-03).
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         if let Ok(queue) = queue::of(pcs) {
             let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());
@@ -105,7 +105,7 @@ impl SchedulerBackend for Volcano {
             pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
         let spec = pod_spec::schedule_by(self.name(), pod, member)?;
-        // A node that lacks the label of a rack may still be in a HyperNode of a lower tier, as a host.
+        // A node without the label of a rack may still be in a HyperNode of a lower tier, as a host.
         pod_spec::require_levels(spec, member)
     }
 
@@ -127,9 +127,9 @@ impl SchedulerBackend for Volcano {
         Ok(Synced { warnings: warning.into_iter().collect() })
     }
 
-    /// Volcano keeps the domain of a gang with its PodGroup and forgets it with that, so pods that come later
-    /// also follow the gang by node affinity. The level of a podgroup counts only beside a pod of that
-    /// podgroup.
+    /// Volcano stores the domain of a gang with its PodGroup and loses it with the PodGroup. So later pods
+    /// also follow the gang by node affinity. The level of a podgroup applies only if a pod of that podgroup
+    /// is bound.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         let bound = gang.pods.iter().filter_map(|pod| Some((domain::node_name(pod)?, pod)));
@@ -151,8 +151,8 @@ impl SchedulerBackend for Volcano {
         true
     }
 
-    /// Volcano takes no condition back. Of Unschedulable and Scheduled the one that became True later holds; within one second, in
-    /// which the order is not told, neither is a refusal.
+    /// Volcano never resets a condition. Of Unschedulable and Scheduled, the one that became True later
+    /// applies. Within one second their order is unknown, and then neither counts as a refusal.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         let conditions = &gang_resource.data["status"]["conditions"];
         let is_true =

@@ -1,4 +1,4 @@
-//! The backend as the reconcilers and admission see it, in a fake cluster with Volcano.
+//! The backend as the reconcilers and admission use it, in a fake cluster with Volcano.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,6 @@ const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/default";
 const HYPER_NODES: &str = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
 const BINDINGS: &str = "/apis/grove.io/v1alpha1/clustertopologybindings";
 
-/// A CRD with that field of the spec.
 fn crd(name: &str, version: &str, field: &str) -> (String, Value) {
     let spec = json!({"type": "object", "properties": {field: {"type": "array"}}});
     let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
@@ -25,7 +24,7 @@ fn crd(name: &str, version: &str, field: &str) -> (String, Value) {
     (format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), crd)
 }
 
-/// A cluster with Volcano, whose PodGroup has that field, and these objects.
+/// A cluster with Volcano, whose PodGroup has this field, and with these objects.
 fn cluster(field: &str, objects: &[(&str, Value)]) -> MadeUpApi {
     let crds = CRDS.iter().map(|wanted| crd(wanted.name, wanted.version, field)).collect::<Vec<_>>();
     let crds = crds.iter().map(|(path, crd)| (path.as_str(), crd.clone()));
@@ -52,7 +51,7 @@ fn pcs(edit: impl FnOnce(&mut Value)) -> PodCliqueSet {
     serde_json::from_value(pcs).unwrap()
 }
 
-/// One podgroup; the required keys of the PodGang and of the podgroup.
+/// A PodGang with the required keys of the PodGang and of its podgroup.
 fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
     let [gang, own] = keys.map(|key| key.map(|key| json!({"packConstraint": {"required": key}})));
     let podgroup = |name: &str, own| json!({"name": name, "podReferences": [], "minReplicas": 2, "topologyConstraint": own});
@@ -85,7 +84,7 @@ async fn a_pod_gang_gets_its_pod_group_once() {
     assert_eq!(pod_group["spec"]["minMember"], 4);
     assert_eq!(pod_group["spec"].get("networkTopology"), None);
 
-    // As Volcano leaves it.
+    // Volcano adds these fields.
     let mut stored = pod_group;
     stored["spec"]["minResources"] = json!({"cpu": "4"});
     stored["status"] = json!({"phase": "Running"});
@@ -173,7 +172,7 @@ fn pod(clique: &str, node: Option<&str>) -> Arc<Pod> {
     Arc::new(serde_json::from_value(pod).unwrap())
 }
 
-/// A pod of `wl-0-a`, beside pods that are bound or not, and the keys of which it gets the domain.
+/// A pod of `wl-0-a`, the other pods of its gang, and the keys whose domain the pod must follow.
 #[rstest::rstest]
 #[case::first(&[("wl-0-a", None), ("wl-0-b", None)], &[])]
 #[case::beside_its_own(&[("wl-0-b", Some("other")), ("wl-0-a", Some("n0"))], &["example.com/block", "example.com/rack"])]

@@ -1,11 +1,11 @@
-//! ClusterTopologyBinding -> HyperNodes (VOL-05, TOPO-09).
+//! Creates HyperNodes for a ClusterTopologyBinding (VOL-05, TOPO-09).
 //!
-//! All HyperNodes of a cluster are one tree to Volcano, and tiers are just numbers, so only one binding can be
-//! applied: the oldest, and only after the tree of another is gone. HyperNodes of others are never written to;
-//! while there are any, the tree contains more than the binding does, which is reported.
+//! Volcano treats all HyperNodes of a cluster as one tree, and tiers are just numbers. So only one binding
+//! can be applied: the oldest, and only after the tree of another is deleted. HyperNodes of other owners are
+//! never written. While they exist, the tree contains more than the binding, which is reported.
 //!
-//! The order of writes matters to the scheduler: it fails on a HyperNode whose member it has seen deleted. So
-//! members are created before what they are members of, and deleted after it.
+//! The order of writes matters, because the scheduler fails on a HyperNode whose member it has seen deleted.
+//! So members are created before their parents, and deleted after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,16 +24,15 @@ use super::tiers::Tiers;
 use crate::backend::objects::{self, Created, Target};
 use crate::backend::{BackendError, TopologyBackend, TopologyState, TopologyView};
 
-/// Requests at a time. HyperNodes of one tier do not depend on each other.
+/// Number of concurrent requests. HyperNodes of one tier do not depend on each other.
 const CONCURRENCY: usize = 16;
 
-/// The writer of HyperNodes.
 pub(super) struct HyperNodes {
     client: Client,
 }
 
-/// The binding that Volcano's one tree is made from: the oldest of those that do not refer to HyperNodes of
-/// somebody else, and of equally old ones that which has `hyper_nodes` already.
+/// The binding from which Volcano's tree is created: the oldest of those that do not reference HyperNodes of
+/// another owner. Among equally old ones, it is the one that already has `hyper_nodes`.
 pub(super) fn holder<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
@@ -48,7 +47,6 @@ pub(super) fn holder<'a>(
     })
 }
 
-/// Why `binding` is not held where `holder` is.
 pub(super) fn refusal(holder: &ClusterTopologyBinding) -> String {
     format!(
         "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding {} came first",
@@ -60,10 +58,10 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// The HyperNodes that there are, from the point of view of one binding.
+/// The existing HyperNodes, by their relation to one binding.
 struct Found<'a> {
     own: BTreeMap<String, &'a DynamicObject>,
-    /// Those of another, maybe deleted, ClusterTopologyBinding.
+    /// HyperNodes of another ClusterTopologyBinding, which may have been deleted.
     of_bindings: BTreeSet<String>,
     of_others: BTreeSet<String>,
 }
@@ -94,7 +92,7 @@ impl HyperNodes {
         Self { client }
     }
 
-    /// Makes `own` what is `wanted`.
+    /// Creates and updates the `wanted` HyperNodes, then deletes the rest of `own`.
     async fn write(
         &self,
         wanted: &[DynamicObject],
@@ -128,7 +126,7 @@ impl HyperNodes {
             }
             None => match target.create(wanted).await? {
                 Created::New => Ok(()),
-                // Whose it is will be seen in the cache.
+                // The cache will show who owns it.
                 Created::Taken => Err(BackendError::Waiting(format!("{target} is there already"))),
             },
         }
@@ -161,11 +159,12 @@ impl TopologyBackend for HyperNodes {
         let hyper_nodes = cluster.existing.iter().map(|found| &found.metadata);
         let holder = holder(cluster.bindings.iter().map(|binding| &**binding), hyper_nodes);
         if let Some(holder) = holder.filter(|holder| holder.uid() != binding.uid()) {
-            // It may have held the place before it referred to other HyperNodes for a while.
+            // The binding may have been applied earlier, before it temporarily referenced other HyperNodes.
             self.write(&[], &found.own).await?;
             return Ok(TopologyState::Refused(refusal(holder)));
         }
-        // Two trees would be one to Volcano. That of a deleted binding, or of one that is not held, is going.
+        // Volcano would merge two trees. The tree of a deleted binding, or of one that is not applied, is
+        // being deleted.
         if let Some(name) = found.of_bindings.first() {
             let what = format!("HyperNode {name} of another ClusterTopologyBinding has to go first");
             return Err(BackendError::Waiting(what));
@@ -192,9 +191,9 @@ impl TopologyBackend for HyperNodes {
         })
     }
 
-    /// The tree below the HyperNode referred to has to have a HyperNode of every level's tier, and none that
-    /// is called after another level. Which nodes they hold is the administrator's. Those that the binding had of its
-    /// own before it referred to others go.
+    /// The tree below the referenced HyperNode must contain a HyperNode in the tier of every level, and none
+    /// with the name of another level. The administrator decides which nodes they contain. HyperNodes that
+    /// the binding created before it referenced these are deleted.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -225,7 +224,7 @@ impl TopologyBackend for HyperNodes {
     }
 }
 
-/// The HyperNode of that name and those below it.
+/// The HyperNode named `root`, and those below it.
 fn descendants<'a>(root: &str, all: &BTreeMap<String, &'a DynamicObject>) -> Vec<&'a DynamicObject> {
     let mut names = vec![root.to_owned()];
     let mut found: BTreeMap<String, &DynamicObject> = BTreeMap::new();

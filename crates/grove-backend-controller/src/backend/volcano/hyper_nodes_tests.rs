@@ -1,4 +1,4 @@
-//! HyperNodes in a fake cluster, by the requests that are made.
+//! The requests for HyperNodes, in a fake cluster.
 
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -29,12 +29,11 @@ fn node(name: &str, block: &str, rack: &str) -> Arc<Node> {
     Arc::new(serde_json::from_value(json!({"metadata": {"name": name, "labels": labels}})).unwrap())
 }
 
-/// The tree of `mine` for these nodes, as it would stand.
 fn standing(nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
     owned_by("t", nodes)
 }
 
-/// One with that HyperNode for a member; with an empty name, none.
+/// A HyperNode whose member is the HyperNode `member`, or without members if that is empty.
 fn hyper_node(name: &str, tier: u64, domain: &str, member: &str) -> Arc<DynamicObject> {
     let named = |name: &str| json!({"type": "HyperNode", "selector": {"exactMatch": {"name": name}}});
     let members: Vec<_> = Some(member).filter(|name| !name.is_empty()).map(named).into_iter().collect();
@@ -42,7 +41,7 @@ fn hyper_node(name: &str, tier: u64, domain: &str, member: &str) -> Arc<DynamicO
     Arc::new(DynamicObject::new(name, &hyper_nodes()).data(json!({ "spec": spec })))
 }
 
-/// The outcome for `mine`, and the requests as `VERB name-without-hash`.
+/// The result for `mine`, and the requests as `VERB name-without-hash`.
 async fn synced(
     bindings: &[Arc<ClusterTopologyBinding>],
     nodes: &[Arc<Node>],
@@ -121,7 +120,6 @@ async fn who_came_first_holds() {
     }
 }
 
-/// The tree for these nodes, of the binding of that name.
 fn owned_by(name: &str, nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
     let binding = binding(name, "2026-01-01T00:00:00Z");
     let tree = tree(name, &binding.spec.levels, nodes.iter().map(|node| &**node));

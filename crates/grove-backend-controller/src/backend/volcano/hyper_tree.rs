@@ -1,16 +1,16 @@
-//! Nodes and levels -> the HyperNodes that represent the topology (VOL-05).
+//! Computes the HyperNodes of a topology from nodes and levels (VOL-05).
 //!
-//! Pure. A domain of a level is told by the values that a node has for this level and all wider ones: rack
-//! `r0` of block `a` and rack `r0` of block `b` are two. Level `i` of `n` (0 is the broadest) has tier `n -
+//! This is pure. A domain of a level is identified by a node's values for this level and all wider ones: rack
+//! `r0` of block `a` and rack `r0` of block `b` differ. Level `i` of `n` (0 is the broadest) has tier `n -
 //! i`.
 //!
-//! A node is a member of its narrowest domain, that one of the next wider that the node has a label for, and
-//! so on. So a node that lacks the label of a level is in no HyperNode of that level, and may still be in a
-//! wider one; as HyperNodes may have nodes and HyperNodes for members, nothing is lost. A HyperNode without a
-//! parent is fine with Volcano: its root takes all of them.
+//! A node is a member of its narrowest domain; that domain is a member of the next wider one for which the
+//! node has a label, and so on. So a node without the label of a level is in no HyperNode of that level, but
+//! may be in a wider one. HyperNodes may contain both nodes and HyperNodes. Volcano accepts a HyperNode
+//! without a parent, because its root contains all of them.
 //!
-//! Members are named one by one. A label selector would be shorter, but Volcano looks at it only when a node
-//! that matches changes: one that ceases to match stays a member.
+//! Members are listed by name. A label selector would be shorter, but Volcano evaluates it only when a
+//! matching node changes: a node that no longer matches stays a member.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,33 +24,27 @@ use serde_json::{Value, json};
 use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes};
 use crate::backend::names;
 
-/// A HyperNode to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HyperNode {
-    /// Name of the object.
     pub name: String,
     /// 1 for the narrowest level.
     pub tier: usize,
     /// The level's domain, such as `rack`.
     pub domain: String,
-    /// In order and each once; never empty.
+    /// Sorted, without duplicates, never empty.
     pub members: Vec<Member>,
 }
 
-/// What is in a HyperNode, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Member {
-    /// One of a lower tier.
     HyperNode(String),
-    /// A node.
     Node(String),
 }
 
-/// The values of a node for a level and all wider ones, the broadest first; `None` where it lacks the label.
+/// A node's values for a level and all wider ones, broadest first; `None` where it lacks the label.
 type Path<'a> = Vec<Option<&'a str>>;
 
-/// The HyperNodes of `levels`, which go from broadest to narrowest, for `nodes`. Members come before what
-/// they are members of.
+/// The HyperNodes of `levels` (broadest first) for `nodes`. Members come before their parents.
 pub(super) fn tree<'a>(
     binding: &str,
     levels: &[TopologyLevel],
@@ -85,7 +79,7 @@ pub(super) fn tree<'a>(
     tree
 }
 
-/// The tree without the HyperNodes whose name `is_taken`: what is left has them for no members.
+/// Removes the HyperNodes whose name `is_taken`, and then those that have no members left.
 pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> bool) -> Vec<HyperNode> {
     let mut gone = BTreeSet::new();
     let keep = |mut hyper_node: HyperNode| {
@@ -103,7 +97,7 @@ pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> boo
 }
 
 impl HyperNode {
-    /// The object, controlled by `binding`, with which it goes (DEL-09).
+    /// The object, controlled by `binding` so that garbage collection deletes it with the binding (DEL-09).
     pub(super) fn object(&self, binding: &ClusterTopologyBinding) -> DynamicObject {
         let spec = json!({
             "tier": self.tier,
@@ -132,15 +126,14 @@ impl Member {
     }
 }
 
-/// Value of the label that tells whose a HyperNode is.
 pub(super) fn topology_label(binding: &str) -> String {
     names::within(names::MAX_LABEL, binding.to_owned())
 }
 
-/// The binding and the values, as far as a name may have them, and a hash: label values may have capitals and
-/// other characters that a name may not.
+/// Binding and label values, as far as a name can contain them, plus a hash: label values may contain
+/// capitals and other characters that a name may not.
 fn name(binding: &str, path: &[Option<&str>]) -> String {
-    // '/' and '=' are in no label value.
+    // A label value contains neither '/' nor '='.
     let exact = path.iter().map(|value| value.map_or(String::new(), |value| format!("={value}")));
     let whole = format!("{binding}/{}", exact.collect::<Vec<_>>().join("/"));
     let values = path.iter().flatten().map(|value| value.to_ascii_lowercase());

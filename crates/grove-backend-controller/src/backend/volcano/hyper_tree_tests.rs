@@ -1,4 +1,4 @@
-//! Trees of made-up nodes, as lines.
+//! Trees of fake nodes, as lines of text.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn levels(domains: &[&str]) -> Vec<TopologyLevel> {
     domains.iter().map(level).collect()
 }
 
-/// Nodes as `name domain=value ...`.
+/// Nodes written as `name domain=value ...`.
 fn nodes(nodes: &[&str]) -> Vec<Node> {
     let node = |text: &&str| {
         let mut words = text.split(' ');
@@ -22,7 +22,7 @@ fn nodes(nodes: &[&str]) -> Vec<Node> {
     nodes.iter().map(node).collect()
 }
 
-/// `tier domain name: members`, without the hashes that names end in.
+/// `tier domain name: members`, without the hashes at the end of names.
 fn text(tree: &[HyperNode]) -> String {
     let plain = |name: &str| name.rsplit_once('-').unwrap().0.to_owned();
     let line = |hyper_node: &HyperNode| {
@@ -49,8 +49,8 @@ fn racks_in_blocks() {
     ");
 }
 
-/// Without a level: in none of that level, still in the wider ones. Without a wider level: a domain with no
-/// parent, apart from the one of the same value that has one.
+/// A node without the label of a level is in no domain of that level, but in the wider ones. Without a wider
+/// label it is in a domain without a parent, which differs from a domain of the same value that has a parent.
 #[test]
 fn nodes_that_lack_labels() {
     let nodes = nodes(&[

@@ -1,12 +1,12 @@
-//! PodGang -> PodGroup (VOL-01).
+//! Plans the PodGroup for a PodGang (VOL-01).
 //!
-//! Pure. Every podgroup is a subgroup policy that selects its pods by PodClique and has one subgroup, all of
-//! them; `minMember` alone would let too many pods of one clique make up for too few of another. What Volcano
-//! writes into a PodGroup after creation (status, minResources, its own annotations) is not named here and
-//! stays.
+//! The plan is pure. Every podgroup is a subgroup policy that selects its pods by PodClique and has one
+//! subgroup with all of them. `minMember` alone would let surplus pods of one clique replace missing pods of
+//! another. The plan omits the fields that Volcano writes after creation (status, minResources, its own
+//! annotations), so they are kept.
 //!
-//! Refuses what Volcano cannot express, so that a PodGang that did not come through our admission fails
-//! closed: no PodGroup, and therefore no pod ever ungated.
+//! The plan refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed: it
+//! gets no PodGroup, and none of its pods is ungated.
 
 use grove_api::names::LABEL_POD_CLIQUE;
 use grove_api::{PodGang, PodGangTopologyConstraint, PodGroup};
@@ -22,9 +22,7 @@ use crate::backend::domain::pack_keys;
 use crate::backend::gang_objects::{Pairs, metadata};
 use crate::backend::generation;
 
-/// Plans the PodGroup of `pod_gang`. `tiers` are those of its required levels.
-///
-/// # Errors
+/// Plans the PodGroup of `pod_gang`. `tiers` are the tiers of its required levels. Returns
 /// [`BackendError::Refused`] if Volcano cannot express the PodGang.
 pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObject, BackendError> {
     let spec = spec(pod_gang, tiers)
@@ -37,8 +35,8 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     })
 }
 
-/// The PodGroup of the PodGang. Volcano remembers the HyperNode of a PodGroup for as long as that exists, so a recycled gang
-/// has one of its own.
+/// The PodGroup of the PodGang. Volcano remembers the HyperNode of a PodGroup as long as that exists. So a
+/// gang that was terminated and created again gets a new PodGroup.
 pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }
@@ -70,7 +68,7 @@ fn policy(podgroup: &PodGroup, tiers: &GangTiers) -> Result<Value, String> {
     Ok(json!({
         "name": name,
         "labelSelector": {"matchLabels": {LABEL_POD_CLIQUE: name}},
-        // Without a key, Volcano takes the pods for no subgroup at all.
+        // Without a key, Volcano assigns the pods to no subgroup.
         "matchLabelKeys": [LABEL_POD_CLIQUE],
         "subGroupSize": min_replicas,
         "minSubGroups": 1,
@@ -78,7 +76,7 @@ fn policy(podgroup: &PodGroup, tiers: &GangTiers) -> Result<Value, String> {
     }))
 }
 
-/// `null` without a constraint. A preferred level beside a required one has no effect (ADM-17).
+/// `null` without a constraint. A preferred level in addition to a required one has no effect (ADM-17).
 fn network_topology(
     place: &str,
     constraint: Option<&PodGangTopologyConstraint>,

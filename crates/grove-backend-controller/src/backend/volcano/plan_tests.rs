@@ -1,4 +1,4 @@
-//! The PodGroup of a PodGang, whole, and what is refused.
+//! The whole PodGroup of a PodGang, and what is refused.
 
 use super::*;
 use grove_api::{PodGangPackConstraint, PodGangSpec, TopologyConstraintGroupConfig};

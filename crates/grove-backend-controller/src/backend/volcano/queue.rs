@@ -1,8 +1,8 @@
-//! The one queue of a PodCliqueSet (VOL-03).
+//! The queue of a PodCliqueSet (VOL-03).
 //!
-//! The annotation may stand on the PodCliqueSet, on its cliques, or on both. A clique without one follows the
-//! PodCliqueSet, and where that has none either, is in the default queue. A gang is in one queue, so all
-//! cliques have to come to the same.
+//! The annotation may be set on the PodCliqueSet, on its cliques, or on both. A clique without one uses the
+//! queue of the PodCliqueSet, or else the default queue. A gang is in one queue, so all cliques must resolve
+//! to the same queue.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,9 @@ use crate::backend::queue::Queue;
 use crate::backend::template::TEMPLATE;
 use crate::backend::{FieldError, names};
 
-/// State of a Queue that takes gangs.
 const STATE_OPEN: &str = "Open";
 
-/// The queue of `pcs`.
-///
-/// # Errors
-/// A name that no Queue can have, or cliques that come to different queues.
+/// The queue of `pcs`. Returns an error for an invalid name, or if cliques resolve to different queues.
 pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     let set = named(pcs.annotations());
     let own = set.map(|name| Queue { name, path: path("metadata") });
@@ -45,15 +41,15 @@ pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     Ok(first)
 }
 
-/// The queue of a PodGang: as it was resolved, else as the PodCliqueSet's annotation was mirrored.
+/// The queue of a PodGang: the pinned one, else the one in the annotation mirrored from its PodCliqueSet.
 pub(super) fn of_gang(pod_gang: &PodGang) -> &str {
     let annotation = |key: &str| pod_gang.annotations().get(key).map(|name| name.trim());
     let pinned = annotation(ANNOTATION_PINNED_QUEUE).or_else(|| annotation(ANNOTATION_QUEUE));
     pinned.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_QUEUE)
 }
 
-/// Why `queue` takes no gang, if it does not. One that is not open is never served, so a gang in it would
-/// wait for ever.
+/// Why `queue` accepts no gang. A queue that is not open is never served, so a gang in it would stay pending
+/// indefinitely.
 pub(super) async fn closed(client: &Client, queue: &Queue<'_>) -> Option<FieldError> {
     let Queue { name, path } = queue;
     match Api::<DynamicObject>::all_with(client.clone(), &queues()).get_opt(name).await {
@@ -92,7 +88,7 @@ mod tests {
     use super::*;
     use crate::backend::made_up_api::MadeUpApi;
 
-    /// A PodCliqueSet and two cliques with these queues; empty is none.
+    /// A PodCliqueSet and two cliques with these queues; an empty text means none.
     fn pcs(queues: [&str; 3]) -> PodCliqueSet {
         let annotations = |queue: &str| match queue {
             "" => json!({}),

@@ -1,10 +1,10 @@
-//! From the node-label keys of a PodGang's constraints to tiers of HyperNodes.
+//! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes.
 //!
-//! Volcano adds a root one tier above the highest HyperNode. A gang that may go up to
-//! that tier is not constrained at all, so where the HyperNodes are missing Volcano would quietly ignore what
-//! is required (ADM-09). Therefore a constrained gang waits until there is a HyperNode of the tier that it
-//! may go up to. One whose PodGroup stands keeps the tiers it has, whatever has become of the HyperNodes: its pods
-//! are replaced as those of any other.
+//! Volcano adds a root one tier above the highest HyperNode. A gang whose highest allowed tier is that of the
+//! root is not constrained at all. So without HyperNodes Volcano would silently ignore a required level
+//! (ADM-09). Therefore a constrained gang waits until a HyperNode of its highest allowed tier exists. A gang
+//! whose PodGroup exists keeps its tiers regardless of the HyperNodes: its pods are replaced like those of
+//! any other gang.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::hyper_tree::topology_label;
 use super::plan;
 use crate::backend::{BackendError, GangState, domain, gang_objects};
 
-/// The tiers of a ClusterTopologyBinding's levels: the narrowest is tier 1.
+/// The tiers of a ClusterTopologyBinding's levels. The narrowest level is tier 1.
 #[derive(Debug, Default)]
 pub(super) struct Tiers(Vec<TopologyLevel>);
 
@@ -29,34 +29,31 @@ pub(super) struct Tiers(Vec<TopologyLevel>);
 pub(super) type GangTiers = BTreeMap<String, usize>;
 
 impl Tiers {
-    /// Tiers of `levels`, which go from broadest to narrowest.
+    /// `levels` are ordered from broadest to narrowest.
     pub(super) fn new(levels: &[TopologyLevel]) -> Self {
         Self(levels.to_vec())
     }
 
-    /// The tier of the level with that node-label key.
     pub(super) fn of(&self, key: &str) -> Option<usize> {
         let place = self.0.iter().position(|level| level.key == key)?;
         Some(self.0.len() - place)
     }
 
-    /// The level of a tier.
     pub(super) fn level(&self, tier: usize) -> Option<&TopologyLevel> {
         self.0.len().checked_sub(tier).and_then(|place| self.0.get(place))
     }
 
-    /// How many there are, which is the highest.
+    /// The highest tier, which equals the number of levels.
     pub(super) fn highest(&self) -> usize {
         self.0.len()
     }
 }
 
-/// The tiers that the constraints of `gang` speak of, where the HyperNodes for them stand, or else those that its
-/// PodGroup has, with a warning. `existing` as in [`gang_objects::standing`].
+/// The tiers for the constraints of `gang`, if their HyperNodes exist. Otherwise the tiers of its existing
+/// PodGroup, with a warning. `existing` is used as in [`gang_objects::standing`].
 ///
-/// # Errors
-/// [`BackendError::Refused`] if there are constraints and no topology is named, [`BackendError::NotReady`] while the
-/// PodGroup is yet to be made and the binding, its level or its HyperNodes are missing, else a request that failed.
+/// Returns [`BackendError::Refused`] if a constraint names no topology. Returns [`BackendError::NotReady`] if
+/// the PodGroup does not exist and the binding, its level or its HyperNodes are missing.
 pub(super) async fn of_gang(
     client: &Client,
     gang: &GangState<'_>,
@@ -83,7 +80,7 @@ pub(super) async fn of_gang(
     }
 }
 
-/// The tiers that the PodGroup of `pod_gang` has for its constraints; `None` if it lacks one or contradicts itself.
+/// The tiers in the PodGroup of `pod_gang` for its constraints; `None` if one is missing or they conflict.
 fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     let spec = &pod_group.data["spec"];
     let policies = spec["subGroupPolicy"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -105,8 +102,8 @@ fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     Some(tiers)
 }
 
-/// The tiers of `keys` in the ClusterTopologyBinding `name`. That its HyperNodes stand is asked where they are not
-/// `written` already.
+/// The tiers of `keys` in the ClusterTopologyBinding `name`. Checks that its HyperNodes exist, unless the
+/// tiers are already `written`.
 async fn of_binding(
     client: &Client,
     gang: &GangState<'_>,
@@ -132,7 +129,7 @@ async fn of_binding(
     }
 }
 
-/// Whether the tree of the binding reaches up to that tier.
+/// Whether the tree of the binding reaches this tier.
 async fn has_tier(
     client: &Client,
     binding: &ClusterTopologyBinding,

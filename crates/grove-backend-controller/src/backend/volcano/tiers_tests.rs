@@ -1,4 +1,4 @@
-//! Which gangs may be handed to Volcano, by what stands of their topology.
+//! Which gangs get a PodGroup, depending on the existing parts of their topology.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn binding(reference: Option<&str>) -> Value {
     })
 }
 
-/// A list of one HyperNode whose controller has this uid.
+/// A list with one HyperNode, whose controller has this UID.
 fn hyper_nodes_of(uid: &str) -> Value {
     let kind = "ClusterTopologyBinding";
     let owner =
@@ -28,7 +28,7 @@ fn hyper_nodes_of(uid: &str) -> Value {
     json!({"kind": "HyperNodeList", "apiVersion": "topology.volcano.sh/v1alpha1", "metadata": {}, "items": [hyper_node]})
 }
 
-/// A gang with these required keys of the PodGang and of its podgroup.
+/// A gang with the required keys of the PodGang and of its podgroup.
 fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
     let [gang, own] = keys.map(|key| key.map(|key| json!({"packConstraint": {"required": key}})));
     let podgroup = json!({"name": "a", "podReferences": [], "minReplicas": 1, "topologyConstraint": own});
@@ -64,7 +64,7 @@ async fn the_narrowest_level_is_tier_1() {
     assert_eq!((tiers.level(0), tiers.level(3), tiers.of("else")), (None, None, None));
 }
 
-/// A gang whose PodGroup says these tiers, in a cluster without HyperNodes.
+/// A gang whose PodGroup contains these tiers, in a cluster without HyperNodes.
 #[rstest::rstest]
 #[case::as_planned([2, 1], true, false)]
 #[case::other_levels([3, 1], true, true)]

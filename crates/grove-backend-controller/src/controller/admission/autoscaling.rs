@@ -1,14 +1,14 @@
-//! Rules on scale configurations, and what a change of a template's replicas does not do.
+//! Rules on autoscaling configurations, and warnings about template replicas that do not change existing
+//! objects.
 //!
-//! Upstream checks the limits of cliques against their replicas, of scaling groups only the lower one; here both are
-//! checked alike, for an autoscaler that starts out of its limits moves what it scales at once.
+//! Upstream checks a clique's `replicas` against both limits, but a scaling group's only against the lower
+//! one. Here both limits apply to both, because an autoscaler that starts outside its limits scales at once.
 
 use grove_api::{AutoScalingConfig, PodCliqueSet};
 
 use super::findings::invalid;
 use crate::backend::FieldError;
 
-/// Findings on the scale configurations of `pcs`.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
@@ -47,8 +47,7 @@ fn limits(config: &AutoScalingConfig, replicas: i32, min_available: i32, path: &
     errors
 }
 
-/// What of an update from `old` to `new` reaches no object that there is: replicas in the template are those of objects made
-/// later (AUTO-10).
+/// Warns about changed template replicas: they apply only to objects that are created later (AUTO-10).
 pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
     let (before, after) = (&old.spec.template, &new.spec.template);
     let cliques = after.cliques.iter().enumerate().filter_map(|(index, clique)| {
@@ -83,7 +82,7 @@ mod tests {
     const CLIQUE: &str = "/spec/template/cliques/0/spec/autoScalingConfig";
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/scaleConfig";
 
-    /// The clique has 2 replicas of which 1 is needed, and so has the group.
+    /// The clique has 2 replicas and minAvailable 1, and so has the scaling group.
     #[rstest]
     #[case::both(json!({ "minReplicas": 1, "maxReplicas": 4 }), 0)]
     #[case::min_by_default(json!({ "maxReplicas": 2 }), 0)]

@@ -1,17 +1,16 @@
-//! Rules on ClusterTopologyBindings: each domain, key and scheduler once, and only schedulers that keep
+//! Rules on ClusterTopologyBindings: each domain, key and scheduler appears once, and each scheduler has
 //! topology resources.
 //!
-//! Upstream reports schedulers under `spec.schedulerTopologyReferences`, which no object has; here the path
-//! is the field's, `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed: that is
-//! told by their condition `TopologyLevelsUnavailable`.
+//! Upstream reports scheduler errors under `spec.schedulerTopologyReferences`, a field that does not exist;
+//! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed: the
+//! condition `TopologyLevelsUnavailable` of the PodCliqueSets reports it.
 
 use grove_api::ClusterTopologyBinding;
 
 use super::findings::{duplicate, invalid, repeated};
 use crate::backend::{FieldError, Registry};
 
-/// Findings on `binding`; `old` is the stored object on an update. Deletion and edits of metadata are never
-/// refused.
+/// `old` is the stored object on an update. Deletions and metadata edits are never rejected.
 pub fn validate_cluster_topology_binding(
     binding: &ClusterTopologyBinding,
     old: Option<&ClusterTopologyBinding>,

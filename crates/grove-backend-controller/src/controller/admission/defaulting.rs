@@ -1,19 +1,17 @@
-//! Defaults of a PodCliqueSet that its schema cannot give, as a JSON patch (RFC 6902).
+//! Sets the defaults of a PodCliqueSet that its schema cannot set, as a JSON patch (RFC 6902).
 //!
-//! The mutating webhook runs before the schema is enforced, so this works on raw JSON, leaves alone whatever
-//! has not the expected shape, and lets the schema say so. It is a function of the object alone: an object
-//! that has its defaults comes out unchanged.
+//! The mutating webhook runs before schema validation, so this works on raw JSON and leaves values of an
+//! unexpected shape to the schema. It reads only the object and does not change one that has its defaults.
 //!
-//! Three differences from upstream, on purpose:
-//! - `minAvailable` defaults to the *defaulted* `replicas`. Upstream takes the number before defaulting, so
-//!   that leaving out both gives 0 and a rejection.
-//! - `terminationDelay` is left unset (upstream: 4h): a value there is then always the user's, and none means 4h.
-//! - `metadata.namespace` is left alone: the API server has set it from the request.
+//! Deliberate differences from upstream:
+//! - `minAvailable` defaults to the defaulted `replicas`. Upstream uses the value before defaulting, so
+//!   omitting both gives 0 and a rejection.
+//! - `terminationDelay` stays unset and means 4h (upstream writes 4h), so a value always comes from the user.
+//! - `metadata.namespace` stays unset, because the API server sets it from the request.
 
 use serde_json::{Value, json};
 use webhook_server::PatchOperation;
 
-/// Fills in the defaults of a PodCliqueSet and returns the patch that does the same to the original.
 pub fn default_pod_clique_set(pcs: &mut Value) -> Vec<PatchOperation> {
     let mut defaulter = Defaulter { pcs, patch: Vec::new() };
     let template = "/spec/template";
@@ -47,7 +45,7 @@ impl Defaulter<'_> {
         self.fill(&pod_spec, "terminationGracePeriodSeconds", json!(30));
     }
 
-    /// Of an autoscaler: what it scales does not become fewer than there were at first.
+    /// An autoscaler's `minReplicas` defaults to the initial `replicas`.
     fn lower_limit(&mut self, scaled: &str, config: &str) {
         if let Some(replicas) = self.pcs.pointer(&format!("{scaled}/replicas")).cloned() {
             self.fill(&format!("{scaled}/{config}"), "minReplicas", replicas);
@@ -112,7 +110,7 @@ mod tests {
         "#);
     }
 
-    /// replicas and minAvailable as given, and as they come out.
+    /// The given fields, then the defaulted `replicas` and `minAvailable`.
     #[rstest]
     #[case(json!({}), 1, 1)]
     #[case(json!({ "replicas": 0 }), 1, 1)]

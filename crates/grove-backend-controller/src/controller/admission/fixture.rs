@@ -1,5 +1,5 @@
-//! What the tests of this module share: a PodCliqueSet that every rule admits, edits to it, and a backend and
-//! topology that say what a test wants.
+//! Shared test data: a PodCliqueSet that every rule admits, edits of it, and a configurable backend and
+//! topology.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::backend::{
 };
 use crate::observed_pod::Pod;
 
-/// JSON pointers and the values to put there; null removes, `-` appends.
+/// JSON pointers with values: null removes, `-` appends.
 pub(crate) type Edits<'a> = &'a [(&'a str, Value)];
 
-/// A standalone clique `a` and a scaling group `sg` of `b` and `c`, with `edits`.
+/// A standalone clique `a` and a scaling group `sg` of `b` and `c`, after `edits`.
 pub(crate) fn json(edits: Edits<'_>) -> Value {
     let clique = |name: &str, replicas: i32| {
         let pod_spec = json!({ "containers": [{ "name": "main", "image": "pause" }] });
@@ -41,17 +41,15 @@ pub(crate) fn json(edits: Edits<'_>) -> Value {
     pcs
 }
 
-/// [`json`], typed.
 pub(crate) fn pcs(edits: Edits<'_>) -> PodCliqueSet {
     typed(json(edits))
 }
 
-/// `value` as `T`.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// Applies `edits`; missing objects on the way are made.
+/// Applies `edits` and creates missing parent objects.
 pub(crate) fn edit(object: &mut Value, edits: Edits<'_>) {
     for (pointer, value) in edits {
         let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -71,12 +69,11 @@ pub(crate) fn edit(object: &mut Value, edits: Edits<'_>) {
     }
 }
 
-/// One finding per line.
 pub(crate) fn lines(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A topology `topo` of zone, block, rack and host, and nothing else.
+/// Knows one topology, `topo`: zone, block, rack, host.
 pub(crate) struct Topo;
 
 #[async_trait]
@@ -89,7 +86,6 @@ impl TopologyBindings for Topo {
     }
 }
 
-/// Nothing has a minimum.
 #[async_trait]
 impl Minimums for Topo {
     async fn minimum(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Option<i32>, kube::Error> {
@@ -101,22 +97,17 @@ impl Minimums for Topo {
     }
 }
 
-/// A backend of a test's making.
 pub(crate) struct FakeBackend {
-    /// Its schedulerName.
     pub name: &'static str,
-    /// What it answers for readiness.
     pub readiness: Result<(), String>,
-    /// Its rules on PodCliqueSets.
     pub rules: fn(&PodCliqueSet, Option<&PodCliqueSet>) -> Validation,
-    /// What becomes of its topology resources, if it has such.
+    /// Result of every topology sync; `None` if the backend has no topology resources.
     pub topology: Option<TopologyState>,
     /// Whether podgroups may be scaled to 0.
     pub lets_idle: bool,
 }
 
 impl FakeBackend {
-    /// A ready backend without rules.
     pub(crate) fn ready(name: &'static str) -> Self {
         Self {
             name,
@@ -128,7 +119,7 @@ impl FakeBackend {
     }
 }
 
-/// What admission sees with these backends enabled, the first one as the default, and [`Topo`].
+/// Admission state with these backends, the first as the default, and [`Topo`].
 pub(crate) fn cluster(backends: Vec<FakeBackend>) -> AdmissionState {
     let default = backends[0].name;
     let backends = backends.into_iter().map(|backend| Arc::new(backend) as Arc<dyn SchedulerBackend>);
@@ -186,7 +177,7 @@ impl SchedulerBackend for FakeBackend {
     }
 }
 
-/// Topology resources of kind `Topology`; those that a binding refers to are in sync if they exist.
+/// Topology resources have the kind `Topology`. One that a binding refers to is in sync if it exists.
 #[async_trait]
 impl TopologyBackend for FakeBackend {
     fn topology_resources(&self) -> Vec<ApiResource> {

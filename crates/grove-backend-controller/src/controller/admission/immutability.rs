@@ -1,7 +1,7 @@
-//! What may not change in a live PodCliqueSet: the shape of its gangs (ADM-03).
+//! Immutable fields of a live PodCliqueSet: the shape of its gangs (ADM-03).
 //!
-//! Replicas at every level may change, and so may pod templates and what is not part of a gang. Cliques and groups are matched
-//! by name: reordering them is no change. Every message ends with the way out.
+//! Replicas at every level, pod templates and fields outside the gang may change. Cliques and groups are
+//! matched by name, so they may be reordered. Every message ends with the remedy.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
@@ -9,10 +9,8 @@ use super::findings::invalid;
 use super::topology_change;
 use crate::backend::FieldError;
 
-/// How every message on an immutable field ends.
 pub(super) const RECREATE: &str = "recreate the PodCliqueSet to change it";
 
-/// Findings on `new` as the successor of the stored `old`.
 pub(super) fn check(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<FieldError> {
     let (before, after) = (&old.spec.template, &new.spec.template);
     let mut changes = Changes::default();

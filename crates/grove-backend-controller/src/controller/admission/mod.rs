@@ -1,24 +1,19 @@
-//! Admission of PodCliqueSets and ClusterTopologyBindings, and of scaling: what the API server asks before it stores one.
+//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling.
 //!
-//! A mutating webhook fills in defaults, a validating one refuses what Grove or the selected backend cannot
-//! keep its promises for. Nothing here writes to the cluster; the only things read from it are
-//! ClusterTopologyBindings, and the minimum of what is scaled. What one scheduler cannot express is the backend's to say: these modules only
-//! pick the backend and pass its findings on.
+//! A mutating webhook sets defaults; validating webhooks reject what Grove or the selected backend cannot
+//! support. They write nothing, and read only ClusterTopologyBindings and the minimum of a scaled object.
+//! Backends validate what their scheduler can express; `scheduler` selects the backend and returns its
+//! findings.
 //!
-//! - `server`: the HTTP side, upstream's three paths and that of `scale`
-//! - `defaulting`: the mutating webhook
-//! - `validate`: the order of the checks on create and on update
-//! - `structure`, `names`, `pod_template`, `resource_sharing`, `startup_order`: rules on one PodCliqueSet (ADM-04)
-//! - `unsupported`: what this controller does not do yet and therefore refuses
+//! - `structure`, `names`, `pod_template`, `resource_sharing`, `startup_order`: rules on one PodCliqueSet
+//!   (ADM-04)
 //! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
 //! - `immutability`, `topology_change`: rules on a change (ADM-03)
 //! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09, 14, 17, 18, 23)
-//! - `autoscaling`: rules on scale configurations; `scale`: on scaling itself (AUTO-05)
-//! - `cluster_topology_binding`: the rules on ClusterTopologyBindings themselves
-//! - `findings`: how a finding is spelt, and which of two sets of them are new
+//! - `scale`: rules on scaling (AUTO-05)
 //!
-//! Message texts follow upstream's wherever upstream has the rule, so that one conformance case judges both.
-//! Paths are those of the offending field, with its list index, also where upstream leaves the index out.
+//! Messages follow upstream's wording where upstream has the rule, so that one conformance case covers both.
+//! Paths name the offending field with its list index, even where upstream omits the index.
 
 mod autoscaling;
 mod cluster_topology_binding;

@@ -1,26 +1,25 @@
-//! Which names Kubernetes takes, and how long Grove's may be together.
+//! Names that Kubernetes accepts, and the combined length of Grove's names.
 
 use std::collections::BTreeMap;
 
 use super::findings::invalid;
 use crate::backend::FieldError;
 
-/// What the names of PodCliqueSet, scaling group and clique may add up to, in bytes: the rest of a pod's
-/// hostname label (63) is kept for two indexes, five random characters and the hyphens between.
+/// Limit in bytes for the names of PodCliqueSet, scaling group and clique together. The rest of a pod's
+/// hostname label (63) holds two indexes, five random characters and hyphens.
 const COMBINED_NAME_LIMIT: usize = 45;
 
-/// Whether `name` is a DNS subdomain (RFC 1123) of at most 253 characters.
+/// RFC 1123, at most 253 characters.
 pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(|label| is_joined(label, |c| c.is_ascii_lowercase(), "-"))
 }
 
-/// A single DNS label.
 pub(super) fn is_dns_label(name: &str) -> bool {
     name.len() <= 63 && is_joined(name, |c| c.is_ascii_lowercase(), "-")
 }
 
-/// What is wrong with the length of the names that make up a pod's name, if anything. `scaling_group` is
-/// `None` for a standalone clique.
+/// The error if the names that make up a pod's name are too long. `scaling_group` is `None` for a standalone
+/// clique.
 pub(super) fn combined_length_fault(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
     let length = pcs.len() + scaling_group.map_or(0, str::len) + clique.len();
     if length <= COMBINED_NAME_LIMIT {
@@ -36,7 +35,6 @@ pub(super) fn combined_length_fault(pcs: &str, scaling_group: Option<&str>, cliq
     Some(format!("combined resource name length {length} exceeds {limit}. Consider shortening: {parts}"))
 }
 
-/// Findings on the labels at `path`.
 pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels {
@@ -50,13 +48,13 @@ pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec
     errors
 }
 
-/// Findings on the annotations at `path`; values are free.
+/// Checks only keys: annotation values are free.
 pub(super) fn check_annotations(annotations: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
     let bad = annotations.keys().filter(|key| !is_qualified_name(&key.to_ascii_lowercase()));
     bad.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
 }
 
-/// `name` or `prefix/name`, the prefix being a DNS subdomain.
+/// `name` or `prefix/name`, where the prefix is a DNS subdomain.
 fn is_qualified_name(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_text(name),
@@ -68,7 +66,7 @@ fn is_label_text(text: &str) -> bool {
     text.len() <= 63 && is_joined(text, |c| c.is_ascii_alphabetic(), "-_.")
 }
 
-/// Letters and digits, with `joiners` allowed between the first and the last.
+/// Letters and digits; `joiners` may appear between the first and the last.
 fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
     let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
     text.starts_with(is_end)

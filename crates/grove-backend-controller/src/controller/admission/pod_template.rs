@@ -1,5 +1,5 @@
-//! Rules on the pod templates of cliques: what Grove sets itself must not be set, what every pod would be
-//! refused for is refused here.
+//! Rules on pod templates: they must not set fields that Grove sets, nor fields that would get every pod
+//! rejected.
 
 use grove_api::{PodCliqueSet, PodSpecJson};
 use serde_json::Value;
@@ -8,7 +8,6 @@ use super::findings::{duplicate, invalid, repeated};
 use super::names::{check_annotations, check_labels};
 use crate::backend::{FieldError, Validation};
 
-/// Findings on all clique templates of `pcs`.
 pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation::default();
     for (index, clique) in pcs.spec.template.cliques.iter().enumerate() {
@@ -23,7 +22,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
 fn check_pod_spec(pod_spec: &PodSpecJson, path: &str) -> Validation {
     let mut findings = Validation::default();
     let restart_policy = pod_spec.0.get("restartPolicy").and_then(Value::as_str);
-    // Upstream warns even about the Always that it has filled in itself.
+    // Upstream warns even about the `Always` that it sets itself.
     if restart_policy.is_some_and(|policy| policy != "Always") {
         let warning = format!("{path}.restartPolicy will be ignored, it will be set to Always");
         findings.warnings.push(warning);

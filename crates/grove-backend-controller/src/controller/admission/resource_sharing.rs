@@ -1,6 +1,6 @@
-//! Rules on ResourceClaims that pods share: upstream's (ADM-04), and that every claim can be named in a pod.
+//! Rules on shared ResourceClaims: upstream's (ADM-04), and that every claim can be named in a pod.
 //!
-//! A pod names a claim by the claim's own name, which for that has to be a DNS label and no other claim's of the same pod.
+//! A pod names a claim by the claim's own name, which must be a DNS label and unique within the pod.
 
 use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;
@@ -11,10 +11,9 @@ use crate::backend::FieldError;
 use crate::controller::resource_sharing::{Entry, Place, of_clique, of_group, of_place, of_set};
 
 const TEMPLATE: &str = "spec.template";
-/// Longer than any index that a name has room for.
+/// Stands for any index when the length of generated names is checked.
 const LARGE_INDEX: i32 = 99;
 
-/// Findings on what the pods of `pcs` share.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = check_templates(&template.resource_claim_templates);
@@ -71,7 +70,7 @@ fn check_entries(entries: &[Entry<'_>], own: &[&str], path: &str) -> Vec<FieldEr
     errors
 }
 
-/// Each filter names something, and only what is there.
+/// Each filter must name at least one child, and only children that exist.
 fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let cliques: Vec<_> = template.cliques.iter().map(|clique| &clique.name).collect();
@@ -112,7 +111,7 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
     errors
 }
 
-/// The names of the claims that the pods of each clique get, with large indexes.
+/// Checks the names of the claims that the pods of each clique get, with large indexes.
 fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let set = pcs.metadata.name.as_deref().unwrap_or_default();
@@ -194,7 +193,7 @@ mod tests {
     fn an_entry_occurs_once_and_so_does_a_name() {
         let twice = json!([{"name": "nic", "scope": "AllReplicas"}, {"name": "nic", "scope": "PerReplica"}]);
         assert!(findings(SHARING, twice).contains("resourceSharing[1].name: Duplicate value: \"nic\""));
-        // `demo` with the template `99-a-all-nic`, and its clique `a` with `nic`.
+        // Two claims named `demo-99-a-all-nic`: template `a-all-nic` of `demo`, and `nic` of its clique `a`.
         let both = pcs(&[
             (SHARING, json!([{"name": "a-all-nic", "scope": "PerReplica"}])),
             (CLIQUE, entry(json!({}))),

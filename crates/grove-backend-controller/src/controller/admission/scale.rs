@@ -1,8 +1,9 @@
-//! Scaling of PodCliques and PodCliqueScalingGroups: not below the minimum, on whatever path (AUTO-05), but to 0 where what is
-//! idle may leave its gang (AUTO-06).
+//! Validates scaling of PodCliques and PodCliqueScalingGroups: replicas stay at or above the minimum on every
+//! path (AUTO-05). They may be 0 where an idle podgroup may leave its gang (AUTO-06).
 //!
-//! A gang below its minimum is no gang: some schedulers evict what is left of it. A request to `/scale` does not say what
-//! the minimum is, so the object is asked for then. A member of a scaling group is idle with its group and not alone.
+//! Some schedulers evict the rest of a gang that falls below its minimum. A request to `/scale` does not
+//! contain the minimum, so it is read from the object. A member of a scaling group is idle only together with
+//! its group.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +18,9 @@ use webhook_server::{Request, Response};
 use super::findings::invalid;
 use crate::backend::{Registry, Served, Validation};
 
-/// What can be scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleTarget {
-    /// A PodClique.
     PodClique,
-    /// A PodCliqueScalingGroup.
     ScalingGroup,
 }
 
@@ -43,13 +41,9 @@ impl ScaleTarget {
     }
 }
 
-/// The minimums of what can be scaled.
 #[async_trait]
 pub trait Minimums: Send + Sync {
-    /// `minAvailable` of the object of that name; `None` if it is not there, or has none.
-    ///
-    /// # Errors
-    /// The cluster could not be asked, which says nothing about the request.
+    /// `minAvailable` of the named object; `None` if the object does not exist or does not set it.
     async fn minimum(
         &self,
         target: ScaleTarget,
@@ -57,10 +51,7 @@ pub trait Minimums: Send + Sync {
         name: &str,
     ) -> Result<Option<i32>, kube::Error>;
 
-    /// The PodGangs of the PodCliqueSet that the object of that name belongs to; none of a member of a scaling group.
-    ///
-    /// # Errors
-    /// The cluster could not be asked, which says nothing about the request.
+    /// PodGangs of the PodCliqueSet that the object belongs to; none for a member of a scaling group.
     async fn gangs(
         &self,
         target: ScaleTarget,
@@ -116,7 +107,6 @@ impl Minimums for Client {
     }
 }
 
-/// Judges an update of an object, or of its `/scale`.
 pub(super) async fn judge(request: &Request, minimums: &dyn Minimums, registry: &Registry) -> Response {
     let replicas = |object: &Value| object["spec"]["replicas"].as_i64().unwrap_or(0);
     let (before, after) = (replicas(&request.old_object), replicas(&request.object));
@@ -161,7 +151,7 @@ mod tests {
     use super::*;
     use crate::controller::admission::fixture::{FakeBackend, cluster};
 
-    /// Of everything two are needed. What is called `member` is in a scaling group.
+    /// `minAvailable` is 2 everywhere; `member` is in a scaling group.
     struct Two;
 
     #[async_trait]

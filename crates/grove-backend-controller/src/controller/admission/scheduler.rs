@@ -1,11 +1,12 @@
-//! One backend for the whole PodCliqueSet, enabled and ready, and that backend's own rules; no other's are
-//! asked (ADM-01, 02, 06, 14, 18, 23).
+//! All cliques use one backend, which must be enabled and ready. Only its rules apply (ADM-01, 02, 06, 14,
+//! 18, 23).
 //!
-//! A live PodCliqueSet is not held hostage by its surroundings. If its backend is disabled or not ready by
-//! now, an update that keeps the gangs' shape passes with a warning: scaling in must stay possible, and so
-//! must scaling out, which the scale subresource offers past these webhooks anyway; pods stay gated as long
-//! as nobody can schedule them. And of the backend's findings on an update only those count that the stored
-//! object has not: a queue that was closed since, or a key that no backend reads, blocks nothing (ADM-16).
+//! If the backend of a live PodCliqueSet becomes disabled or not ready, an update that keeps the gangs' shape
+//! passes with a warning. Scaling in must stay possible, and the scale subresource allows scaling out anyway.
+//! Pods stay gated while no scheduler can schedule them.
+//!
+//! A backend's finding on an update counts only if the stored object does not have it. A queue that was
+//! closed since, or a key that no backend reads, blocks nothing (ADM-16).
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::backend::{FieldError, Registry, SchedulerBackend, Validation};
 const NOT_ENABLED: &str = "schedulerName must be an enabled scheduler backend; \
                            this scheduler is not enabled in OperatorConfiguration";
 
-/// Findings of and about the backend of `pcs`; `old` is the stored object on an update.
+/// `old` is the stored object on an update.
 pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, registry: &Registry) -> Validation {
     let (backend, fault) = resolve(registry, pcs).await;
     let mut findings = Validation::default();
@@ -28,10 +29,10 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
             findings.errors.push(fault);
             return findings;
         }
-        // schedulerName is immutable: what is wrong now has come about around the object.
+        // schedulerName is immutable, so the cluster has changed, not the object.
         (Some(fault), Some(_)) => findings.warnings.push(format!("{fault}; new pods are not scheduled")),
     }
-    // A backend may take the structure for granted.
+    // Backends may rely on a valid structure.
     if let Some(backend) = backend
         && structure::check(pcs).is_empty()
     {
@@ -40,7 +41,7 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
     findings
 }
 
-/// The backend of `pcs`, if there is one to ask, and why it cannot serve.
+/// The backend of `pcs`, if there is exactly one, and why it cannot serve.
 async fn resolve(
     registry: &Registry,
     pcs: &PodCliqueSet,
@@ -62,7 +63,7 @@ async fn resolve(
     (Some(backend), fault)
 }
 
-/// The different schedulers that cliques resolve to, each with the first clique that does.
+/// The distinct schedulers that cliques resolve to, each with the index of its first clique.
 fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(usize, &'a str)> {
     let mut names: Vec<(usize, &str)> = Vec::new();
     for (index, clique) in pcs.spec.template.cliques.iter().enumerate() {
@@ -74,7 +75,7 @@ fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(us
     names
 }
 
-/// What `backend` finds in `pcs`; on an update, less what it would find in `old` if that were new today.
+/// Findings of `backend`; on an update, without those that it would report for a new `old`.
 async fn ask(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let findings = backend.validate_pod_clique_set(pcs, old).await;
     match old {
@@ -93,7 +94,6 @@ mod tests {
     use super::*;
     use crate::controller::admission::fixture::{FakeBackend, cluster, lines, pcs};
 
-    /// The fixture's cliques a, b and c on these schedulers.
     fn on(names: [&str; 3]) -> PodCliqueSet {
         let [a, b, c] = names.map(|name| json!(name));
         pcs(&[
@@ -103,7 +103,7 @@ mod tests {
         ])
     }
 
-    /// Every backend tells by a warning that it was asked.
+    /// Every backend returns a warning when it is asked.
     fn registry() -> Registry {
         let asked = |name: &'static str| FakeBackend {
             rules: |_, _| Validation { errors: Vec::new(), warnings: vec!["asked".into()] },

@@ -1,4 +1,4 @@
-//! The HTTP side of admission: upstream's three paths and one for scaling, each taking and returning an AdmissionReview.
+//! HTTP handlers of admission: upstream's three paths and one for scaling, each with an AdmissionReview.
 
 use std::sync::Arc;
 
@@ -17,30 +17,21 @@ use super::{
 };
 use crate::backend::{Registry, Validation};
 
-/// Path of the webhook that fills in the defaults of PodCliqueSets.
 pub const DEFAULT_POD_CLIQUE_SET_PATH: &str = "/webhooks/default-podcliqueset";
-/// Path of the webhook that judges PodCliqueSets.
 pub const VALIDATE_POD_CLIQUE_SET_PATH: &str = "/webhooks/validate-podcliqueset";
-/// Path of the webhook that judges ClusterTopologyBindings.
 pub const VALIDATE_CLUSTER_TOPOLOGY_PATH: &str = "/webhooks/validate-clustertopology";
 
-/// Path of the webhook that judges the scaling of PodCliques and PodCliqueScalingGroups.
 pub const VALIDATE_SCALE_PATH: &str = "/webhooks/validate-scale";
 
 const GROUP: &str = "grove.io";
 
-/// What admission knows of the cluster.
 #[derive(Clone)]
 pub struct AdmissionState {
-    /// The enabled backends.
     pub registry: Registry,
-    /// The ClusterTopologyBindings.
     pub bindings: Arc<dyn TopologyBindings>,
-    /// The minimums of what can be scaled.
     pub minimums: Arc<dyn Minimums>,
 }
 
-/// The webhooks of Grove.
 pub fn router(state: AdmissionState) -> Router {
     Router::new()
         .route(DEFAULT_POD_CLIQUE_SET_PATH, post(default_pcs))
@@ -73,7 +64,7 @@ async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::
     let findings = match request.operation {
         Operation::Create => validate_create(&PodCliqueSet::deserialize(&request.object)?, state).await,
         Operation::Update => {
-            // The stored object may be older than a default, which then is no change of the user's.
+            // The stored object may lack a newer default, which must not count as the user's change.
             default_pod_clique_set(&mut request.old_object);
             let old = PodCliqueSet::deserialize(&request.old_object)?;
             validate_update(&old, &PodCliqueSet::deserialize(&request.object)?, state).await
@@ -123,7 +114,6 @@ mod tests {
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    /// The `response` to a review of `request`.
     async fn review(state: AdmissionState, path: &str, mut request: Value) -> Value {
         request["uid"] = json!("u1");
         let review =
@@ -140,7 +130,6 @@ mod tests {
         cluster(vec![FakeBackend::ready("default-scheduler")])
     }
 
-    /// The fixture with its defaults, as the API server sends it to be judged.
     fn defaulted(edits: Edits<'_>) -> Value {
         let mut pcs = fixture::json(edits);
         default_pod_clique_set(&mut pcs);

@@ -1,6 +1,6 @@
-//! Rules on `startsAfter`: every clique waits for known other cliques, and there are no cycles (ADM-04).
+//! Rules on `startsAfter`: every clique waits for other existing cliques, without cycles (ADM-04).
 //!
-//! Only the startup type Explicit reads the lists, and only there they are checked, as upstream has it.
+//! As in upstream, the lists are checked only for startup type Explicit, because no other type reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,8 @@ use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec};
 use super::findings::{duplicate, invalid, repeated};
 use crate::backend::FieldError;
 
-/// Clique names, each with those it waits for.
 type Dependencies<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Findings on the `startsAfter` lists of `pcs`.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     if template.clique_startup_type.unwrap_or_default() != CliqueStartupType::Explicit {
@@ -51,11 +49,11 @@ fn check_entries(clique: &PodCliqueTemplateSpec, path: &str, errors: &mut Vec<Fi
     }
 }
 
-/// The sets of two and more cliques that wait for each other, in template order.
+/// Groups of two or more cliques that wait for each other, in template order.
 fn circles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
     let mut dependencies = Dependencies::new();
     for clique in cliques {
-        // A clique that waits for itself is a finding of its own.
+        // A clique that waits for itself is reported separately.
         let others = clique.spec.starts_after.iter().filter(|name| **name != clique.name);
         dependencies.entry(&clique.name).or_default().extend(others.map(String::as_str));
     }
@@ -75,7 +73,6 @@ fn circles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
     circles
 }
 
-/// Everything `from` waits for, directly or not.
 fn reachable<'a>(from: &str, dependencies: &Dependencies<'a>) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut todo: Vec<_> = dependencies[from].iter().copied().collect();
@@ -95,7 +92,6 @@ mod tests {
     use super::*;
     use crate::controller::admission::fixture::{lines, pcs};
 
-    /// The fixture's cliques a, b and c with these lists.
     fn with(a: Value, b: Value, c: Value) -> PodCliqueSet {
         pcs(&[
             ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),

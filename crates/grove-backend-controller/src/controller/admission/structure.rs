@@ -1,7 +1,7 @@
-//! Rules on the shape of one PodCliqueSet, upstream's (ADM-04): how many, how named, who is in which group.
+//! Upstream's rules on the shape of one PodCliqueSet (ADM-04): counts, names, group membership.
 //!
-//! The schema has done types, required fields and enumerations before, and the API server the object's own
-//! name. What holds between two versions of an object is `immutability`'s.
+//! The schema has already checked types, required fields and enumerations, and the API server the object's
+//! name. `immutability` compares two versions of an object.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
@@ -12,7 +12,7 @@ use crate::controller::duration::duration;
 
 const GREATER_THAN_0: &str = "must be greater than 0";
 
-/// Findings on the structure of `pcs`; without any, a backend can take the structure for granted.
+/// If there are no findings, a backend may rely on the structure.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     for (index, name) in repeated(template.cliques.iter().map(|clique| clique.name.as_str())) {
         errors.push(duplicate(format!("spec.template.cliques[{index}].name"), name));
     }
-    // Two cliques without a role do not share one.
+    // Cliques without a role do not share one.
     let roles = repeated(template.cliques.iter().map(role)).into_iter().filter(|(_, role)| !role.is_empty());
     for (index, role) in roles {
         errors.push(duplicate(format!("spec.template.cliques[{index}].spec.roleName"), role));
@@ -82,7 +82,7 @@ fn check_group(
         let message = "invalid PodCliqueScalingGroupConfig name, must be a valid DNS subdomain";
         errors.push(invalid(format!("{path}.name"), name, message));
     }
-    // Upstream admits a group of nothing, but no backend can hold its scaled PodGangs: they have no podgroup.
+    // Upstream admits an empty group, but no backend can support its scaled PodGangs: they have no podgroup.
     if group.clique_names.is_empty() {
         let message = "at least one PodClique must be a member";
         errors.push(FieldError::required(format!("{path}.cliqueNames"), message));
@@ -104,7 +104,7 @@ fn check_group(
     check_counts(group.replicas, group.min_available, path, errors);
 }
 
-/// Group names are unique, and a clique is a member once, in one group.
+/// Group names are unique, and a clique is a member of one group, once.
 fn check_groups_apart(groups: &[PodCliqueScalingGroupConfig], errors: &mut Vec<FieldError>) {
     for (index, name) in repeated(groups.iter().map(|group| group.name.as_str())) {
         errors.push(duplicate(format!("spec.template.podCliqueScalingGroups[{index}].name"), name));
@@ -120,7 +120,7 @@ fn check_groups_apart(groups: &[PodCliqueScalingGroupConfig], errors: &mut Vec<F
     }
 }
 
-/// 0 < minAvailable <= replicas, of what is set.
+/// 0 < minAvailable <= replicas, for the fields that are set.
 fn check_counts(replicas: Option<i32>, min_available: Option<i32>, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(replicas) = replicas.filter(|replicas| *replicas <= 0) {
         errors.push(invalid(format!("{path}.replicas"), replicas, GREATER_THAN_0));
@@ -160,7 +160,6 @@ mod tests {
     const CLIQUES: &str = "/spec/template/cliques";
     const GROUPS: &str = "/spec/template/podCliqueScalingGroups";
 
-    /// A field of the fixture's first clique, or first scaling group, or any other.
     fn findings(pointer: &str, value: Value) -> Vec<FieldError> {
         let edits: Edits<'_> = &[(pointer, value)];
         check(&pcs(edits))
@@ -221,7 +220,7 @@ mod tests {
         assert_eq!(check(&pcs), []);
     }
 
-    /// `demo` has 4 characters and `sg` 2.
+    /// `demo` has 4 characters and `sg` 2; the limit is 45.
     #[rstest]
     #[case::standalone_fits("a", 41, 0)]
     #[case::standalone_is_too_long("a", 42, 2)]

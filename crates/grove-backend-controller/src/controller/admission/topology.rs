@@ -1,10 +1,10 @@
-//! Topology constraints against the ClusterTopologyBinding they name (ADM-07): one name, known domains, and
-//! no child broader than its parent. What of it the selected scheduler can honour is the backend's to say
+//! Topology constraints against the ClusterTopologyBinding that they name (ADM-07): one name, known domains,
+//! and no child broader than its parent. The backend checks which constraints its scheduler supports
 //! (ADM-09).
 //!
-//! Constraints are set on the PodCliqueSet, on scaling groups and on cliques; a level without `topologyName`
-//! takes that of the level above. These rules hold when constraints come into being. They are not asked again
-//! afterwards, so that a binding that has changed or gone since blocks no update (ADM-08).
+//! Constraints are set on the PodCliqueSet, scaling groups and cliques; a level without `topologyName`
+//! inherits it from the level above. The rules apply when a constraint is created. They are not checked
+//! again, so a binding that was changed or deleted since blocks no update (ADM-08).
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, TopologyConstraint};
 
@@ -14,15 +14,11 @@ use crate::backend::{FieldError, Validation};
 
 const CLIQUE: &str = "PodClique";
 
-/// A constraint and where it is set.
 pub(super) struct Level<'a> {
-    /// Kind of the objects it constrains.
     pub(super) kind: &'static str,
     /// Name in the template; `None` for the PodCliqueSet.
     pub(super) name: Option<&'a str>,
-    /// Path of the constraint.
     pub(super) path: String,
-    /// The constraint.
     pub(super) constraint: &'a TopologyConstraint,
 }
 
@@ -37,7 +33,6 @@ impl<'a> Level<'a> {
     }
 }
 
-/// The constraint of the PodCliqueSet itself.
 pub(super) fn set_level(pcs: &PodCliqueSet) -> Option<Level<'_>> {
     let constraint = pcs.spec.template.topology_constraint.as_ref()?;
     Some(Level {
@@ -48,7 +43,6 @@ pub(super) fn set_level(pcs: &PodCliqueSet) -> Option<Level<'_>> {
     })
 }
 
-/// The constraints of scaling groups, each with its group.
 pub(super) fn group_levels(pcs: &PodCliqueSet) -> Vec<(Level<'_>, &PodCliqueScalingGroupConfig)> {
     let groups = pcs.spec.template.pod_clique_scaling_groups.iter().enumerate();
     groups
@@ -60,7 +54,6 @@ pub(super) fn group_levels(pcs: &PodCliqueSet) -> Vec<(Level<'_>, &PodCliqueScal
         .collect()
 }
 
-/// The constraints of cliques.
 pub(super) fn clique_levels(pcs: &PodCliqueSet) -> Vec<Level<'_>> {
     let cliques = pcs.spec.template.cliques.iter().enumerate();
     cliques
@@ -72,10 +65,6 @@ pub(super) fn clique_levels(pcs: &PodCliqueSet) -> Vec<Level<'_>> {
         .collect()
 }
 
-/// Findings on the constraints of `pcs`.
-///
-/// # Errors
-/// The binding could not be read.
 pub(super) async fn check(
     pcs: &PodCliqueSet,
     bindings: &dyn TopologyBindings,
@@ -99,7 +88,7 @@ pub(super) async fn check(
     Ok(Validation { errors, warnings: levels.redundancies(&domains) })
 }
 
-/// The domains of a ClusterTopologyBinding, from broadest to narrowest.
+/// Domains of a ClusterTopologyBinding, broadest first.
 struct Domains(Vec<String>);
 
 impl Domains {
@@ -107,14 +96,13 @@ impl Domains {
         self.0.iter().any(|known| known == domain)
     }
 
-    /// Whether both are known and `a` comes before `b`.
+    /// Whether both domains are known and `a` is the broader one.
     fn is_broader(&self, a: &str, b: &str) -> bool {
         let index = |domain| self.0.iter().position(|known| known == domain);
         matches!((index(a), index(b)), (Some(a), Some(b)) if a < b)
     }
 }
 
-/// All constraints of a PodCliqueSet.
 struct Levels<'a> {
     set: Option<Level<'a>>,
     groups: Vec<(Level<'a>, &'a PodCliqueScalingGroupConfig)>,
@@ -126,7 +114,7 @@ impl<'a> Levels<'a> {
         self.set.iter().chain(self.groups.iter().map(|(level, _)| level)).chain(&self.cliques)
     }
 
-    /// The constrained scaling group that a clique is a member of.
+    /// The scaling group that the clique is a member of, if it has a constraint.
     fn group_of(&self, level: &Level<'_>) -> Option<&Level<'a>> {
         let clique = level.name.filter(|_| level.kind == CLIQUE)?;
         let is_member =
@@ -134,7 +122,7 @@ impl<'a> Levels<'a> {
         self.groups.iter().find(|(_, group)| is_member(group)).map(|(level, _)| level)
     }
 
-    /// Each constraint with those right above it.
+    /// Pairs of parent and child constraints.
     fn pairs(&self) -> Vec<(&Level<'a>, &Level<'a>)> {
         let groups = self.groups.iter().map(|(level, _)| level);
         let below_set = self
@@ -145,7 +133,7 @@ impl<'a> Levels<'a> {
         below_set.chain(below_group).collect()
     }
 
-    /// Every constraint has or inherits a name, and all names are one.
+    /// Every constraint has or inherits a topology name, and all names are equal.
     fn check_names(&self) -> Vec<FieldError> {
         let set_name = self.set.as_ref().and_then(Level::topology_name);
         let has_name = |level: &Level<'_>| level.topology_name().or(set_name).is_some();
@@ -187,7 +175,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// No parent is narrower than its child, required and preferred domains each among themselves.
+    /// No parent is narrower than its child. Required and preferred domains are compared separately.
     fn check_hierarchy(&self, domains: &Domains) -> Vec<FieldError> {
         let mut errors = Vec::new();
         for (parent, child) in self.pairs() {
@@ -210,7 +198,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// Preferred domains that the required one beside them implies.
+    /// Warnings about preferred domains that the required domain already implies.
     fn redundancies(&self, domains: &Domains) -> Vec<String> {
         let is_redundant = |level: &&Level<'_>| {
             let constraint = level.constraint;

@@ -1,7 +1,7 @@
-//! What may change in topology constraints after creation: nothing that says where pods go (ADM-03).
+//! Topology constraints must not change after creation (ADM-03).
 //!
-//! Two repairs of objects older than the fields are let through, as upstream does: `packDomain` may become
-//! `pack.required`, which says the same, and a `packDomain` without `topologyName` may get one.
+//! As in upstream, two repairs of older objects are allowed: `packDomain` may become the equivalent
+//! `pack.required`, and a `packDomain` without `topologyName` may get one.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use super::immutability::RECREATE;
 use super::topology::{Level, clique_levels, group_levels, set_level};
 use crate::backend::FieldError;
 
-/// Findings on the constraints of `new` against those of the stored object.
 pub(super) fn check(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<FieldError> {
     let (old, new) = (by_title(old), by_title(new));
     let added_or_changed = new.iter().filter_map(|(title, level)| match old.get(title) {
@@ -28,13 +27,12 @@ pub(super) fn check(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<FieldError> {
         .collect()
 }
 
-/// Whether a constraint of `new` has got the name it lacked, and has to be checked against the topology now.
+/// Whether `new` adds a missing topology name, which must then be checked against the topology.
 pub(super) fn is_repair(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     let (old, new) = (by_title(old), by_title(new));
     old.iter().any(|(title, before)| new.get(title).is_some_and(|after| is_named_now(before, after)))
 }
 
-/// Warnings on fields that are only kept for old objects.
 pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
     let levels = by_title(pcs).into_values().filter(|level| level.constraint.pack_domain.is_some());
     levels
@@ -42,7 +40,7 @@ pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
         .collect()
 }
 
-/// All constraints, by kind and name: cliques and groups may be reordered.
+/// All constraints by kind and name, because cliques and groups may be reordered.
 fn by_title(pcs: &PodCliqueSet) -> BTreeMap<String, Level<'_>> {
     let groups = group_levels(pcs).into_iter().map(|(level, _)| level);
     let levels = set_level(pcs).into_iter().chain(groups).chain(clique_levels(pcs));
@@ -60,7 +58,6 @@ fn change(title: &str, old: &Level<'_>, new: &Level<'_>) -> Option<String> {
     (old != new).then(|| format!("{title} topology constraint cannot be changed from {old} to {new}"))
 }
 
-/// The domains as messages show them.
 fn domains(constraint: &TopologyConstraint) -> String {
     let required = constraint.required_domain().unwrap_or_default();
     let preferred = constraint.preferred_domain().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What upstream's API offers and this controller does not do yet: refused, since ignoring it would change what runs.
+//! Rejects features of upstream's API that this controller does not implement: ignoring them would change
+//! what runs.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,11 @@ use grove_api::PodCliqueSet;
 use super::findings::invalid;
 use crate::backend::FieldError;
 
-/// The annotation that puts pods into a group with memory shared over NVLink, unless it says `none`.
+/// Annotation that puts pods into a group with memory shared over NVLink; `none` opts out.
 const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
-/// Its predecessor, which upstream's proposals still name.
+/// Predecessor of that annotation, which upstream's proposals still use.
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
-/// Findings on features of `pcs` that are not there yet.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();

@@ -1,8 +1,8 @@
 //! The order of the checks on a PodCliqueSet.
 //!
-//! A new object is checked by all rules. An update is checked for what it changes: the shape must stay (ADM-03),
-//! and of everything else only those findings count that the stored object does not already have. An object that
-//! was valid when created stays editable and deletable, whatever became of its surroundings (ADM-08, ADM-16).
+//! A new object must satisfy all rules. An update must keep the shape (ADM-03); other findings count only if
+//! the stored object does not have them. An object that was valid at creation stays editable and deletable,
+//! even if its surroundings change (ADM-08, ADM-16).
 
 use grove_api::PodCliqueSet;
 
@@ -14,10 +14,6 @@ use super::{
 };
 use crate::backend::Validation;
 
-/// Findings on a PodCliqueSet, defaults filled in, that is about to be created.
-///
-/// # Errors
-/// The cluster could not be asked; the object can be neither admitted nor blamed.
 pub async fn validate_create(
     pcs: &PodCliqueSet,
     cluster: &AdmissionState,
@@ -28,10 +24,7 @@ pub async fn validate_create(
     Ok(findings)
 }
 
-/// Findings on the update of the stored `old` to `new`, defaults filled in on both.
-///
-/// # Errors
-/// The cluster could not be asked; the update can be neither admitted nor blamed.
+/// Validates an update of the stored `old` to `new`, both after defaulting.
 pub async fn validate_update(
     old: &PodCliqueSet,
     new: &PodCliqueSet,
@@ -51,14 +44,13 @@ pub async fn validate_update(
     Ok(findings)
 }
 
-/// Whether nothing changes that any rule looks at; finalizers and owners are the common rest.
+/// Whether nothing changes that a rule reads. Usually, only finalizers or owners change then.
 fn is_same_to_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     old.spec == new.spec
         && old.metadata.labels == new.metadata.labels
         && old.metadata.annotations == new.metadata.annotations
 }
 
-/// The rules that need no cluster.
 fn own_rules(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
     findings.errors.extend(startup_order::check(pcs));
@@ -85,8 +77,8 @@ mod tests {
         "/spec/template/cliques/2/spec/podSpec/schedulerName",
     ];
 
-    /// A backend that wants the annotation `queue` to be `open` and not to change, and does not look twice at
-    /// what it has admitted.
+    /// A backend that requires the annotation `queue` to be `open` and unchanged, and accepts an unchanged
+    /// object.
     fn queueing(name: &'static str) -> FakeBackend {
         fn queue(pcs: &PodCliqueSet) -> Option<&String> {
             pcs.metadata.annotations.as_ref()?.get("queue")
@@ -161,7 +153,7 @@ mod tests {
         assert_eq!(findings.warnings.len(), 1);
     }
 
-    /// Edits of an object whose queue was closed after it came.
+    /// Edits of an object whose queue was closed after its creation.
     #[rstest]
     #[case::foreign_label("/metadata/labels/team", json!("x"))]
     #[case::foreign_annotation("/metadata/annotations/note", json!("x"))]
@@ -176,7 +168,7 @@ mod tests {
         assert_eq!(update(&old, &new).await, Validation::default());
     }
 
-    /// Whoever stored it, perhaps another operator, knew what this one does not do yet.
+    /// Another operator, which supports the feature, may have stored the object.
     #[tokio::test]
     async fn a_stored_feature_that_is_not_supported_blocks_no_edit() {
         let sharing = json!([{ "name": "claim", "scope": "AllReplicas" }]);

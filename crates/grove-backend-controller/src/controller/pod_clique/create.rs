@@ -1,8 +1,8 @@
 //! Creates a pod exactly once.
 //!
-//! The name is chosen here and not by the API server, so that a request that ended in a timeout or a lost
-//! connection can be settled: either the pod is there under that name, or it never was. Creating another one
-//! on doubt would give the gang a pod too many.
+//! The controller chooses the name, so that it can look up the pod after a timeout or a lost connection. If
+//! no pod of that name exists, it was not created. Creating another pod in doubt could give the gang one too
+//! many.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -14,12 +14,11 @@ use kube::{Client, ResourceExt};
 use crate::controller::error::ReconcileError;
 use crate::controller::writes;
 
-/// Characters of generated names, those Kubernetes uses: no vowels and nothing that looks like another.
+/// Characters of generated names, as in Kubernetes: no vowels and no look-alikes.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-/// Generated characters per name.
 const SUFFIX_LENGTH: usize = 5;
 
-/// A fresh name for a pod of the PodClique: `<pclq>-` and five characters.
+/// `<pclq>-` and five random characters.
 pub(super) fn pod_name(pclq: &str) -> String {
     let mut random = RandomState::new().hash_one(pclq);
     let mut name = names::pod_generate_name(pclq);
@@ -31,11 +30,7 @@ pub(super) fn pod_name(pclq: &str) -> String {
     name
 }
 
-/// Creates the pod.
-///
-/// # Errors
-/// [`ReconcileError::Unsettled`] if it could not be found out whether it was created; with any other it was
-/// not.
+/// Creates the pod. Any error other than [`ReconcileError::Unsettled`] means that it was not created.
 pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), ReconcileError> {
     let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
     let failed = |source| ReconcileError::Api { action: format!("create Pod {namespace}/{name}"), source };
@@ -54,7 +49,7 @@ pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), R
     }
 }
 
-/// Whether the pod may exist in spite of the error.
+/// Whether the pod may exist despite the error.
 fn is_ambiguous(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.is_already_exists() || status.code >= 500,
@@ -73,7 +68,6 @@ mod tests {
     use super::*;
     use crate::controller::pod_clique::pod;
 
-    /// Creates a pod where the API server answers `post` and then has `found` under the pod's name.
     async fn created(post: u16, reason: &str, found: Option<Value>) -> Result<(), ReconcileError> {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let reason = reason.to_owned();

@@ -1,17 +1,16 @@
-//! Pods that were created, deleted or released but are not, or still are as they were, in the cache.
+//! Pods that were created, deleted or released, but that the cache does not yet show as such.
 //!
-//! Without this a PodClique that is reconciled again before the watch has caught up would create a pod twice,
-//! delete one too many, or take every gate away once more. An expectation ends when the cache shows what it expects,
-//! and at the latest after a while, should the cache never do so (a pod that came and went between two lists).
+//! Without this, a reconciliation before the watch has caught up would create a pod twice, delete one too
+//! many, or remove every gate again. An expectation ends when the cache shows it, or after a timeout. The
+//! cache never shows a pod that is created and deleted between two lists.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When an expectation is given up.
+/// When an expectation expires.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Expectations of all PodCliques, by their uid.
 #[derive(Default)]
 pub(crate) struct Expectations(Mutex<HashMap<String, Expected>>);
 
@@ -23,36 +22,28 @@ struct Expected {
     deleted: HashMap<String, Instant>,
     /// Time by pod uid.
     released: HashMap<String, Instant>,
-    /// Whether any pod was made.
     has_made: bool,
 }
 
-/// What the cache of a PodClique's pods does not show yet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unseen {
     /// Indexes of pods that exist but are not in the cache.
     pub created: Vec<i32>,
-    /// Uids of pods in the cache that are being deleted.
+    /// Uids of cached pods that are being deleted.
     pub deleted: Vec<String>,
-    /// Uids of pods in the cache whose gate is off.
+    /// Uids of cached pods whose gate was removed.
     pub released: Vec<String>,
 }
 
-/// One pod of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its uid.
     pub uid: &'a str,
-    /// Whether it is being deleted.
     pub going: bool,
-    /// Whether it has a gate.
     pub gated: bool,
 }
 
 impl Expectations {
-    /// A pod of that index is about to be created.
     pub(crate) fn expect_creation(&self, pclq: &str, pod: &str, index: i32) {
         self.with(pclq, |expected| {
             expected.has_made = true;
@@ -60,27 +51,23 @@ impl Expectations {
         });
     }
 
-    /// Whether pods of it have been made before.
     pub(crate) fn has_made(&self, pclq: &str) -> bool {
         self.with(pclq, |expected| expected.has_made)
     }
 
-    /// It has not been created after all.
     pub(crate) fn creation_failed(&self, pclq: &str, pod: &str) {
         self.with(pclq, |expected| expected.created.remove(pod));
     }
 
-    /// A pod has been deleted.
     pub(crate) fn expect_deletion(&self, pclq: &str, uid: &str) {
         self.with(pclq, |expected| expected.deleted.insert(uid.to_owned(), Instant::now()));
     }
 
-    /// The gate of a pod has been taken away.
     pub(crate) fn expect_release(&self, pclq: &str, uid: &str) {
         self.with(pclq, |expected| expected.released.insert(uid.to_owned(), Instant::now()));
     }
 
-    /// Ends what the cache shows, and gives the rest.
+    /// Ends the expectations that the cache shows, and returns the rest.
     pub(crate) fn unseen(&self, pclq: &str, cache: &[Seen<'_>]) -> Unseen {
         self.with(pclq, |expected| {
             let fresh = |since: &Instant| since.elapsed() < PATIENCE;
@@ -101,7 +88,6 @@ impl Expectations {
         })
     }
 
-    /// Whether anything is expected still.
     pub(crate) fn any(&self, pclq: &str) -> bool {
         self.with(pclq, |expected| {
             let Expected { created, deleted, released, .. } = expected;
@@ -109,7 +95,6 @@ impl Expectations {
         })
     }
 
-    /// Forgets a PodClique that is gone.
     pub(crate) fn forget(&self, pclq: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(pclq);
     }

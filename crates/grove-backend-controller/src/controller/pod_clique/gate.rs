@@ -1,8 +1,8 @@
 //! When Grove's scheduling gate is removed from a pod (GANG-07).
 //!
-//! The PodGang refers to the pod and is initialized, its backend has synced this generation, the minimum of a
-//! scaled PodGang's base gang is bound (AON-06), and the backend has no objection. Nothing is polled: any change of
-//! one of these triggers the PodClique.
+//! The PodGang must reference the pod and be initialized, and its backend must have synced this generation.
+//! For a scaled PodGang, the minimum of the base must be bound (AON-06). The backend must not object. Nothing
+//! is polled: any change of one of these wakes the PodClique.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,8 @@ use crate::backend::affinity;
 use crate::controller::conditions;
 use crate::observed_pod::Pod;
 
-/// What is known of a gang when a gate is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GangReadiness {
-    /// Condition `Initialized` is True.
     pub initialized: bool,
     /// The backend has synced the current generation.
     pub synced: bool,
@@ -28,7 +26,7 @@ pub(super) struct GangReadiness {
 }
 
 impl GangReadiness {
-    /// Why no gate of the gang may come off, if none may.
+    /// Why no gate of the gang may be removed, if so.
     pub(super) fn hold(&self) -> Option<String> {
         if !self.initialized {
             return Some("the PodGang is not initialized".to_owned());
@@ -40,7 +38,6 @@ impl GangReadiness {
     }
 }
 
-/// Whether condition `Initialized` is True.
 pub(super) fn is_initialized(pod_gang: &PodGang) -> bool {
     pod_gang
         .status
@@ -48,14 +45,13 @@ pub(super) fn is_initialized(pod_gang: &PodGang) -> bool {
         .is_some_and(|status| conditions::is_true(&status.conditions, CONDITION_INITIALIZED))
 }
 
-/// Whether the PodGang refers to the pod.
 pub(super) fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     let mut references = pod_gang.spec.podgroups.iter().flat_map(|podgroup| &podgroup.pod_references);
     references.any(|reference| reference.name == pod)
 }
 
-/// The strategic merge patch that takes Grove's gate off and nothing else, and adds `labels`, and `requirements` to the
-/// required node affinity, in the same request. It applies only to this very pod.
+/// The strategic merge patch that removes Grove's gate, and adds `labels`, and `requirements` to the required
+/// node affinity. The uid limits it to this pod.
 pub(super) fn release_patch(
     pod: &Pod,
     requirements: &[NodeSelectorRequirement],

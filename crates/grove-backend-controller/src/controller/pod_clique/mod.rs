@@ -1,11 +1,4 @@
-//! PodClique: the pods of one shape, and their scheduling gates.
-//!
-//! - `reconcile`: one pass: replicas, then gates
-//! - `expectations`: what has been written but is not in the cache yet
-//! - `replicas`: how many pods to create, with which index, and which to delete
-//! - `pod`: what a pod looks like
-//! - `create`: creates one pod exactly once
-//! - `gate`: when a gate comes off
+//! Reconciles PodCliques: their pods, and the pods' scheduling gates.
 
 mod create;
 mod expectations;

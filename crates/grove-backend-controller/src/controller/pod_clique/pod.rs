@@ -1,6 +1,6 @@
-//! What a pod of a PodClique looks like, before its backend adds the membership.
+//! Builds the pod of a PodClique, before its backend adds the gang membership.
 //!
-//! Built in JSON from the template's JSON, so that nothing the user wrote is lost on the way.
+//! It is built from the template's JSON, so that no user field is lost.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::controller::ownership::owner_reference;
 use crate::controller::resource_sharing;
 use crate::controller::startup_order::Parent;
 
-/// The pod of that name and index, gated; `init_image` is that of the init container that waits for `parents`.
+/// The gated pod of that name and index. `init_image` is the image of the init container that waits for
+/// `parents`.
 pub(super) fn pod(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -39,7 +40,7 @@ pub(super) fn pod(
 
     let PodSpecJson(spec) = &pclq.spec.pod_spec;
     let mut spec = spec.as_object().cloned().unwrap_or_default();
-    // Grove's gate is the only one at creation (GANG-05); gates in the template are lost, as upstream has it.
+    // Grove's gate is the only one at creation (GANG-05). As in upstream, gates of the template are dropped.
     spec.insert("schedulingGates".to_owned(), json!([{ "name": names::POD_GANG_GATE }]));
     spec.insert("hostname".to_owned(), json!(names::pod_hostname(&pclq.name_any(), index)));
     spec.insert("subdomain".to_owned(), json!(names::headless_service(&pcs_name, replica)));
@@ -83,7 +84,7 @@ fn append(fields: &mut Map<String, Value>, list: &str, more: impl IntoIterator<I
     }
 }
 
-/// Puts the init container that waits behind those of the user, with the volumes that no other container gets.
+/// Adds the waiting init container after the user's, with volumes that no other container mounts.
 fn wait_for(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image: &str) {
     let ((token, token_path), (info, info_path)) = (names::INIT_TOKEN_VOLUME, names::INIT_POD_INFO_VOLUME);
     let mount = |name: &str, path: &str| json!({"name": name, "mountPath": path, "readOnly": true});
@@ -131,7 +132,6 @@ fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &s
     variables
 }
 
-/// Pods in one replica of a scaling group, by the template.
 fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
     let template = &pcs.spec.template;
     let mut groups = template.pod_clique_scaling_groups.iter();
@@ -145,7 +145,7 @@ fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
         .sum()
 }
 
-/// Puts `variables` first and drops the container's own of the same names.
+/// Puts `variables` first and drops the container's own variables of the same names.
 fn prepend(container: &mut Map<String, Value>, variables: &[Value]) {
     let names: BTreeMap<_, ()> = variables.iter().map(|variable| (variable["name"].as_str(), ())).collect();
     let own = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -193,7 +193,7 @@ mod tests {
         );
     }
 
-    /// A claim of the PodCliqueSet, beside one of the user's own; the container that waits for others needs no device.
+    /// A claim of the PodCliqueSet in addition to the user's own; the waiting init container gets no device.
     #[test]
     fn a_pod_that_shares_a_claim() {
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(spec["initContainers"][1]["resources"], Value::Null);
     }
 
-    /// The second of two cliques, whose users' init container and volume stay where they are.
+    /// The second of two cliques; the user's init container and volume stay in place.
     #[rstest::rstest]
     #[case::any("CliqueStartupTypeAnyOrder", false)]
     #[case::in_order("CliqueStartupTypeInOrder", true)]

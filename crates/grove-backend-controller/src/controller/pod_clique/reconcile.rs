@@ -1,5 +1,5 @@
-//! One pass over a PodClique: as many pods as wanted, then gates off where they may come off. Pods of a former generation are
-//! no pods of it any more: they are deleted, and made anew. So is the pod whose turn it is in an update, in its place.
+//! Reconciles a PodClique: creates and deletes pods, then removes gates where allowed. Pods of an earlier
+//! generation are deleted and created again, and so is the pod of the current update step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,13 +30,9 @@ use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::{previous_template, resource_claims, writes};
 use crate::observed_pod::Pod;
 
-/// Reason of the event on a PodClique whose pods cannot be created.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
 
-/// Reconciles one PodClique.
-///
-/// # Errors
-/// The first write that failed; the others are made all the same.
+/// Makes all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(surroundings) = Surroundings::of(&context, &pclq) else { return Ok(Action::await_change()) };
     let clique = surroundings.clique(&context, &pclq);
@@ -48,13 +44,14 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     let (claimed, scaled, released) = tokio::join!(claims, scale(&clique, &pods), clique.release(&pods));
     claimed.and(scaled).and(released)?;
     Ok(match context.expectations.any(clique.uid()) {
-        // The cache ends them, as a rule long before.
+        // The cache usually ends the expectations long before.
         true => Action::requeue(PATIENCE),
         false => Action::await_change(),
     })
 }
 
-/// As many pods as wanted. A PodClique that lacks some waits until it is its turn, and is looked at again then.
+/// Creates missing pods and deletes extra ones. A PodClique that lacks pods first waits for a permit, then
+/// plans with the current cache.
 async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
     let Clique { context, pclq, .. } = clique;
     let lacking = clique.lacking(pods);
@@ -68,7 +65,6 @@ async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileEr
     surroundings.clique(context, &pclq).scale(&own_pods(&context.caches, &pclq)).await
 }
 
-/// What a PodClique belongs to.
 struct Surroundings {
     pcs: Arc<PodCliqueSet>,
     pod_gang: Arc<PodGang>,
@@ -76,7 +72,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    /// `None` if there is nothing to do without them; their appearance wakes the PodClique.
+    /// `None` if nothing can be done without them; their appearance wakes the PodClique.
     fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
         if pclq.metadata.deletion_timestamp.is_some() {
             return None;
@@ -103,7 +99,6 @@ struct Clique<'a> {
     pclq: &'a PodClique,
     pod_gang: &'a PodGang,
     backend: &'a dyn SchedulerBackend,
-    /// That its pods should be of.
     generation: u64,
 }
 
@@ -112,23 +107,22 @@ impl Clique<'_> {
         self.pclq.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    /// What these pods, as the cache has them, do not show yet.
+    /// Writes that these cached pods do not show yet.
     fn unseen(&self, pods: &[Arc<Pod>]) -> Unseen {
         let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
         self.context.expectations.unseen(self.uid(), &cache)
     }
 
-    /// How many live pods fewer are there than there should be.
     fn lacking(&self, pods: &[Arc<Pod>]) -> usize {
         let live = pods.iter().filter(|pod| is_live(pod) && !is_former(pod, self.generation)).count();
         usize::try_from(self.pclq.spec.replicas).unwrap_or(0).saturating_sub(live)
     }
 
-    /// As many pods as wanted. A finished pod is no pod of the gang any more: it is deleted, and replaced
-    /// (AON-11).
+    /// A finished pod no longer belongs to the gang: it is deleted and replaced (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let unseen = self.unseen(pods);
-        // What is expected of a PodClique is forgotten with it: nothing may be concluded from none of it.
+        // Expectations of a deleted PodClique are forgotten, so their absence does not mean that the cache is
+        // complete.
         let there =
             self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
         if there.is_none_or(|there| there.uid() != self.pclq.uid()) {
@@ -137,7 +131,8 @@ impl Clique<'_> {
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
         let terminating_counts = self.context.faults.terminating_counts;
         let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
-        // Made for a deleted PodGang of this name, whose gang resources they keep, and never released.
+        // They were created for a deleted PodGang of this name, keep its gang resources alive and are never
+        // released.
         let held = self.context.synced.are_held(self.pod_gang);
         let (former, own): (Vec<_>, Vec<_>) = pods
             .iter()
@@ -155,7 +150,7 @@ impl Clique<'_> {
             pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
         let finished = finished.filter(undeleted);
         let former: Vec<_> = former.into_iter().filter(|pod| is_live(pod)).collect();
-        // Those of the next generation take their indexes.
+        // Pods of the next generation reuse these indexes.
         let is_anew = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
         let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
@@ -166,8 +161,9 @@ impl Clique<'_> {
         }
         let deletions =
             finished.chain(surplus).chain(former).chain(replaced).map(|pod| self.delete(pod).boxed());
-        // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
-        // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
+        // Create no pod before its gang resources exist. Pods name their PodGroup. Pods of a new PodGang
+        // would keep a deleted PodGroup of that name alive by its finalizer, and block the name indefinitely
+        // (DEL-08).
         let may_create = is_anew
             && self.context.synced.stand(self.pod_gang)
             && self.is_gang_of_this_generation()
@@ -186,8 +182,9 @@ impl Clique<'_> {
         result
     }
 
-    /// Whether it is there. Once pods of it were made, what takes them away may be its own end, of which another watch tells, and
-    /// later: pods would be made for nobody, beside those of a PodClique that has its name by then (GANG-18).
+    /// Whether the PodClique still exists. Its earlier pods may have disappeared because it was deleted,
+    /// which another watch reports later. New pods would then exist alongside those of a new PodClique of its
+    /// name (GANG-18).
     async fn is_there_still(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_made(self.uid()) {
             return Ok(true);
@@ -195,8 +192,8 @@ impl Clique<'_> {
         writes::is_there_still(&self.context.client, self.pclq).await
     }
 
-    /// Whether it is scaled to 0 and its PodGang has not let go of it yet: the others are to be a gang without it before its
-    /// pods go, and what comes back is not to be taken for what left (AUTO-06).
+    /// Whether it is scaled to 0 but still in its PodGang. The other podgroups must become a gang without it
+    /// before its pods are deleted, and later pods must not be mistaken for these (AUTO-06).
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0
@@ -206,8 +203,8 @@ impl Clique<'_> {
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
 
-    /// The pods that an update takes down now: that of the present turn, and those that are old and not Ready. Those of a
-    /// scaling group go with their replica.
+    /// The pods that an update takes down now: the pod of the current update step, and old pods that are not
+    /// Ready. Pods of a scaling group are replaced with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
         if !is_standalone || !is_in_turn(self.pcs, self.pclq, &self.context.faults) {
@@ -239,8 +236,8 @@ impl Clique<'_> {
         }
     }
 
-    /// Whether the PodGang, whose generation pods join, knows of the recycle that they come from. A scaled one follows its
-    /// base; in a base PodGang a group's replica may have been recycled alone.
+    /// Whether the PodGang has reached the generation of the pods. A scaled PodGang follows its base; in a
+    /// base PodGang, a replica of a scaling group may have been terminated alone.
     fn is_gang_of_this_generation(&self) -> bool {
         let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
         !is_scaled || generation::of_gang(self.pod_gang) == self.generation
@@ -274,7 +271,7 @@ impl Clique<'_> {
         Ok(())
     }
 
-    /// Takes the gate off every pod that may go to the scheduler.
+    /// Removes the gate of every pod that may be scheduled.
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let mut gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
@@ -310,7 +307,7 @@ impl Clique<'_> {
             former: &former,
             topology: topology.as_deref(),
         };
-        // One of a later generation comes from a recycle that this cache has not heard of.
+        // A pod of a later generation comes from a termination that this cache does not show yet.
         let of_generation = gated.into_iter().filter(|pod| generation::of_pod(pod) == self.generation);
         let referenced = of_generation.filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
         children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
@@ -359,7 +356,7 @@ impl Clique<'_> {
                 self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
                 Ok(())
             }
-            // Deleted, or another pod by now: the cache will say so.
+            // Deleted, or replaced by another pod; the cache will show it.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => {
                 Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
@@ -377,7 +374,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The error without the pod's name, which is another one at every attempt.
+/// The error without the pod's name, which differs with every attempt.
 fn reason(error: &ReconcileError) -> String {
     match error {
         ReconcileError::Api { source: kube::Error::Api(status), .. } => status.message.clone(),

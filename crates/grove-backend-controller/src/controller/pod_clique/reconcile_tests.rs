@@ -135,8 +135,8 @@ async fn a_failed_pod_is_replaced_at_its_index() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, [], "deleted and created once");
 }
 
-/// KLT-05: a pod on a lost node stays for as long as nobody confirms its end. One that counts for so long is the fault
-/// `terminating-counts`.
+/// KLT-05: a pod on a lost node remains until its end is confirmed. With the fault `terminating-counts` it
+/// counts as a replica until then.
 #[rstest::rstest]
 #[case::replaced_at_once(None, 1)]
 #[case::faulty(Some("terminating-counts"), 0)]
@@ -162,7 +162,7 @@ async fn nothing_is_created_for_a_set_that_is_gone() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// What it was expected to show is forgotten when it goes, while it is being reconciled.
+/// Its expectations are forgotten when it is deleted during its reconciliation.
 #[tokio::test]
 async fn nothing_is_created_for_a_pod_clique_that_is_gone() {
     let mut world = world();
@@ -174,7 +174,8 @@ async fn nothing_is_created_for_a_pod_clique_that_is_gone() {
     assert_eq!(world.written(), [], "indexes 0 and 1 are taken");
 }
 
-/// GANG-18: its pods are collected as garbage, and their watch tells of that before the other tells why.
+/// GANG-18: the garbage collector deletes the pods, and their watch reports it before the PodClique's watch
+/// reports the cause.
 #[tokio::test]
 async fn nothing_is_made_again_for_a_pod_clique_whose_end_is_not_told_yet() {
     let mut world = world();
@@ -196,7 +197,8 @@ async fn no_pod_before_the_gang_resources_stand() {
     assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
 }
 
-/// A PodGang that went and came again while pods were made: their PodGroup waits for them, and its successor for it.
+/// A PodGang was deleted and recreated while pods were created: its PodGroup waits for them, and the new
+/// PodGang for the PodGroup.
 #[tokio::test]
 async fn gated_pods_that_keep_a_deleted_gangs_resources_are_made_anew() {
     let mut world = world();
@@ -214,7 +216,7 @@ async fn gated_pods_that_keep_a_deleted_gangs_resources_are_made_anew() {
     assert_eq!(written[0].0, format!("DELETE /api/v1/namespaces/ns/pods/{gated}"));
 }
 
-/// Two pods of an old template; the first is the one whose turn it is.
+/// Two pods of an old template; the first is in the current update step.
 #[rstest::rstest]
 #[case::its_turn(0, "RollingRecreate", true, &[0])]
 #[case::what_is_not_ready_goes_at_once_and_nothing_with_it(0, "RollingRecreate", false, &[1])]

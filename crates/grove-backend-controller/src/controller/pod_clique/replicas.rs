@@ -1,41 +1,35 @@
-//! How many pods to create, with which index, and which to delete.
+//! Plans how many pods to create, with which index, and which to delete.
 //!
-//! Pure. A new pod takes the lowest free index, so the pod that replaces a lost one takes its index, its host
-//! name and its place in the gang (AON-11).
+//! Pure. A new pod takes the lowest free index, so a replacement gets the lost pod's index, hostname and
+//! place in the gang (AON-11).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// One live pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Replica {
-    /// Its uid.
     pub uid: String,
-    /// Its index, if its label has one.
     pub index: Option<i32>,
-    /// Whether it has a node.
     pub bound: bool,
-    /// Whether it is Ready.
     pub ready: bool,
-    /// Whether it has the present template.
+    /// Whether it has the current template.
     pub current: bool,
-    /// When it was made, in seconds.
+    /// Creation time in seconds.
     pub made: i64,
 }
 
-/// What to do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Indexes of the pods to create, ascending.
     pub create: Vec<i32>,
-    /// Uids of the pods to delete, the least missed first.
+    /// Uids of the pods to delete, in that order.
     pub delete: Vec<String>,
 }
 
-/// Plans for `wanted` pods. `live` are the pods of the cache that nobody has deleted, `unseen` the indexes of
-/// pods that were created but are not in the cache; pods of an index below `hard` keep places of the hard gang, which are
-/// not given up while there are others. Of these go first those without a node, then those not Ready, those of an old
-/// template, the newest (AUTO-07).
+/// Plans for `wanted` pods. `live` are the cached pods that were not deleted, `unseen` the indexes of created
+/// pods that are not in the cache. Pods with an index below `hard` belong to the hard gang and are deleted
+/// last. Otherwise pods without a node are deleted first, then pods that are not Ready, pods of an old
+/// template, and the newest (AUTO-07).
 pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> Plan {
     let wanted = usize::try_from(wanted).unwrap_or(0);
     let present = live.len() + unseen.len();
@@ -46,7 +40,7 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
         return Plan { create: free.take(wanted - present).collect(), delete: Vec::new() };
     }
     if !unseen.is_empty() {
-        // What was just created is missed least, and cannot be deleted before it is seen.
+        // Unseen pods would be deleted first, but cannot be deleted before they are seen.
         return Plan { create: Vec::new(), delete: Vec::new() };
     }
     let mut victims: Vec<_> = live.iter().collect();
@@ -62,7 +56,7 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
 mod tests {
     use super::*;
 
-    /// `3b` is the bound pod of index 3; `r` says that it is Ready, `o` that its template is old, `y` that it was made later.
+    /// `3b` is the bound pod of index 3; `r`: Ready, `o`: old template, `y`: created later.
     fn pods(text: &str) -> Vec<Replica> {
         let pod = |text: &str| Replica {
             uid: text.to_owned(),
