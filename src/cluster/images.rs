@@ -69,9 +69,10 @@ async fn of_file(
     let copy = context.path().join(file);
     std::fs::copy(path, &copy).map_err(ClusterError::file(path))?;
     if !is_static(&copy)? {
-        let reason = "an image of it alone would not start: build it with CGO_ENABLED=0; if another build replaced it \
-                      just now, run it again"
-            .to_owned();
+        let reason =
+            "it needs an interpreter: build it with CGO_ENABLED=0; if another build has just replaced it, \
+                      run again"
+                .to_owned();
         return Err(ClusterError::Static { program: program.into(), reason });
     }
     let tag = digest(&copy)?[..12].to_owned();
@@ -100,11 +101,18 @@ pub async fn named(
 fn cargo() -> Result<Command, ClusterError> {
     let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     if !sources.join("Cargo.toml").is_file() {
-        let reason = format!("the sources of this program are not in {} any more", sources.display());
+        let reason = format!("the sources of this program are no longer in {}", sources.display());
         return Err(ClusterError::Cargo { reason });
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(sources);
+    // `cargo run` sets these for the program. Build scripts that read them, such as ring's, would run again in the inner cargo and
+    // once more in the next `cargo run`, and with them every crate above would be compiled again.
+    let of_the_package =
+        |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_the_package)) {
+        cargo.env_remove(name);
+    }
     Ok(cargo)
 }
 
@@ -149,7 +157,7 @@ async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf,
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter(|message| message["target"]["name"] == program)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-    made.ok_or_else(|| failed("cargo did not say where it is".into()))
+    made.ok_or_else(|| failed("cargo did not report the path of the program".into()))
 }
 
 /// Whether an ELF program needs no interpreter, and so no shared library.
