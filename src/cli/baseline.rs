@@ -30,13 +30,14 @@ pub(crate) fn check(args: &RunArgs, targets: &[Target]) -> Result<(), Failure> {
         }
     }
     let differing = facts.into_iter().filter(|(_, old, new)| old != new);
-    let differences: Vec<_> =
-        differing.map(|(what, old, new)| format!("{what}: {old} there, {new} here")).collect();
+    let differences: Vec<_> = differing
+        .map(|(what, old, new)| format!("{what}: {old} in the baseline, {new} in this run"))
+        .collect();
     if differences.is_empty() {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "--baseline {}: it cannot be compared with this run: {}",
+        "--baseline {}: cannot be compared with this run: {}",
         file.display(),
         differences.join("; ")
     )))
@@ -48,7 +49,8 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// Prints regressions and improvements. A clause that only the baseline decided counts as a regression.
+/// Prints regressions and improvements. A clause that only the baseline decided counts as a regression, and so does one that fails and
+/// was not judged there.
 pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report)
@@ -56,15 +58,15 @@ pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let mut worse = 0;
     for changed in &comparison.clauses {
         let word = match changed.turn {
-            Turn::Regression | Turn::Undecided | Turn::LeftOut | Turn::Withdrawn => {
+            Turn::Regression | Turn::BrokenAnew | Turn::Undecided | Turn::LeftOut | Turn::Withdrawn => {
                 worse += 1;
                 "worse"
             }
             Turn::Mended | Turn::DeviationEnded | Turn::New => "improved",
-            Turn::BrokenAnew | Turn::DeviationBegan | Turn::BrokenOtherwise => continue,
+            Turn::DeviationBegan | Turn::BrokenOtherwise => continue,
         };
         let verdict = |clause: Option<&conformance_report::ClauseResult>| {
-            clause.map_or("not there", |clause| clause.outcome.verdict.as_str())
+            clause.map_or("missing", |clause| clause.outcome.verdict.as_str())
         };
         let (id, old, new) = (changed.id, verdict(changed.old), verdict(changed.new));
         output::data(&format!("{word}: {id} on {}: {old}, now {new}", changed.target));
@@ -98,6 +100,7 @@ mod tests {
     #[case::broken_as_before(Outcome::fail("bound"), Outcome::fail("bound"), 0)]
     #[case::mended(Outcome::fail("bound"), Outcome::pass(), 0)]
     #[case::broken(Outcome::pass(), Outcome::fail("bound"), 1)]
+    #[case::broken_and_not_judged_before(Outcome::not_run_announced("left out"), Outcome::fail("bound"), 1)]
     #[case::not_run_any_more(Outcome::pass(), Outcome::not_run_announced("left out"), 1)]
     #[case::undecided(Outcome::fail("bound"), Outcome::error("gap"), 1)]
     fn a_run_is_worse_if_a_clause_is(#[case] old: Outcome, #[case] new: Outcome, #[case] code: u8) {
