@@ -609,16 +609,6 @@ pub(crate) enum ReportVerb {
     Recover(RecoverArgs),
     /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
     Evidence(EvidenceArgs),
-    /// Print what the runs of several reports kept, side by side, as Markdown.
-    SideBySide(SideBySideArgs),
-}
-
-/// Arguments of `report side-by-side`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SideBySideArgs {
-    /// The report.yaml or report.json of each run, in the order of the page.
-    #[arg(value_name = "REPORT", required = true)]
-    pub reports: Vec<PathBuf>,
 }
 
 /// Arguments of `report fetch`.

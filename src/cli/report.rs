@@ -1,7 +1,7 @@
 //! `report`: works with existing reports. `merge`, `fetch` and `recover` produce a report: from several, from
 //! those that pods have stored in a cluster, or from the results of a killed run. `evidence` writes the file
-//! published with a release. `html` writes a page, `compare` lists changes between two reports, `table` the
-//! features across many, and `side-by-side` several runs in one text.
+//! published with a release. `html` writes a page, `compare` lists changes between two reports, and
+//! `table` the features across many.
 //!
 //! [`conformance_report::merge`] decides what may be merged, and how. This file reads the reports, finds the
 //! path from the merged report to each of them (their artifacts stay there), and writes and prints the result
@@ -14,8 +14,7 @@ use conformance_report as report;
 use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report, Source};
 
 use super::args::{
-    CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, SideBySideArgs,
-    TableArgs,
+    CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
 use super::run::{command, write};
 use super::{Failure, in_cluster, output};
@@ -29,18 +28,11 @@ pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         ReportVerb::Table(args) => table(args),
         ReportVerb::Recover(args) => recover(args),
         ReportVerb::Evidence(args) => evidence(args),
-        ReportVerb::SideBySide(args) => side_by_side(args),
     }
 }
 
 fn read(file: &Path) -> Result<Report, Failure> {
     report::read(file).map_err(|error| Failure::Usage(error.to_string()))
-}
-
-fn side_by_side(args: &SideBySideArgs) -> Result<Exit, Failure> {
-    let reports = args.reports.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
-    output::data(report::side_by_side(&reports).trim_end());
-    Ok(Exit::Conformant)
 }
 
 fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
@@ -172,7 +164,7 @@ fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     if let Some(written) = report::read(&file).ok().filter(|report| !report.incomplete)
         && written.date >= recovered.date
     {
-        return Err(Failure::Usage(format!("{}: the run has written its report", file.display())));
+        return Err(Failure::Usage(format!("{}: the run already wrote a complete report", file.display())));
     }
     write(&args.folder, &recovered)?;
     Ok(recovered.exit())
@@ -184,7 +176,7 @@ fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failur
     let (from, to) = (into.canonicalize().map_err(wrong(into))?, found.parent().unwrap_or(&found));
     if from == to {
         return Err(Failure::Usage(format!(
-            "--report-dir {}: the merged report would take the place of {}",
+            "--report-dir {}: the merged report would overwrite {}",
             into.display(),
             file.display()
         )));

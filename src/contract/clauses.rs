@@ -45,7 +45,7 @@ pub struct Clause {
     /// The environment that a run needs to decide it.
     pub environment: Environment,
     /// Who promised it; empty for what only this suite asks for.
-    pub sources: &'static [Source],
+    pub sources: &'static [Source<'static>],
     /// What a violation means for users.
     pub rationale: &'static str,
     /// The clause from which it was split.

@@ -1,60 +1,49 @@
-//! Where a run's time went: every case as a bar over the time of the run, as many rows as ran at once, and sums.
+//! The chart of a run's time: one bar per case, as many rows as cases ran at once, and sums per group.
 
 use std::time::Duration;
 
 use conformance_report::{Report, Seconds};
 use jiff::{SignedDuration, Timestamp};
 
-/// A case, placed in time.
+/// The bar of a case. Lengths are in percent of the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bar {
-    /// Which of the cases.
     pub case: usize,
-    /// Its row, from 0.
     pub row: usize,
-    /// Where it begins, in percent of the chart.
     pub x: f64,
-    /// How long it is, in percent of the chart.
     pub width: f64,
-    /// Whether a part of it lies behind it: not about the workload, in percent of the chart.
+    /// The part of `width` that was not spent on the workload.
     pub overhead: f64,
 }
 
-/// A case in time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
-    /// Which of the cases.
     pub case: usize,
-    /// When it began.
     pub begin: Timestamp,
-    /// How long it took.
     pub length: Duration,
-    /// How much of that was not about the workload.
+    /// The part of `length` that was not spent on the workload.
     pub overhead: Duration,
 }
 
-/// The chart.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Chart {
-    /// Bars in the order of their beginning.
+    /// The bars in order of their start.
     pub bars: Vec<Bar>,
-    /// How many rows there are.
     pub rows: usize,
-    /// Marks of the time axis: where, in percent, and the seconds since the chart's beginning.
+    /// Marks of the time axis: position in percent, and seconds since the start of the chart.
     pub ticks: Vec<(f64, u64)>,
-    /// Over how long the cases went.
+    /// Time from the start of the first case to the end of the last one.
     pub length: Duration,
-    /// From the run's beginning to the first case, if the report's times allow it.
+    /// Time from the start of the run to the first case. `None` if the report's times contradict each other.
     pub before: Option<Duration>,
-    /// From the last case to the run's end.
+    /// Time from the last case to the end of the run.
     pub after: Option<Duration>,
 }
 
-/// Gaps between the marks of an axis, in seconds.
+/// Distances between the marks of the time axis, in seconds.
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {
-    /// Of these cases.
     pub(crate) fn of(report: &Report, mut spans: Vec<Span>) -> Self {
         spans.sort_by_key(|span| (span.begin, span.case));
         let end = |span: &Span| span.begin + SignedDuration::try_from(span.length).unwrap_or_default();
@@ -99,20 +88,16 @@ impl Chart {
     }
 }
 
-/// A share of the time that the cases took together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Of which cases.
     pub name: String,
-    /// How many they are.
     pub cases: usize,
-    /// How long they took, one after the other.
     pub seconds: Seconds,
-    /// How much of that is not about the workload.
+    /// The part of `seconds` that was not spent on the workload.
     pub overhead: Seconds,
 }
 
-/// The time of the cases that ran, by a name that each has; the longest first.
+/// Groups the cases that ran by `name` and sums their time. The longest group is first.
 pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
     for (number, target) in report.targets.iter().enumerate() {

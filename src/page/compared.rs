@@ -54,10 +54,8 @@ impl Cell {
     }
 }
 
-/// The page of a comparison; `page` is where the newer report's own page is, as seen from it, whose clauses it links.
-///
-/// # Errors
-/// [`Unrendered`].
+/// Renders the page of a comparison. `page` is the relative path of the newer report's page, to which clauses
+/// link.
 pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unrendered> {
     let turns = comparison.turns().into_iter().map(|(turn, changed)| {
         let rows = changed.into_iter().map(|changed| Row {

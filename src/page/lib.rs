@@ -1,13 +1,13 @@
-//! The page: `report.html`, one file that a browser opens from disk, made of a report and the histories beside it.
+//! The page: `report.html`, one file that a browser opens from disk, made of a report and its histories.
 //!
-//! What there is to read without scripts is HTML, by templates ([`view`]): verdict, findings, matrix, clauses, cases, and
-//! where the run's time went ([`chart`]). What opens on a click is data: a [`sheet`] per case, with its history as a
-//! [`timeline`], compressed ([`pack`]) and drawn by `assets/page.js` when it is wanted. The page loads nothing: its policy
-//! allows its own style and script by their digests, and nothing else.
+//! The templates ([`view`]) render everything that is readable without scripts: verdict, findings, matrix,
+//! clauses, cases and the time [`chart`]. Each case has a compressed ([`pack`]) [`sheet`] with its history as
+//! a [`timeline`]. `assets/page.js` draws it when the case is opened. The page loads nothing: its policy
+//! allows only its own style and script, by their digests.
 //!
-//! `compared` and `tabled` are the pages of a comparison and of a table of several reports.
+//! `compared` and `tabled` are the pages of a comparison and of a feature table.
 //!
-//! Nothing is judged here, and a history that is missing or broken costs its case the timeline, not the page.
+//! The page decides no verdict. A case whose history is missing or broken has no timeline.
 
 mod chart;
 mod compared;
@@ -31,15 +31,15 @@ pub use tabled::tabled;
 use sheet::Sheet;
 use timeline::{Readable, Timeline};
 
-/// The page's file in a report's folder.
+/// File name of the page in a report's folder.
 pub const PAGE: &str = "report.html";
 
-/// Of a history that is longer, in bytes, there is no timeline: nobody could read it, and to make it takes gigabytes.
+/// Longest history that gets a timeline, in bytes. Rendering a longer one takes gigabytes of memory.
 const LONGEST: u64 = 64 << 20;
-/// A page stays below 5 MB.
+/// Size limit of a page, in bytes: below 5 MB.
 const LONGEST_PAGE: usize = 4_990_000;
 
-/// A page that could not be made of its template.
+/// A template could not be rendered.
 #[derive(Debug)]
 pub struct Unrendered(askama::Error);
 
@@ -51,10 +51,7 @@ impl std::fmt::Display for Unrendered {
 
 impl std::error::Error for Unrendered {}
 
-/// The page of a report whose artifacts are in a folder.
-///
-/// # Errors
-/// [`Unrendered`].
+/// Renders the page of a report whose artifacts are in `folder`.
 pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
     let cases: Vec<(usize, &TargetReport, &CaseResult)> = report
         .targets
@@ -72,7 +69,7 @@ pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
     view::render(report, &cases, pack::limited(packed, limit, without)).map_err(Unrendered)
 }
 
-/// A case's sheet, with its timeline where there is a history.
+/// Packs a case's sheet, with its timeline if the case has a history.
 fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Packed {
     let broken = sheet::broken(target, case);
     let (history, missing) = match read(case, folder) {
@@ -86,7 +83,7 @@ fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Pack
     pack::Packed::of(&Sheet::of(target, case, &broken, timeline, missing), begin, is_red)
 }
 
-/// The case's history, or why there is none.
+/// Reads the history of a case, or returns why it has none.
 fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     let Some(artifacts) = &case.artifacts else {
         return Err(match case.attempts {
@@ -107,7 +104,7 @@ fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     }
 }
 
-/// Does the same to each, on every processor.
+/// Applies `act` to each item on all processors and keeps the order.
 fn in_parallel<T: Sync, R: Send>(list: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = std::sync::atomic::AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! Sheets as text inside a page: JSON, compressed by gzip (a browser's `DecompressionStream` reads it), in base64.
+//! Packs sheets into the page: JSON, compressed with gzip for a browser's `DecompressionStream`, in base64.
 
 use std::io::Write;
 
@@ -11,25 +11,22 @@ use serde::Serialize;
 
 use super::sheet::Sheet;
 
-/// A sheet in the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Packed {
-    /// The text.
     pub text: String,
-    /// When the case's history begins.
     pub begin: Option<Timestamp>,
-    /// Whether its case keeps the run from being conformant: its timeline is not left out.
+    /// Whether the case makes the run non-conformant. Such a case loses its timeline last.
     is_red: bool,
 }
 
 impl Packed {
-    /// A sheet whose history begins then.
     pub(crate) fn of(sheet: &Sheet<'_>, begin: Option<Timestamp>, is_red: bool) -> Self {
         Self { text: packed(sheet), begin, is_red }
     }
 }
 
-/// What cannot fail in memory gives nothing if it does, and the page says that the sheet cannot be read.
+/// Returns an empty text on an error, which cannot happen in memory. The page then reports an unreadable
+/// sheet.
 fn packed(sheet: &impl Serialize) -> String {
     let compressed = || {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
@@ -39,12 +36,11 @@ fn packed(sheet: &impl Serialize) -> String {
     STANDARD.encode(compressed().unwrap_or_default())
 }
 
-/// The bytes of all sheets.
 pub(crate) fn length(sheets: &[Packed]) -> usize {
     sheets.iter().map(|sheet| sheet.text.len()).sum()
 }
 
-/// The sheets, as many without their timelines as are more than `limit` bytes: the largest of cases that are not red first.
+/// Drops timelines until the sheets take at most `limit` bytes: the largest first, failing cases last.
 pub(crate) fn limited<'a>(
     mut sheets: Vec<Packed>,
     limit: usize,

@@ -1,5 +1,5 @@
-//! What the page shows of one case: its judgements, its violations with the way from each observation to the event that it
-//! is, and its timeline.
+//! The sheet of a case: its judgements, its violations with links from observations to events, and its
+//! timeline.
 
 use conformance_contract::clauses::clause;
 use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};
@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::timeline::{Broken, Timeline};
 
-/// A case on a target.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Sheet<'a> {
@@ -29,7 +28,6 @@ pub(crate) struct Sheet<'a> {
     artifacts: Option<&'a str>,
     judgements: Vec<JudgedClause<'a>>,
     violations: Vec<Found<'a>>,
-    /// Why there is no timeline.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,9 +53,7 @@ struct Found<'a> {
 
 #[derive(Debug, Serialize)]
 struct Observation {
-    /// In words.
     text: String,
-    /// The event's place in the timeline, if it is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<usize>,
 }
@@ -77,7 +73,6 @@ pub(crate) fn broken<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec<Bro
 }
 
 impl<'a> Sheet<'a> {
-    /// Of what is known about a case.
     pub(crate) fn of(
         target: &'a TargetReport,
         case: &'a CaseResult,
@@ -124,7 +119,6 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The sheet of a case whose timeline would make the page too large.
 pub(crate) fn without_timeline<'a>(target: &'a TargetReport, case: &'a CaseResult) -> Sheet<'a> {
     let missing = format!(
         "left out to keep the page small; it is in {}/history.jsonl",

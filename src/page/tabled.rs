@@ -1,4 +1,4 @@
-//! The page of a table of features, made from many reports.
+//! The page of a feature table made from several reports.
 
 use askama::Template;
 use conformance_report::{Standing, Table};
@@ -14,16 +14,12 @@ struct Page<'a> {
     table: &'a Table,
 }
 
-/// The page of a table.
-///
-/// # Errors
-/// [`Unrendered`].
 pub fn tabled(table: &Table) -> Result<String, Unrendered> {
     Page { policy: policy(NO_SCRIPT), style: STYLE, table }.render().map_err(Unrendered)
 }
 
 impl Page<'_> {
-    /// The verdict in whose colour a cell is.
+    /// The verdict whose color a cell uses.
     #[expect(clippy::unused_self, reason = "templates call methods")]
     fn verdict(&self, standing: &Option<Standing>) -> &'static str {
         match standing {

@@ -1,23 +1,23 @@
-//! What the templates of a report's page are filled with. Everything is text or a number by now: a template decides nothing
-//! but where it goes.
+//! The data of the page's templates. All values are final text or numbers: a template only arranges them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use askama::Template;
-use conformance_contract::clauses::{Class, Feature, Tier, group};
+use conformance_contract::clauses::{Class, Feature, Source, Tier, group};
 use conformance_report::matrix::{self, Row};
 use conformance_report::overview::{self, ListedViolation};
 use conformance_report::reasons::reasons;
 use conformance_report::{
-    CaseResult, ClauseResult, Exit, Outcome, Report, Seconds, Standing, TargetReport, Verdict, verify,
+    CaseResult, ClauseResult, Exit, Outcome, Report, Seconds, Standing, TargetReport, Verdict, published,
+    verify,
 };
 
 use super::chart::{Chart, Share, Span, shares};
 use super::pack::Packed;
 use super::policy::{SCRIPT, STYLE, policy};
 
-/// So many of the slowest cases are listed.
+/// Number of cases in the list of the slowest.
 const SLOWEST: usize = 15;
 
 #[derive(Template)]
@@ -47,7 +47,6 @@ struct Page<'a> {
     negatives: Option<Negatives>,
 }
 
-/// A target: a column of the matrix.
 struct Target<'a> {
     title: String,
     head: String,
@@ -58,7 +57,7 @@ struct Target<'a> {
     segments: Vec<Segment>,
 }
 
-/// A verdict's share of a target's clauses.
+/// The share of a verdict in a target's clauses. `x` and `width` are in percent.
 struct Segment {
     verdict: &'static str,
     count: usize,
@@ -66,14 +65,14 @@ struct Segment {
     width: f64,
 }
 
-/// What became of a feature.
+/// The result of a feature on one target.
 struct Shown {
     word: String,
     is_red: bool,
     clauses: Vec<String>,
 }
 
-/// What there is to filter by.
+/// The choices of the filter, with counts for verdicts.
 struct Filters {
     verdicts: Vec<(&'static str, usize)>,
     tiers: Vec<&'static str>,
@@ -82,7 +81,6 @@ struct Filters {
     features: Vec<Feature>,
 }
 
-/// A broken clause on a target.
 struct Finding<'a> {
     number: usize,
     target: String,
@@ -95,7 +93,6 @@ struct Finding<'a> {
     artifacts: Option<&'a str>,
 }
 
-/// A violation with the case that found it.
 struct FoundIn<'a> {
     case: &'a str,
     address: Option<String>,
@@ -104,26 +101,27 @@ struct FoundIn<'a> {
     proof: Vec<String>,
 }
 
-/// What a row is filtered by, beside its text.
+/// The values by which a row is filtered, in addition to its text.
 struct Facts {
     tiers: String,
     levels: String,
     verdict: &'static str,
 }
 
-/// A part of the contract.
 struct Group<'a> {
     id: &'a str,
     title: &'a str,
     clauses: Vec<Clause<'a>>,
 }
 
-/// A row of the matrix, and what its clause's own view shows.
+/// A row of the matrix and the view of its clause.
 struct Clause<'a> {
     result: &'a ClauseResult,
     promise: String,
     facts: Facts,
     class: &'static str,
+    published: Option<String>,
+    sources: Vec<(String, Option<String>)>,
     cells: Vec<Option<Cell>>,
     judged: Vec<Judged<'a>>,
 }
@@ -133,7 +131,6 @@ struct Cell {
     verdict: &'static str,
 }
 
-/// A clause on one target.
 struct Judged<'a> {
     target: String,
     cell: Cell,
@@ -144,13 +141,11 @@ struct Judged<'a> {
     reproduce: Option<&'a str>,
 }
 
-/// Reasons for one verdict.
 struct ReasonGroup {
     title: &'static str,
     rows: Vec<(String, String, String)>,
 }
 
-/// A row of the list of cases.
 struct Case<'a> {
     number: usize,
     address: String,
@@ -165,7 +160,6 @@ struct Case<'a> {
     sheet: String,
 }
 
-/// One of the slowest cases.
 struct Slow {
     address: String,
     case: String,
@@ -176,14 +170,13 @@ struct Slow {
     width: f64,
 }
 
-/// How long it took to prove that nothing happens.
+/// Times to prove that nothing happens.
 struct Negatives {
     count: usize,
     median: Seconds,
     most: Seconds,
 }
 
-/// The page.
 pub(super) fn render(
     report: &Report,
     cases: &[(usize, &TargetReport, &CaseResult)],
@@ -246,15 +239,15 @@ pub(super) fn render(
     page.render()
 }
 
-/// The group of a case, with what it is about.
+/// The group of a case, with its title.
 fn group_of(case: &str) -> String {
     let id = case.split_once('/').map_or(case, |(group, _)| group).to_uppercase();
     let title = group(&format!("{id}-01")).map(|group| format!(": {}", group.title)).unwrap_or_default();
     format!("{id}{title}")
 }
 
-/// Where cases are in the page. Titles of targets differ; a report that was edited may have two alike, and then the first
-/// is found.
+/// Addresses of cases in the page. Target titles are unique unless the report was edited; then the first one
+/// is used.
 struct Addresses(Vec<String>);
 
 impl Addresses {
@@ -440,7 +433,7 @@ fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Finding<'a>> {
     found.collect()
 }
 
-/// A promise as HTML: the contract has names between backticks.
+/// Converts a clause's text to HTML. The contract puts names between backticks.
 fn prose(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let parts = escaped.split('`').enumerate().map(|(part, text)| match part % 2 {
@@ -450,7 +443,7 @@ fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// Whether a path leads to a file near the page: a link goes nowhere else.
+/// Whether a path is relative. The page links to no other paths.
 fn is_beside(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.contains(':')
 }
@@ -484,11 +477,14 @@ fn clause<'a>(report: &'a Report, row: &Row<'a>, addresses: &Addresses) -> Claus
             reproduce: clause.reproduce.as_deref(),
         })
     });
+    let sources = row.clause.sources.iter().map(|source| (Source(source).name(), Source(source).address()));
     Clause {
         result: row.clause,
         promise: prose(&row.clause.requirement),
         facts: facts(row.clause),
         class: class_name(row.clause.class),
+        published: published(id),
+        sources: sources.collect(),
         cells: row.results.iter().map(|result| result.map(|clause| Cell::of(&clause.outcome))).collect(),
         judged: judged.collect(),
     }
@@ -537,13 +533,11 @@ fn negatives(cases: &[(usize, &TargetReport, &CaseResult)]) -> Option<Negatives>
 }
 
 impl Page<'_> {
-    /// Seconds with one digit.
     #[expect(clippy::unused_self, reason = "templates call methods")]
     fn time(&self, duration: &Duration) -> String {
         Seconds::from(*duration).to_string()
     }
 
-    /// The same of what may not be known.
     fn seconds(&self, duration: &Option<Duration>) -> String {
         duration.map_or_else(|| "unknown".to_owned(), |duration| self.time(&duration))
     }

@@ -3,7 +3,7 @@ use rstest::rstest;
 
 use super::*;
 
-/// A report with a target of that verdict for AON-02, written by somebody who means harm.
+/// A report whose texts try to inject scripts.
 fn hostile() -> Report {
     let evil = "<script>alert(1)</script>\"'";
     let proof = serde_json::json!({"what": evil, "kind": "Pod", "name": evil, "resourceVersion": "7"});

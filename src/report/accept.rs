@@ -1,5 +1,5 @@
-//! Deviations that a maintainer accepts, each with the version in which it ends: failures that are known, named exactly and
-//! tracked in an issue. They are reported like known deviations.
+//! Deviations that a maintainer accepts until a named version. Each entry names one known failure and its
+//! issue. The report shows them as known deviations.
 
 use conformance_contract::verdict::Verdict;
 use serde::Deserialize;
@@ -10,30 +10,31 @@ use super::{CaseResult, Judgement, Report, TargetReport};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedDeviations {
-    /// All of them.
+    /// The accepted deviations.
     pub deviations: Vec<AcceptedDeviation>,
 }
 
-/// A failure that is accepted. Every field is required: what names a clause alone would hide any breach of it.
+/// An accepted failure. Every field is required: an entry that named only a clause would hide all its
+/// violations.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedDeviation {
-    /// The clause.
+    /// Id of the clause.
     pub clause: String,
-    /// The case that shows it.
+    /// Id of the case that shows the failure.
     pub case: String,
-    /// The code of its violations, such as `AON-02/bound-in-part`, or its word alone.
+    /// Code of the violations, such as `AON-02/bound-in-part`, or only its word.
     pub code: String,
-    /// Why it is accepted.
+    /// Why the failure is accepted.
     pub reason: String,
-    /// Where it is tracked.
+    /// The issue that tracks the failure.
     pub issue: String,
-    /// The version of the operator in which it ends.
+    /// Operator version from which the failure is no longer accepted.
     pub until: String,
 }
 
 impl AcceptedDeviation {
-    /// Whether a failed judgement is this and nothing else.
+    /// Whether all violations of a failed judgement match this entry.
     fn is(&self, case: &str, judgement: &Judgement) -> bool {
         judgement.outcome.verdict == Verdict::Fail
             && (self.clause.as_str(), self.case.as_str()) == (judgement.clause.as_str(), case)
@@ -45,7 +46,8 @@ impl AcceptedDeviation {
 }
 
 impl Report {
-    /// The same with the accepted deviations, and those of them that did not occur or have ended.
+    /// Turns accepted failures into known deviations. Also returns the entries that did not occur or have
+    /// expired.
     #[must_use]
     pub fn accepting(mut self, accepted: &AcceptedDeviations) -> (Self, Vec<AcceptedDeviation>) {
         let version = self.operator.version.clone();

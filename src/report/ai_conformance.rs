@@ -1,9 +1,9 @@
-//! What a run found of gang scheduling, in the form in which the Kubernetes AI conformance programme takes results: the
-//! checklist of <https://github.com/cncf/k8s-ai-conformance>, with the one requirement that was judged. A document per
-//! scheduler, for a platform shows one.
+//! The gang scheduling result in the format of the Kubernetes AI conformance program: the checklist of
+//! <https://github.com/cncf/k8s-ai-conformance> with this one requirement. A platform shows one scheduler, so
+//! there is one document per scheduler.
 //!
-//! The status is what the run saw, and no certification. What only the platform's vendor knows stays as in the programme's own
-//! template, whose check rejects it until it is filled in.
+//! The status reports what the run found and certifies nothing. Fields that only the vendor can fill in keep
+//! the placeholders of the program's template, which its check rejects.
 
 use std::path::{Path, PathBuf};
 
@@ -13,22 +13,21 @@ use serde::Serialize;
 
 use super::{Report, StoreError, TargetReport, store};
 
-/// The part of the contract that is the requirement.
+/// Id prefix of the clauses that make up the requirement.
 const GROUP: &str = "AIC-";
 
-/// What the programme calls a status; empty where nothing is claimed, as in its template.
+/// The program's names for a status. An empty status claims nothing, as in the template.
 const IMPLEMENTED: &str = "Implemented";
 const NOT_IMPLEMENTED: &str = "Not Implemented";
 const NOTHING_CLAIMED: &str = "";
 
-/// A checklist, as the programme has it.
 #[derive(Debug, Serialize)]
 struct Checklist {
     metadata: Metadata,
     spec: Spec,
 }
 
-/// Of what platform it is. All but the version of Kubernetes is for its vendor to fill in.
+/// The platform. The vendor fills in everything but the Kubernetes version.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -61,30 +60,25 @@ struct Requirement {
     notes: String,
 }
 
-/// The requirement in the programme's words, which a checklist repeats.
+/// The requirement in the words of the program.
 const DESCRIPTION: &str = "The platform must allow for the installation and successful operation of at least one gang \
     scheduling solution that ensures all-or-nothing scheduling for distributed AI workloads (e.g. Kueue, Volcano, etc.) To \
     be conformant, the vendor must demonstrate that their platform can successfully run at least one such solution.";
 
-/// How it was judged, and what was not.
 const HOW: &str = " That no pod of a gang without room is bound is shown over the whole watch history until two canary gangs, \
     one after the other, have gone through the same scheduler, not by a wait of fixed length. A pod that runs is one that is \
     Ready; that a workload completes is not judged.";
 
-/// More than this a run on a control plane of its own does not say.
+/// The limits of a run on its own control plane.
 const OF_ITS_OWN: &str = " Control plane and nodes were made for the run, the nodes simulated: this is about the scheduler, and \
     not yet about a platform.";
 
-/// What a file begins with.
 const HEAD: &str = "\
 # Gang scheduling, as one run of grove-conformance saw it, in the form of the Kubernetes AI conformance checklist. Add the
 # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
 ";
 
-/// Writes a checklist per target into the folder of a report, and gives their paths.
-///
-/// # Errors
-/// [`StoreError`].
+/// Writes one checklist per target into a report's folder and returns the paths.
 pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
     let is_meant = |target: &&TargetReport| known(target).is_some();
     let write = |target: &TargetReport| {
@@ -98,7 +92,7 @@ pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBu
     report.targets.iter().filter(is_meant).map(write).collect()
 }
 
-/// The target as the contract knows it, where it is one of plain pods.
+/// The target in the contract, if the contract defines it for plain pods.
 fn known(target: &TargetReport) -> Option<Target> {
     AI_CONFORMANCE_TARGETS.into_iter().find(|known| known.name() == target.backend)
 }
@@ -124,7 +118,7 @@ fn checklist(report: &Report, target: &TargetReport) -> Checklist {
                 description: DESCRIPTION,
                 level: "MUST",
                 status: status(report, target),
-                // A path is relative to the checklist.
+                // Relative to the checklist.
                 evidence: ["report.yaml"],
                 notes: notes(report, target),
             }],
@@ -137,8 +131,8 @@ fn verdicts(target: &TargetReport) -> impl Iterator<Item = (&str, Verdict)> {
     of_it.map(|clause| (clause.id.as_str(), clause.outcome.verdict))
 }
 
-/// Implemented if every clause was judged and passed. What was broken once, known or in one attempt, is not; of what was
-/// not judged nothing is claimed.
+/// `Implemented` if every clause passed. Known deviations and flaky clauses count as not implemented. Without
+/// a verdict for every clause the status claims nothing.
 fn status(report: &Report, target: &TargetReport) -> &'static str {
     let is_broken = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
     let all: Vec<_> = verdicts(target).map(|(_, verdict)| verdict).collect();

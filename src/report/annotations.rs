@@ -1,11 +1,11 @@
-//! What GitHub Actions shows beside a workflow: a line per clause that keeps the run from being conformant, as workflow
-//! commands. GitHub shows the first ten errors and the first ten warnings of a step.
+//! Annotations for GitHub Actions: one workflow command per clause that makes the run non-conformant or
+//! inconclusive. GitHub shows the first 10 errors and the first 10 warnings of a step.
 
 use conformance_contract::verdict::Verdict;
 
 use super::{ClauseResult, Exit, Report, TargetReport};
 
-/// The lines, one per broken clause (errors), then one per clause that could not be decided (warnings).
+/// The workflow commands: an error per violated clause, then a warning per undecided clause.
 pub fn annotations(report: &Report) -> Vec<String> {
     let clauses = || {
         let targets = report.targets.iter();
@@ -28,7 +28,7 @@ fn line(command: &str, (target, clause): (&TargetReport, &ClauseResult)) -> Stri
     format!("::{command} title={title}::{}", escaped(&message))
 }
 
-/// As workflow commands have it.
+/// Escapes text as workflow commands require.
 fn escaped(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -1,9 +1,10 @@
-//! A report's folder as one archive (`.tar.gz`) that is no larger than it may be: from a pod its results go through the API
-//! server, which takes little.
+//! Packs a report's folder into one `.tar.gz` of limited size. An in-cluster run sends its results through
+//! the API server, which limits the size.
 //!
-//! The report itself is always in it. Of the artifacts, a case's folder is in it whole or not at all: first those of cases
-//! that did not pass, the small ones before the large ones, until there is no more room. What is left out is told. Each part
-//! is compressed for itself, so that its size is known before it is taken; gzip allows parts in a row.
+//! The report itself is always included. Case folders are included completely or not at all: first those of
+//! cases that did not pass, small before large, until the limit is reached. The result names what was left
+//! out. Each part is compressed separately, so that its size is known before it is added; gzip allows
+//! concatenated parts.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -16,35 +17,34 @@ use flate2::write::GzEncoder;
 
 use super::{CaseResult, Report, StoreError};
 
-/// How a tar archive ends.
+/// The end marker of a tar archive.
 const END: [u8; 1024] = [0; 1024];
 
-/// An archive, and what is not in it.
+/// An archive and a count of what it leaves out.
 #[derive(Debug)]
 pub struct Packed {
-    /// The archive, compressed.
+    /// The compressed archive.
     pub archive: Vec<u8>,
-    /// What there was no room for.
+    /// The artifact folders that did not fit.
     pub left_out: LeftOut,
 }
 
-/// Folders of artifacts that are not in an archive.
+/// Number of artifact folders that are not in an archive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Those of cases that passed, or were not to.
+    /// Folders of cases that did not fail, were not flaky and had no error.
     pub as_expected: usize,
-    /// Those of all others.
+    /// Folders of all other cases.
     pub others: usize,
 }
 
 impl LeftOut {
-    /// Whether everything is in it.
+    /// Whether the archive contains all folders.
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 }
 
-/// Such as `the artifacts of 12 cases that passed and of 1 that did not`.
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { as_expected, others } = self;
@@ -56,10 +56,8 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// The named files of a report's folder, and as many artifacts of its cases as fit into `limit` bytes with them.
-///
-/// # Errors
-/// [`StoreError::Io`]; [`StoreError::TooLarge`] if the files alone do not fit.
+/// Packs the named files of a report's folder, and as many case artifacts as fit into `limit` bytes. Fails
+/// with [`StoreError::TooLarge`] if the named files alone do not fit.
 pub fn pack(folder: &Path, report: &Report, files: &[&str], limit: usize) -> Result<Packed, StoreError> {
     let end = compressed(&END).map_err(at(folder))?;
     let mut archive = Vec::new();
@@ -92,10 +90,7 @@ pub fn pack(folder: &Path, report: &Report, files: &[&str], limit: usize) -> Res
     Ok(Packed { archive, left_out })
 }
 
-/// Puts what is in an archive into a folder.
-///
-/// # Errors
-/// [`StoreError::Io`], also for an archive that is none.
+/// Unpacks an archive into a folder.
 pub fn unpack(archive: &[u8], folder: &Path) -> Result<(), StoreError> {
     std::fs::create_dir_all(folder).map_err(at(folder))?;
     let mut archive = tar::Archive::new(MultiGzDecoder::new(archive));
@@ -104,12 +99,11 @@ pub fn unpack(archive: &[u8], folder: &Path) -> Result<(), StoreError> {
     archive.unpack(folder).map_err(at(folder))
 }
 
-/// Whether nobody will ask why.
+/// Whether the case needs no analysis, so that its artifacts are packed last.
 fn is_as_expected(case: &CaseResult) -> bool {
     !matches!(case.outcome.verdict, Verdict::Fail | Verdict::Flaky | Verdict::Error)
 }
 
-/// A file or folder below a folder as a part of an archive.
 fn part(folder: &Path, name: &Path) -> Result<Vec<u8>, StoreError> {
     let path = folder.join(name);
     let mut tar = tar::Builder::new(Vec::new());
@@ -136,7 +130,7 @@ mod tests {
     use super::*;
     use crate::{fixture, read, write_all};
 
-    /// A folder with a report whose every case has artifacts of about so many bytes that nothing makes smaller.
+    /// A folder with a report whose cases have about `bytes` of incompressible artifacts each.
     fn folder(bytes: usize) -> (tempfile::TempDir, Report) {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();

@@ -1,10 +1,11 @@
-//! What changed from one report to another: verdicts, features, deviations, durations.
+//! Compares two reports: verdicts, features, deviations, durations.
 //!
-//! A regression is a clause that a target kept or deviated from as documented, and that it breaks now, or a feature that
-//! was shown and is no longer declared. What is merely not looked at any more is no regression; where the newer run meant
-//! to look and could not say, nothing is known, and the comparison is inconclusive. Targets are matched by backend and
-//! variant, clauses and cases by their ids: the reports may be of different versions of anything. A clause that an older
-//! contract has as a part of another is compared with that one, if it passed: then its parts did.
+//! A clause regresses if it was kept or a known deviation and is now violated. A feature regresses if it was
+//! shown and is now not declared or not shown. A clause that the newer run was not asked to check is no
+//! regression. If the newer run was asked and could not decide, the comparison is inconclusive.
+//!
+//! Targets are matched by backend and variant, clauses and cases by id, so the versions may differ. A clause
+//! that was split from another one is compared with that one if it passed: then all its parts passed.
 
 use std::time::Duration;
 
@@ -14,33 +15,33 @@ use conformance_contract::verdict::{Outcome, Verdict};
 use super::reasons::ranges;
 use super::{ClauseResult, Exit, HandEdited, Report, Seconds, Standing, TargetReport, verify};
 
-/// What changed about a clause on a target.
+/// The kind of change of a clause on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turn {
-    /// It was kept, or deviated from as documented, and is broken.
+    /// The clause was kept or a known deviation, and is violated.
     Regression,
-    /// It was judged, and the newer run could not tell.
+    /// The clause was checked, and the newer run could not decide it.
     Undecided,
-    /// It is broken, and the older report does not judge it.
+    /// The clause is violated, and the older report does not check it.
     BrokenAnew,
-    /// It is deviated from as documented, and was not.
+    /// The clause is a known deviation, and was not.
     DeviationBegan,
-    /// It was deviated from, and is kept.
+    /// The clause was a known deviation, and is kept.
     DeviationEnded,
-    /// It was promised, and is not.
+    /// The clause was checked, and its feature is no longer declared.
     Withdrawn,
-    /// It was broken, and is kept or a documented deviation.
+    /// The clause was violated, and is kept or a known deviation.
     Mended,
-    /// It is broken in another way than before.
+    /// The clause is violated with other codes than before.
     BrokenOtherwise,
-    /// It was judged, and nobody was asked to.
+    /// The clause was checked, and the newer run was not asked to.
     LeftOut,
-    /// It is judged for the first time, and not broken.
+    /// The clause is checked for the first time, and not violated.
     New,
 }
 
 impl Turn {
-    /// All of them, the worst first.
+    /// All kinds, the worst first.
     pub const ALL: [Turn; 10] = [
         Turn::Regression,
         Turn::Undecided,
@@ -54,7 +55,7 @@ impl Turn {
         Turn::New,
     ];
 
-    /// As a heading.
+    /// The heading of a list of such changes.
     pub fn title(self) -> &'static str {
         match self {
             Turn::Regression => "Regressions",
@@ -70,12 +71,12 @@ impl Turn {
         }
     }
 
-    /// Whether its clauses are counted, not told one by one.
+    /// Whether reports only count these clauses instead of listing each.
     fn is_counted(self) -> bool {
         matches!(self, Turn::LeftOut | Turn::New)
     }
 
-    /// Between two outcomes, `None` where a target does not have the clause; nothing of what stayed as it was.
+    /// The change between two results. `None` as an argument: the target does not have the clause.
     fn of(old: Option<&ClauseResult>, new: Option<&ClauseResult>) -> Option<Self> {
         let broken = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Flaky);
         let judged = |outcome: &Outcome| {
@@ -112,7 +113,7 @@ impl Turn {
 /// A clause whose verdict changed.
 #[derive(Clone, Debug)]
 pub struct ChangedClause<'a> {
-    /// In which way.
+    /// The kind of change.
     pub turn: Turn,
     /// The target's title.
     pub target: String,
@@ -120,105 +121,102 @@ pub struct ChangedClause<'a> {
     pub id: &'a str,
     /// The older report's result.
     pub old: Option<&'a ClauseResult>,
-    /// The newer report's.
+    /// The newer report's result.
     pub new: Option<&'a ClauseResult>,
 }
 
 impl ChangedClause<'_> {
-    /// Why it is as it is now.
+    /// The reason of the newer result, or of the older one if the clause now passes or is not listed.
     pub fn reason(&self) -> String {
         let now = self.new.filter(|new| new.outcome.verdict != Verdict::Pass).or(self.old);
         now.and_then(|clause| clause.outcome.reason()).unwrap_or_default()
     }
 }
 
-/// A feature of which something else became.
+/// A feature whose standing changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFeature {
     /// The target's title.
     pub target: String,
     /// The feature.
     pub name: Feature,
-    /// What had become of it; `None` of one that was neither declared nor shown.
+    /// The older standing. `None` if the feature was neither declared nor shown.
     pub old: Option<Standing>,
-    /// What has now.
+    /// The newer standing. `None` if the feature is neither declared nor shown.
     pub new: Option<Standing>,
-    /// The clauses that decide it now.
+    /// The clauses that decide the newer standing, or the older one if there is no newer one.
     pub clauses: Vec<String>,
 }
 
 impl ChangedFeature {
-    /// Whether a feature that was shown is not promised any more, or does not hold.
+    /// Whether the feature was declared and shown, and no longer is.
     pub fn is_regression(&self) -> bool {
         self.old == Some(Standing::DeclaredAndShown)
             && matches!(self.new, None | Some(Standing::DeclaredAndNotShown | Standing::ShownAndNotDeclared))
     }
 }
 
-/// A case that takes another time than before.
+/// A case whose duration changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedDuration {
     /// The target's title.
     pub target: String,
-    /// The case: its id, and its provider if it has one.
+    /// The case's label: its id, with its provider if the report has several.
     pub case: String,
-    /// How long it took.
+    /// The older duration.
     pub old: Seconds,
-    /// How long it takes.
+    /// The newer duration.
     pub new: Seconds,
 }
 
-/// A fact about the runs that is not the same.
+/// A fact about the runs that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFact {
-    /// Which.
+    /// Name of the fact.
     pub what: String,
-    /// What it was.
+    /// The older value.
     pub old: String,
-    /// What it is.
+    /// The newer value.
     pub new: String,
 }
 
-/// Everything that changed.
+/// Everything that changed between two reports.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     /// The older report.
     pub old: &'a Report,
-    /// The newer one.
+    /// The newer report.
     pub new: &'a Report,
-    /// What was tested, and with what, where that differs.
+    /// Differences in operator, suite, provider and program versions.
     pub facts: Vec<ChangedFact>,
     /// Clauses whose verdict changed, the worst first.
     pub clauses: Vec<ChangedClause<'a>>,
-    /// Features of which something else became.
+    /// Features whose standing changed.
     pub features: Vec<ChangedFeature>,
-    /// Cases that became slower or faster by more than chance, the greatest change first.
+    /// Cases whose duration changed by more than chance, the greatest change first.
     pub durations: Vec<ChangedDuration>,
-    /// Clauses that both reports judge, over all targets.
+    /// Number of clauses that both reports check, over all targets.
     pub judged_by_both: usize,
-    /// Of those, how many are broken in both.
+    /// Number of clauses that are violated in both reports.
     pub still_broken: usize,
 }
 
-/// Beside other load a case may take half as long again; less says nothing.
+/// Minimum factor and difference of a reported change in duration. Load alone can make a case 1.5 times as
+/// long.
 const NOTABLE: (f64, Duration) = (1.5, Duration::from_secs(1));
 
-/// So many of the durations are of interest.
 const DURATIONS: usize = 20;
 
-/// One of the two reports.
+/// One of the two compared reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The older one.
+    /// The older report.
     Old,
-    /// The newer one.
+    /// The newer report.
     New,
 }
 
-/// Compares two reports.
-///
-/// # Errors
-/// [`HandEdited`] if one of them does not agree with itself, and which.
+/// Compares two reports. Returns an error that names the report if one was edited by hand.
 pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Result<Comparison<'a>, (Which, HandEdited)> {
     verify(old).map_err(|error| (Which::Old, error))?;
     verify(new).map_err(|error| (Which::New, error))?;
@@ -268,8 +266,8 @@ pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Result<Comparison<'a>, (
 }
 
 impl Comparison<'_> {
-    /// 1 on a regression; else 3 if the newer report could not decide what the older one did, or if no clause is judged by
-    /// both; else 0.
+    /// 1 on a regression. Otherwise 3 if the newer report is incomplete or could not decide a clause that the
+    /// older one did, or if no clause is checked by both. Otherwise 0.
     pub fn exit(&self) -> Exit {
         let any = |turn| self.clauses.iter().any(|changed| changed.turn == turn);
         if any(Turn::Regression) || self.features.iter().any(ChangedFeature::is_regression) {
@@ -281,13 +279,14 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether every verdict is as it was; one that is known to break now and then is as good kept as broken.
+    /// Whether no verdict changed. Known deviations that started or ended do not count, because some are
+    /// intermittent.
     pub fn is_same(&self) -> bool {
         let comes_and_goes = |turn| matches!(turn, Turn::DeviationBegan | Turn::DeviationEnded);
         self.clauses.iter().all(|changed| comes_and_goes(changed.turn))
     }
 
-    /// The result in a sentence, without its full stop.
+    /// The result as a sentence without a final period.
     pub fn result(&self) -> String {
         let of = |turn| self.clauses.iter().filter(|changed| changed.turn == turn).count();
         let lost = self.features.iter().filter(|feature| feature.is_regression()).count();
@@ -306,13 +305,14 @@ impl Comparison<'_> {
         }
     }
 
-    /// The changes by their turns, the worst first, but for those that are only [counted](Self::counted).
+    /// The changed clauses by kind of change, the worst first, without those that are only
+    /// [counted](Self::counted).
     pub fn turns(&self) -> Vec<(Turn, Vec<&ChangedClause<'_>>)> {
         let told = Turn::ALL.into_iter().filter(|turn| !turn.is_counted()).map(|turn| (turn, self.of(turn)));
         told.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 
-    /// Clauses that one of the reports does not judge, by target, neighbours joined: a backend that is new has many.
+    /// Ranges of clauses that only one report checks, by target. Joined because a new backend has many.
     pub fn counted(&self) -> Vec<(Turn, Vec<(String, String)>)> {
         let counted = Turn::ALL.into_iter().filter(|turn| turn.is_counted());
         let counted = counted.map(|turn| (turn, by_target(&self.of(turn))));
@@ -339,7 +339,7 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// What is in either list, by its key: first what is in the newer one, in its order.
+/// Pairs the items of two lists by key: the newer list in its order, then items only in the older list.
 fn pairs<'a, T>(
     old: &'a [T],
     new: &'a [T],
@@ -351,7 +351,8 @@ fn pairs<'a, T>(
     both.chain(gone).collect()
 }
 
-/// The clause of which an older contract has this one as a part, if it passed: one that failed tells nothing about its parts.
+/// The passed clause of an older contract from which this one was split. A failed one says nothing about its
+/// parts.
 fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
     let parent = |id: &str| clause(id).and_then(|known| known.split_from);
     let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));
@@ -392,13 +393,11 @@ fn changed_durations(title: &str, old: &TargetReport, new: &TargetReport) -> Vec
     changed.collect()
 }
 
-/// How many times as long the longer of the two is.
 fn factor(changed: &ChangedDuration) -> f64 {
     let (old, new) = (f64::from(changed.old).max(0.001), f64::from(changed.new).max(0.001));
     (old / new).max(new / old)
 }
 
-/// The facts of both that differ.
 fn facts(old: &Report, new: &Report) -> Vec<ChangedFact> {
     let mut facts = Vec::new();
     let mut add = |what: &str, old: Option<String>, new: Option<String>| {

@@ -1,4 +1,4 @@
-//! A comparison as Markdown: what got worse first, then what got better, then what else differs.
+//! A comparison as Markdown: what got worse first, then what got better, then other differences.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use super::markdown::{write_row, write_rule};
 use super::{ClauseResult, Standing};
 
 impl Comparison<'_> {
-    /// As Markdown (GitHub's flavour).
+    /// The comparison in GitHub-flavored Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
@@ -67,7 +67,6 @@ fn write_turn(out: &mut String, turn: Turn, changed: &[&ChangedClause<'_>]) -> f
     Ok(())
 }
 
-/// A clause's verdict as tables print it.
 fn word(clause: Option<&ClauseResult>) -> String {
     clause.map_or_else(|| "none".to_owned(), |clause| clause.outcome.word())
 }

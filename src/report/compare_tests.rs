@@ -3,7 +3,7 @@ use rstest::rstest;
 use super::*;
 use crate::{CaseResult, Judgement, fixture};
 
-/// The fixture with one case's judgement changed, concluded anew.
+/// The fixture with the outcome of one clause changed, and the results concluded again.
 fn with(clause: &str, outcome: Outcome) -> Report {
     changed(|judgement| {
         if judgement.clause == clause {
@@ -120,7 +120,7 @@ fn two_reports_of_different_targets_decide_nothing() {
     assert_eq!((comparison.judged_by_both, comparison.exit()), (0, Exit::Inconclusive));
 }
 
-/// AON-15 was a part of AON-02.
+/// AON-15 was split from AON-02.
 #[rstest]
 #[case::passed_as_a_part(Outcome::pass(), Outcome::fail("silent"), Some(Turn::Regression))]
 #[case::still_kept(Outcome::pass(), Outcome::pass(), None)]
@@ -144,7 +144,7 @@ fn a_part_is_compared_with_the_clause_that_it_was_split_from(
     let comparison = compare(&old, &new).unwrap();
     let of_part = comparison.clauses.iter().filter(|changed| changed.id == "AON-15");
     assert_eq!(of_part.map(|changed| changed.turn).next(), turn);
-    // Of one contract, a clause that is not listed was not selected.
+    // If the contracts are the same, a missing clause was not selected.
     let old = Report { suite: new.suite.clone(), ..old };
     let comparison = compare(&old, &new).unwrap();
     let of_part = comparison.clauses.iter().find(|changed| changed.id == "AON-15").unwrap();

@@ -1,7 +1,7 @@
-//! From the findings of cases to the clauses of a target.
+//! Concludes the clauses of a target from the judgements of its cases.
 //!
-//! Pure: the same cases give the same clauses and counts, which `verify` relies on. Judges give a finding a word; as the code of
-//! a violation it has the clause before it.
+//! The functions are pure: `verify` relies on the same cases giving the same clauses and counts. Checks give
+//! a violation a word; its code is the clause and the word.
 
 use conformance_contract::clauses::{Clause, Feature, Level};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -10,18 +10,17 @@ use conformance_contract::violation::Violation;
 use super::declared;
 use super::{CaseResult, ClauseResult, Features, Judgement, Seconds, Summary, TargetReport, summarize};
 
-/// Reason of a clause that should have been judged and was not.
 const NO_CASE: &str = "no case judged this clause";
 
 impl CaseResult {
-    /// The case's outcome as it follows from its judgements; one that judged nothing has not been run.
+    /// The case's outcome from its judgements. A case without judgements has not been run.
     pub(super) fn judged(clauses: &[Judgement]) -> Outcome {
         Outcome::fold(clauses.iter().map(|judgement| &judgement.outcome))
             .unwrap_or_else(|| Outcome::not_run("the case judged no clause"))
     }
 
-    /// A case that found the same about all its clauses before it ran: filtered out, unsupported, or without
-    /// a cluster to run on.
+    /// A case with the same outcome for all clauses before it ran: filtered out, unsupported, or without a
+    /// cluster.
     pub fn without_running<T: Into<String>>(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -34,7 +33,7 @@ impl CaseResult {
         Self { attempts: 0, ..Self::new(id, title, judgements) }
     }
 
-    /// The same for a case that left its cluster changed: what did not fail ends in an error.
+    /// Marks a case that left its cluster changed: every judgement that did not fail becomes an error.
     #[must_use]
     pub fn left_changed(mut self, reason: &str) -> Self {
         let judged = self.clauses.iter_mut().filter(|judgement| judgement.outcome.verdict != Verdict::Fail);
@@ -45,7 +44,7 @@ impl CaseResult {
         self
     }
 
-    /// A case that ran once, with no durations or artifacts yet.
+    /// A case that ran once, without durations and artifacts.
     pub fn new(id: impl Into<String>, title: impl Into<String>, clauses: Vec<Judgement>) -> Self {
         Self {
             id: id.into(),
@@ -65,7 +64,7 @@ impl CaseResult {
         }
     }
 
-    /// What clauses, violations and texts call it: its id, and its provider if it has one, such as `aon/fits on kind`.
+    /// The case's id, with its provider if it has one, such as `aon/fits on kind`.
     pub fn label(&self) -> String {
         match &self.provider {
             Some(provider) => format!("{} on {provider}", self.id),
@@ -75,7 +74,7 @@ impl CaseResult {
 }
 
 impl Features {
-    /// Why the backend does not have the feature; `None` if it has.
+    /// Why the backend does not have the feature, or `None` if it has.
     pub fn missing(&self, feature: Feature) -> Option<String> {
         if self.supported.contains(&feature) {
             return None;
@@ -86,7 +85,7 @@ impl Features {
 }
 
 impl ClauseResult {
-    /// The clause before any case was looked at.
+    /// The result of a clause before any case is evaluated.
     pub(super) fn unjudged(clause: &Clause) -> Self {
         Self {
             id: clause.id.to_owned(),
@@ -106,7 +105,7 @@ impl ClauseResult {
         }
     }
 
-    /// The same clause with everything that follows from the cases: all but the violations.
+    /// The result with everything that follows from the cases, except the violations.
     pub(super) fn judged_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
         let missing = self.feature.and_then(|feature| features.missing(feature));
         let follows = declared::is_concluded(&self.id) && missing.is_none();
@@ -131,7 +130,7 @@ impl ClauseResult {
             .find(|(_, judgement)| judgement.outcome.verdict == outcome.verdict)
             .filter(|_| outcome.verdict != Verdict::Pass)
             .map(|(case, _)| *case);
-        // A case may judge several clauses of those from which one follows.
+        // A case may check several of the clauses from which this one is concluded.
         let mut judges: Vec<&CaseResult> = judging.iter().map(|(case, _)| *case).collect();
         judges.dedup_by(|a, b| std::ptr::eq(*a, *b));
         Self {
@@ -144,19 +143,19 @@ impl ClauseResult {
         }
     }
 
-    /// Whether only this suite asks for it.
+    /// Whether the clause is recommended: only this suite asks for it.
     pub fn is_recommended(&self) -> bool {
         self.level == Level::Recommended
     }
 
-    /// Whether it is required of everybody, or of everybody who declares gang scheduling.
+    /// Whether the clause is required of all backends, or of all that declare gang scheduling.
     pub(super) fn is_core(&self) -> bool {
         !self.is_recommended() && matches!(self.feature, None | Some(Feature::GangScheduling))
     }
 }
 
 impl TargetReport {
-    /// A target of which nothing is known yet.
+    /// A target without results.
     pub fn new(
         backend: impl Into<String>,
         variant: Option<String>,
@@ -174,10 +173,9 @@ impl TargetReport {
         }
     }
 
-    /// The target with what its cases found: one result per clause of `contract` that speaks about the
-    /// backend, in that order, and the counts over them. A clause that no case judged is unsupported where its
-    /// feature is missing, else not run. Judgements about other clauses are kept with their cases, and
-    /// [`super::verify()`] reports them.
+    /// Adds the cases, one result per clause of `contract` that applies to the backend, and the counts. A
+    /// clause without a case is unsupported if its feature is missing, otherwise not run. Judgements of other
+    /// clauses stay with their cases, and [`super::verify()`] reports them.
     pub fn conclude<'a>(
         self,
         contract: impl IntoIterator<Item = &'a Clause>,
@@ -188,14 +186,14 @@ impl TargetReport {
         self.concluded(unjudged, cases)
     }
 
-    /// The target of a document with its cases replaced.
+    /// Replaces the cases of a stored target and concludes its clauses again.
     pub(super) fn concluded_of(self, cases: Vec<CaseResult>) -> Self {
         let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
         let promised = self.clauses.iter().map(without).collect();
         self.concluded(promised, cases)
     }
 
-    /// A case of a document as it was before it was concluded, with its violations.
+    /// A case of a stored target with its violations, as it was before [`Self::conclude`].
     pub(super) fn observed(&self, case: &CaseResult) -> CaseResult {
         let mut observed = case.clone();
         for judgement in &mut observed.clauses {
@@ -207,7 +205,7 @@ impl TargetReport {
         observed
     }
 
-    /// The same for clauses as a document has them, without their violations: only what they promise is taken from it.
+    /// Concludes the given clauses from the cases. Only the requirements are taken from `promised`.
     pub(super) fn concluded(mut self, promised: Vec<ClauseResult>, mut cases: Vec<CaseResult>) -> Self {
         self.clauses = promised.iter().map(|clause| clause.judged_by(&self.features, &cases)).collect();
         for case in &mut cases {

@@ -1,18 +1,19 @@
-//! EXT-03, the clause that no case judges: an external scheduler has the features it declares.
+//! EXT-03, the clause that no case checks: an external scheduler has the features it declares.
 //!
-//! It follows from what cases found about the clauses that the declaration rests on: the part of the contract that its
-//! entry names, all-or-nothing, and those of every feature that is declared. It is concluded with the other clauses and from the same judgements, so that a document
-//! verifies, and the shards of a run merge, as they do without it. The worst of its evidence stands, by the order of
-//! all verdicts. A core clause that was announced as not run, as those are that stop a scheduler whose process is not
-//! the harness's own, does not count beside others that were judged; one of a declared feature does, because a
-//! declaration without evidence is none.
+//! EXT-03 is concluded from the judgements of other clauses: the part of the contract that its entry names
+//! (all-or-nothing), and the clauses of every declared feature. It follows from the same judgements, so
+//! documents verify and shards merge as without it. The worst outcome counts, in the order of all verdicts.
+//!
+//! Some core clauses are announced as not run, for example if the harness would have to stop a scheduler
+//! whose process is not its own. They do not count if other core clauses were checked. Clauses of a declared
+//! feature always count, because a declaration needs evidence.
 
 use conformance_contract::clauses::{Feature, clause};
 use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{Features, Judgement};
 
-/// Whether a clause is concluded from others, of which this is one.
+/// Whether the clause `concluded` is concluded from the clause `id`, among others.
 pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> bool {
     let part = clause(concluded).and_then(|concluded| concluded.rests_on);
     let (Some(part), Some(clause)) = (part, clause(id)) else { return false };
@@ -22,12 +23,11 @@ pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> boo
     }
 }
 
-/// Whether a clause is concluded from others.
 pub(super) fn is_concluded(id: &str) -> bool {
     clause(id).is_some_and(|clause| clause.rests_on.is_some())
 }
 
-/// What the evidence adds up to; `None` of none.
+/// The worst outcome of the evidence, or `None` without evidence.
 pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
     let is_core =
         |judgement: &Judgement| clause(&judgement.clause).is_some_and(|clause| clause.capability().is_none());
@@ -77,7 +77,7 @@ mod tests {
         Outcome::of_attempts(&[Outcome::fail("late"), Outcome::pass()]).unwrap()
     }
 
-    /// A target of which AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01 were judged by a case each.
+    /// A target with one case each for AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01.
     fn concluded(outcomes: [Outcome; 5]) -> TargetReport {
         let ids = ["AON-01", "AON-02", "AON-08", "AON-12", "GANG-01"];
         let case = |(id, outcome): (&str, Outcome)| {

@@ -1,5 +1,6 @@
-//! The evidence file: what was declared of an operator and what of it was shown, by which run, on what. Small enough to
-//! be published beside a release; everything in it follows from a report, so that whoever has that can check it.
+//! The evidence file: which features an operator declares, which of them a run showed, and on which versions.
+//! It is small enough to publish with a release. All of it follows from a report, so anyone who has the
+//! report can check it.
 
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use super::{
 /// The `kind` of an evidence file.
 pub const EVIDENCE: &str = "ConformanceEvidence";
 
-/// What was declared, and what of it was shown.
+/// The declared features of an operator and the result of each in one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
@@ -34,82 +35,79 @@ pub struct Evidence {
     pub date: Timestamp,
     /// The command line of the run.
     pub command: String,
-    /// SHA-256 of the run's report as compact JSON, as `sha256:` and 64 hexadecimal digits: the same of report.yaml and
-    /// report.json.
+    /// SHA-256 of the run's report as compact JSON, as `sha256:` and 64 hexadecimal digits. It is the same
+    /// for report.yaml and report.json.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub report: String,
-    /// How the run ended: `passed`, `not conformant` or `inconclusive`.
+    /// Result of the run: `passed`, `not conformant` or `inconclusive`.
     pub outcome: String,
-    /// The suite that judged.
+    /// The suite of the run.
     pub suite: Suite,
     /// The operator, with the digests of its description and its declaration.
     pub operator: Implementation,
     /// Where the cluster came from.
     pub provider: Provider,
-    /// The programs of the run, the operator's and the schedulers' among them.
+    /// The programs of the run, including the operator and the schedulers.
     pub components: Vec<ProgramDigest>,
     /// One entry per target.
     pub targets: Vec<TargetEvidence>,
 }
 
-/// A program, by its digest.
+/// A program and its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgramDigest {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
-    /// As the report has it.
+    /// Digest of the program as in the report.
     pub digest: String,
 }
 
-/// What was declared and shown on one target.
+/// The declared features of one target and their results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetEvidence {
-    /// The backend, as the report calls it.
+    /// Name of the backend as in the report.
     pub backend: String,
-    /// Its variant, where it has one.
+    /// Variant of the backend, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Version of the scheduler.
     pub scheduler_version: String,
-    /// What it was found to keep, in one line.
+    /// The target's result in one line.
     pub result: String,
-    /// What is declared.
+    /// The declared features.
     pub declared: Vec<Feature>,
-    /// The configuration of the backend's scheduler profile under which it is.
+    /// The configuration of the backend's scheduler profile to which the declaration applies.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
-    /// What became of each feature, and by which clauses and cases.
+    /// The result of each feature, with the deciding clauses and cases.
     pub features: Vec<FeatureEvidence>,
 }
 
-/// Why there is no evidence, or why it is none.
+/// Why there is no valid evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// The run did not end.
+    /// The report is incomplete.
     #[error(
         "an incomplete report is no evidence ({0}): run it again, or merge it with a report that has the rest"
     )]
     Incomplete(String),
-    /// The report was changed.
+    /// The report was edited by hand.
     #[error(transparent)]
     HandEdited(#[from] HandEdited),
-    /// It does not follow from the report.
+    /// The evidence does not follow from the report. Names the fields that differ.
     #[error("the evidence is not that of this report: {} differ; `report evidence REPORT` writes it anew", .0.join(", "))]
     Differs(Vec<String>),
-    /// It cannot be read or written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] StoreError),
 }
 
 impl Evidence {
-    /// What a report shows.
-    ///
-    /// # Errors
-    /// [`EvidenceError::Incomplete`], [`EvidenceError::HandEdited`].
+    /// The evidence in a report, which must be complete and unedited.
     pub fn of(report: &Report) -> Result<Self, EvidenceError> {
         if let Some(reason) = report.incompleteness() {
             return Err(EvidenceError::Incomplete(reason));
@@ -142,10 +140,7 @@ impl Evidence {
         })
     }
 
-    /// Whether it is what the report shows, to the letter.
-    ///
-    /// # Errors
-    /// [`EvidenceError::Differs`], naming the fields; as [`Evidence::of`].
+    /// Checks that the evidence is exactly what the report gives.
     pub fn verify(&self, report: &Report) -> Result<(), EvidenceError> {
         let wanted = Self::of(report)?;
         if *self == wanted {
@@ -180,18 +175,12 @@ fn digest(report: &Report) -> Result<String, StoreError> {
     Ok(format!("sha256:{digits}"))
 }
 
-/// Writes it, as JSON to a `.json` file, else as YAML.
-///
-/// # Errors
-/// [`EvidenceError`].
+/// Writes the evidence as JSON to a `.json` file, otherwise as YAML.
 pub fn write_evidence(path: &Path, report: &Report) -> Result<(), EvidenceError> {
     Ok(store::write_document(path, &Evidence::of(report)?)?)
 }
 
 /// Reads an evidence file.
-///
-/// # Errors
-/// [`StoreError`].
 pub fn read_evidence(path: &Path) -> Result<Evidence, StoreError> {
     store::read_document(path, EVIDENCE)
 }
@@ -219,7 +208,7 @@ mod tests {
             write_evidence(&path, &report).unwrap();
             read_evidence(&path).unwrap().verify(&report).unwrap();
         }
-        // The same of either file of the report.
+        // Both files of the report give the same digest.
         crate::write_all(folder.path(), &report).unwrap();
         let path = folder.path().join("evidence.json");
         for name in ["report.yaml", "report.json"] {

@@ -1,4 +1,4 @@
-//! The exit code: one table, from the outcomes of all clauses.
+//! The exit code of a run, from the outcomes of all clauses.
 
 use std::fmt;
 
@@ -6,16 +6,17 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{ClauseResult, FeatureEvidence, Report, Standing, TargetReport};
 
-/// How a run ends for its caller; the greatest of several applies.
+/// The exit code of a run. If several apply, the greatest in this order is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 0: every required clause that was judged holds.
+    /// 0: every required clause that was checked holds.
     Conformant,
-    /// 3: a clause ended in error, or was not run though nobody asked for that, or the run was interrupted.
+    /// 3: a clause ended in an error or was not run although it was selected, or the run was interrupted.
     Inconclusive,
-    /// 1: a required clause failed or was flaky, a known deviation passed unexpectedly, or a declared feature was not shown.
+    /// 1: a required clause failed or was flaky, a known deviation passed unexpectedly, or a declared feature
+    /// was not shown.
     NotConformant,
-    /// 2: the command line or a file it names was wrong; nothing ran. Never follows from outcomes.
+    /// 2: the command line or a file it names was invalid, and nothing ran. Never follows from outcomes.
     Usage,
 }
 
@@ -48,8 +49,8 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// The exit that follows from the clauses' outcomes. Unsupported, known deviations and what was announced as
-/// not run change nothing. No outcomes at all are inconclusive: a run that judged nothing is not green.
+/// The exit code for the outcomes of clauses. Unsupported, known deviations and announced not-run clauses
+/// change nothing. A run without outcomes is inconclusive.
 pub fn exit_code<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Exit {
     let exit = |outcome: &Outcome| match outcome.verdict {
         Verdict::Fail | Verdict::Flaky => Exit::NotConformant,
@@ -61,8 +62,7 @@ pub fn exit_code<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Exit {
 }
 
 impl Report {
-    /// The exit of the run this document describes: its worst target's. One that was interrupted has no verdict, good
-    /// or bad, whatever its cases had found by then.
+    /// The worst exit code of all targets. An incomplete run is always inconclusive.
     pub fn exit(&self) -> Exit {
         if self.incomplete {
             return Exit::Inconclusive;
@@ -73,7 +73,7 @@ impl Report {
 }
 
 impl ClauseResult {
-    /// What follows from it: of a broken recommendation nothing, unless the run is strict.
+    /// The exit code for this clause. A violated recommendation counts only if `strict` is set.
     pub fn exit(&self, strict: bool) -> Exit {
         match exit_code([&self.outcome]) {
             Exit::NotConformant if self.is_recommended() && !strict => Exit::Conformant,
@@ -83,7 +83,7 @@ impl ClauseResult {
 }
 
 impl TargetReport {
-    /// What follows from its clauses, and from features that were declared and that nothing can show.
+    /// The exit code for the target's clauses and for declared features that no clause can show.
     pub(super) fn exit(&self, strict: bool) -> Exit {
         let of_clauses =
             self.clauses.iter().map(|clause| clause.exit(strict)).max().unwrap_or(Exit::Inconclusive);

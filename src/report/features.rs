@@ -1,4 +1,4 @@
-//! What was declared of each feature, and whether it was shown: by the clauses that are owed with it.
+//! Decides for each feature whether it was declared, and whether its clauses showed it.
 
 use std::fmt;
 
@@ -9,17 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{CaseResult, ClauseResult, TargetReport};
 
-/// What became of a feature.
+/// The result of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Standing {
-    /// Its clauses hold, as far as they were judged.
+    /// The feature is declared, and all of its clauses that were checked hold.
     DeclaredAndShown,
-    /// A clause of it does not hold, or the contract has none by which the backend could show it: the run is red.
+    /// The feature is declared, and one of its clauses is violated or none can show it for this backend. The
+    /// run is not conformant.
     DeclaredAndNotShown,
-    /// Its clauses were not judged to the end: left out, not run, in error, or known to be broken.
+    /// The feature is declared, and its clauses are undecided: not selected, not run, in error, or known
+    /// deviations.
     DeclaredAndNotJudged,
-    /// It is not declared, and a run that probed for it found its clauses kept.
+    /// The feature is not declared, and a run that probed for it found that its clauses hold.
     ShownAndNotDeclared,
 }
 
@@ -34,34 +36,34 @@ impl fmt::Display for Standing {
     }
 }
 
-/// A feature, what became of it, and by what.
+/// A feature and its result, with the deciding clauses and cases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeatureEvidence {
     /// The feature.
     pub name: Feature,
-    /// What became of it.
+    /// The result.
     pub standing: Standing,
-    /// The clauses that decided it.
+    /// The clauses that decided the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clauses: Vec<String>,
-    /// The cases that judged them.
+    /// The cases that checked these clauses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
 }
 
-/// What a case found of a clause that is not owed, because its feature is not declared.
+/// The verdict of a case on a clause that does not apply, because its feature is not declared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Probed {
-    /// The clause.
+    /// Id of the clause.
     pub clause: String,
-    /// What would have been said of it.
+    /// The verdict if the feature were declared.
     pub verdict: Verdict,
 }
 
 impl TargetReport {
-    /// What became of every feature that is declared, and of those that were found without being declared.
+    /// The results of all declared features, and of undeclared features that were shown.
     pub fn evidence(&self) -> Vec<FeatureEvidence> {
         Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
     }
@@ -71,7 +73,7 @@ impl TargetReport {
             return self.probed(feature);
         }
         let shows = |clause: &&ClauseResult| {
-            // A report may be of another release, which has other clauses.
+            // A report of another release may have other clauses.
             clause.feature == Some(feature) || feature.shown_by().any(|known| known.id == clause.id)
         };
         let of_feature: Vec<_> = self.clauses.iter().filter(shows).collect();
@@ -107,7 +109,7 @@ impl TargetReport {
         self.cases.iter().any(|case| case.label() == label && case.attempts > 0)
     }
 
-    /// A feature that is not declared and whose clauses all were found kept, as far as they were looked at.
+    /// An undeclared feature whose probed clauses all passed.
     fn probed(&self, feature: Feature) -> Option<FeatureEvidence> {
         let is_its = |probed: &&Probed| feature.shown_by().any(|clause| clause.id == probed.clause);
         let found: Vec<(&CaseResult, &Probed)> = self
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
     use crate::{Exit, Features, Judgement, fixture, verify};
 
-    /// Volcano, of which this is declared, with a case that found this of GANG-12 and one that found that of AON-08.
+    /// Volcano with the declared features, and one case each for GANG-12 and AON-08.
     fn target(declared: &[Feature], healing: Outcome, atomic: Outcome) -> TargetReport {
         let case = |id: &str, clause: &str, outcome: Outcome| {
             let clauses = vec![Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }];

@@ -1,5 +1,4 @@
-//! Hand-made reports, one in which every verdict occurs and one of all backends, and the one place where
-//! snapshots are redacted.
+//! Hand-written reports: one with every verdict and one with all backends. Also redacts snapshots.
 
 use std::time::Duration;
 
@@ -13,13 +12,13 @@ use super::{
     Provider, Report, Seconds, Settings, TargetReport, Timings, UnsupportedFeature,
 };
 
-/// A small contract: enough for each verdict, tier, level, kind of source and backend.
+/// A small contract that covers every verdict, tier, level, kind of source and backend.
 const CONTRACT: [&str; 15] = [
     "ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07",
     "KAI-01", "KUBE-01", "VOL-01", "KOORD-01", "EXT-01",
 ];
 
-/// Snapshots within this scope hide what changes from one release of this crate to the next.
+/// Hides values in snapshots that change with each release of this crate.
 pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
     let version = env!("CARGO_PKG_VERSION").replace('.', r"\.");
     let mut settings = insta::Settings::clone_current();
@@ -30,7 +29,6 @@ pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
     settings.bind_to_scope()
 }
 
-/// A report as a run would write it.
 pub(super) fn report() -> Report {
     let base = super::testing::report(vec![flat(), pod_gang_scope()]);
     Report {
@@ -68,7 +66,7 @@ pub(super) fn report() -> Report {
     }
 }
 
-/// The same run, had it gone over every backend: Koordinator's scheduler died, KAI's was not there.
+/// The same run over every backend. Koordinator's scheduler died, and KAI's was not installed.
 pub(super) fn all_backends() -> Report {
     let mut report = report();
     report.targets.extend([
@@ -89,7 +87,7 @@ pub(super) fn all_backends() -> Report {
     report
 }
 
-/// The same run, interrupted before one of its cases had ended.
+/// The same run, interrupted before one of its cases ended.
 pub(super) fn interrupted() -> Report {
     let mut report = report();
     let target = report.targets[0].clone();
@@ -106,7 +104,6 @@ pub(super) fn interrupted() -> Report {
     report.incomplete("interrupted (SIGINT)")
 }
 
-/// One violation, proven by two binds.
 pub(super) fn violation(message: &str) -> Violation {
     let bind = |pod: &str, node: &str, resource_version: &str, at: &str| Proof {
         what: format!("bound to node {node}"),
@@ -209,12 +206,11 @@ fn pod_gang_scope() -> TargetReport {
     target("PodGang scope", features, vec![case("all/kept", "every promise is kept", &all, 7_000)])
 }
 
-/// A backend that keeps whatever it promises.
 fn clean(backend: &str, version: &str, supported: &[Feature]) -> TargetReport {
     judged_as(backend, version, supported, |_| Outcome::pass())
 }
 
-/// A backend of which only what needs no scheduler could be judged.
+/// A backend without a usable scheduler: only contract clauses were checked.
 fn scheduling_lost(backend: &str, version: &str, outcome: &Outcome) -> TargetReport {
     let features = [Feature::GangScheduling, Feature::AtomicPodGang, Feature::TopologyRequired];
     judged_as(backend, version, &features, |clause| match clause.tier {

@@ -1,4 +1,5 @@
-//! The result of a target in one line: how many of the required clauses that it owes were judged, and whether it keeps them.
+//! The result of a target in one line: how many applicable required clauses were checked, and whether they
+//! hold.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,44 +13,44 @@ use super::{ClauseResult, Provider, Report, TargetReport};
 /// The result of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// Of the required clauses.
+    /// The result over the required clauses.
     pub result: TargetResult,
-    /// Features that the scheduler is known to have and the operator does not declare, where gang scheduling is one of them.
+    /// Undeclared features that the scheduler is known to have. `None` if gang scheduling is declared.
     pub without_gang_scheduling: Option<Vec<Feature>>,
 }
 
-/// What became of the required clauses that a target owes.
+/// The result over the required clauses that apply to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetResult {
-    /// So many were broken.
+    /// Number of violated clauses.
     Broken(usize),
-    /// So many core clauses are broken as documented.
+    /// Number of core clauses that are known deviations.
     Deviating(usize),
-    /// Some were not judged, though they could have been.
+    /// Some clauses were not checked, although this provider allows it.
     InPart {
-        /// Those that were.
+        /// Number of checked clauses.
         judged: usize,
-        /// All of them.
+        /// Number of applicable clauses.
         owed: usize,
     },
-    /// All that can be judged with this provider were kept.
+    /// All clauses that this provider allows were checked and kept.
     ConformantOn {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
-        /// What the others need.
+        /// The environments that the other clauses need.
         needed: BTreeSet<Environment>,
     },
-    /// All were judged and kept.
+    /// All clauses were checked and kept.
     Conformant,
 }
 
 impl Report {
-    /// Where it was run; a merged report has several.
+    /// The providers of the run. A merged report can have several.
     pub fn providers(&self) -> Vec<&Provider> {
         std::iter::once(&self.provider).chain(&self.other_providers).collect()
     }
 
-    /// The names of the providers, each once.
+    /// The distinct names of the providers.
     pub fn provider_names(&self) -> Vec<&str> {
         names(&self.providers())
     }
@@ -100,7 +101,7 @@ impl TargetReport {
     }
 }
 
-/// Whether a breach of it weighs: a required clause whose feature is declared.
+/// Whether the clause is required and its feature is declared.
 fn is_owed(clause: &ClauseResult) -> bool {
     !clause.is_recommended() && clause.outcome.verdict != Verdict::Unsupported
 }
@@ -114,7 +115,7 @@ fn environment(result: &ClauseResult) -> Environment {
     clause(&result.id).map_or(Environment::Any, |clause| clause.environment)
 }
 
-/// Whether no run with these providers decides what needs the environment, or only one that was asked for more.
+/// Whether these providers cannot check clauses for this environment, or only with additional options.
 fn lack(providers: &[&Provider], environment: Environment) -> bool {
     let all_are = |is_one: fn(&str) -> bool| providers.iter().all(|provider| is_one(&provider.name));
     match environment {
@@ -177,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Volcano with these features. A case judges every clause of four groups that they owe, as `found` says.
+    /// Volcano with the declared features. One case checks every applicable clause of four groups.
     fn target(declared: &[Feature], found: impl Fn(&str) -> Outcome) -> TargetReport {
         let is_listed =
             |clause: &&Clause| ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group));

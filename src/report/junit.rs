@@ -1,9 +1,9 @@
-//! JUnit XML, for CI systems: one testsuite per target, one testcase per case.
+//! JUnit XML for CI systems: one testsuite per target, one testcase per case.
 //!
-//! It agrees with the exit code: what leads to 1 is a failure, what leads to 3 an error, and everything else that
-//! is not a pass is skipped with its reason. What a testcase is about, and its clauses, are its output: the schema of
-//! Jenkins' xUnit plugin, which its tests hold it to, gives it no properties. A clause that should have had a case but had
-//! none is a testcase of its own, so that its error is visible.
+//! The XML agrees with the exit code. What leads to 1 is a failure, what leads to 3 an error, and other
+//! verdicts than pass are skipped with their reason. Title and clauses of a case are in its output, because
+//! the schema of Jenkins' xUnit plugin (checked in the tests) allows no properties there. A clause without a
+//! case is a testcase of its own, so that its error is visible.
 
 use std::time::Duration;
 
@@ -13,23 +13,18 @@ use quick_junit::{NonSuccessKind, Property, SerializeError, TestCase, TestCaseSt
 use super::{CaseResult, ClauseResult, Exit, Report, StoreError, TargetReport, exit_code};
 
 /// The report as JUnit XML.
-///
-/// # Errors
-/// When the XML cannot be serialized.
 pub fn junit(report: &Report) -> Result<String, SerializeError> {
     let mut document = quick_junit::Report::new("grove-conformance");
     document.set_time(report.timings.total_seconds.into());
     document.add_test_suites(report.targets.iter().map(|target| suite(report, target)));
     let text = document.to_string()?;
-    // The schema has no such attribute of the whole; and two characters that XML 1.0 has not go through quick-junit.
+    // The schema has no `skipped` on the root, and quick-junit passes two characters that XML 1.0 does not
+    // allow.
     let skipped = format!(" skipped=\"{}\"", document.skipped);
     Ok(text.replacen(&skipped, "", 1).replace(['\u{fffe}', '\u{ffff}'], ""))
 }
 
-/// A run that made no report, as JUnit XML: one test, which ended in this error.
-///
-/// # Errors
-/// [`StoreError::Render`].
+/// JUnit XML of a run without a report: one test with this error.
 pub fn junit_of_failure(reason: &str) -> Result<String, StoreError> {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(reason);
@@ -81,7 +76,7 @@ fn test_case(target: &TargetReport, case: &CaseResult) -> TestCase {
 
 fn clause_without_case(target: &TargetReport, clause: &ClauseResult) -> TestCase {
     let mut status = status(&clause.outcome);
-    // GitLab shows what is in the element, not its message.
+    // GitLab shows the text of the element, not its message.
     status.set_description(clause.outcome.reason().unwrap_or_default());
     let mut test_case = TestCase::new(clause.id.as_str(), status);
     test_case.set_classname(target.title());
@@ -100,7 +95,7 @@ fn status(outcome: &Outcome) -> TestCaseStatus {
     status
 }
 
-/// Which clauses, what proves it, and how to see it again.
+/// The judgements, the proofs and the command to reproduce them.
 fn description(target: &TargetReport, case: &CaseResult) -> String {
     let mut lines = Vec::new();
     for judgement in &case.clauses {

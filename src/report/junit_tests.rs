@@ -1,5 +1,5 @@
-//! The XML as its readers want it: by the schema of Jenkins' xUnit plugin (junit-10.xsd), which refuses what it does not know,
-//! and by GitLab's documentation of unit test reports.
+//! Checks the XML against the schema of Jenkins' xUnit plugin (junit-10.xsd), which rejects unknown elements,
+//! and against GitLab's documentation of unit test reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,6 @@ use rstest::rstest;
 use super::*;
 use crate::fixture;
 
-/// An element as it was read.
 #[derive(Default)]
 struct Element {
     name: String,
@@ -73,13 +72,12 @@ impl Element {
         self.all().into_iter().filter(move |element| element.name == name)
     }
 
-    /// The testcases that have such an element.
     fn with(&self, name: &str) -> usize {
         self.of("testcase").filter(|case| case.children.iter().any(|child| child.name == name)).count()
     }
 }
 
-/// What the schema allows an element: attributes that it must have and may have, elements in this order, and whether text.
+/// What the schema allows for an element: required and optional attributes, ordered child elements, and text.
 struct Allowed {
     must: &'static [&'static str],
     may: &'static [&'static str],
@@ -96,7 +94,7 @@ fn allowed(name: &str) -> Option<Allowed> {
             &["properties", "testcase", "system-out", "system-err"],
             false,
         ),
-        // The schema does without the class name; GitLab tells testcases by it.
+        // The class name is optional in the schema. GitLab needs it to distinguish testcases.
         "testcase" => (
             &["name", "classname"],
             &["time", "group"],
@@ -112,18 +110,16 @@ fn allowed(name: &str) -> Option<Allowed> {
     Some(Allowed { must, may, children, has_text })
 }
 
-/// Whether XML 1.0 has the character.
 fn is_in_xml(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Decimal seconds, such as `0.310`.
+/// Whether the text is decimal seconds, such as `0.310`.
 fn is_time(text: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     text.split_once('.').is_some_and(|(seconds, parts)| is_number(seconds) && is_number(parts))
 }
 
-/// All that a reader would stumble over.
 fn complaints(text: &str) -> Vec<String> {
     let root = Element::read(text);
     let mut found: Vec<String> = root.all().into_iter().flat_map(of_schema).collect();
@@ -148,7 +144,7 @@ fn complaints(text: &str) -> Vec<String> {
     found
 }
 
-/// What the schema, and GitLab, have against one element.
+/// Violations of the schema and of GitLab's rules by one element.
 fn of_schema(element: &Element) -> Vec<String> {
     let name = &element.name;
     let Some(Allowed { must, may, children, has_text }) = allowed(name) else {
@@ -181,7 +177,7 @@ fn of_schema(element: &Element) -> Vec<String> {
     found
 }
 
-/// What a program wrote that nobody asked for such.
+/// Text that is hard to represent in XML.
 const HOSTILE: &str =
     "\u{1b}[31mred\u{1b}[0m \u{0}\u{8}\u{fffe}\u{ffff} ]]> <failure/> & \"quoted\" \r\n\t\u{1f600}";
 

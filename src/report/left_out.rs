@@ -1,10 +1,9 @@
-//! What a run leaves out because it was asked to: cases that a filter does not select, and those that another shard
-//! holds; and what it did not come to, because it was interrupted.
+//! Cases that a run leaves out on request (filtered, or in another shard), or does not finish because it was
+//! interrupted.
 //!
-//! Such a case is in the report as not run, announced, so that nothing is dropped in silence. Its reason is all that
-//! tells it from a case that was announced for want of something, and `merge` goes by it: any report that says more of
-//! the case is to be believed before one that was not asked. A case that was interrupted is not announced: nobody wanted
-//! it left out. It too gives way to any report that says more.
+//! A case that was left out on request is reported as announced not run. `merge` recognizes it by its reason,
+//! and prefers any report that knows more about the case. An interrupted case is not announced, because it
+//! was requested. `merge` replaces it as well.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,14 +12,13 @@ use conformance_contract::verdict::Outcome;
 
 use super::CaseResult;
 
-/// The reason of a case that a filter does not select.
 const NOT_SELECTED: &str = "not selected";
 /// The reason of a case that had not ended when its run was interrupted.
 const INTERRUPTED: &str = "interrupted";
-/// How the reason of a case of another shard ends.
+/// Suffix of the reason of a case in another shard.
 const ELSEWHERE: &str = "does not hold it";
 
-/// A run's share of its cases: the `number`th of `count`. Written `2/3`.
+/// The share of a run's cases: shard `number` of `count`, written `2/3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: usize,
@@ -28,17 +26,17 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether it contains the case at an index, from 0. Every index is in exactly one shard.
+    /// Whether the shard contains the case at an index, from 0. Every index is in exactly one shard.
     pub fn holds(self, place: usize) -> bool {
         place % self.count == self.number - 1
     }
 
-    /// The shard at a place, from 0, of so many.
+    /// The shard at an index, from 0, of `count` shards.
     pub fn at(place: usize, count: usize) -> Option<Self> {
         (place < count).then_some(Self { number: place + 1, count })
     }
 
-    /// What a run of this shard says of a case that it does not hold.
+    /// The outcome of a case that is not in this shard.
     pub fn elsewhere(self) -> Outcome {
         Outcome::not_run_announced(format!("shard {self} {ELSEWHERE}"))
     }
@@ -62,17 +60,17 @@ impl FromStr for Shard {
     }
 }
 
-/// A text that names no shard.
+/// A text that does not name a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected I/N, the Ith of N shards, counted from 1, e.g. 2/3")]
 pub struct NoShard;
 
-/// The outcome of what a filter does not select.
+/// The outcome of a case that a filter excludes.
 pub fn not_selected() -> Outcome {
     Outcome::not_run_announced(NOT_SELECTED)
 }
 
-/// The outcome of what had not ended, or not begun, when the run was interrupted.
+/// The outcome of a case that had not ended, or not started, when the run was interrupted.
 pub fn interrupted() -> Outcome {
     Outcome::not_run(INTERRUPTED)
 }
@@ -84,12 +82,11 @@ impl CaseResult {
     }
 }
 
-/// Whether nobody asked this run about it: [`not_selected`], or [judged elsewhere](Shard::elsewhere).
+/// Whether the run was not asked to check this: [`not_selected`] or [in another shard](Shard::elsewhere).
 pub(super) fn is_left_out(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE))
 }
 
-/// Whether the run said that another shard holds it.
 pub(super) fn is_elsewhere(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason.ends_with(ELSEWHERE))
 }

@@ -1,27 +1,21 @@
-//! What a run found, written down.
+//! The report: what a run found, and its renderings.
 //!
-//! The runner passes [`CaseResult`]s: which case judged which clause, with what [`Outcome`] and which
-//! [`Violation`]s. Everything else follows from them by pure functions, so that no number is ever written by hand:
-//! [`TargetReport::conclude`] gives one [`ClauseResult`] per clause of the contract, [`summarize`] the counts,
-//! [`exit_code`] the process's exit status, and [`verify()`] checks whether a document is consistent with itself.
-//! [`write_all`] stores the [`Report`] as YAML and JSON, together with JUnit XML and Markdown.
+//! The runner passes [`CaseResult`]s: which case checked which clause, with what [`Outcome`] and which
+//! [`Violation`]s. Pure functions derive everything else. [`TargetReport::conclude`] gives one
+//! [`ClauseResult`] per clause of the contract, [`summarize`] the counts and [`exit_code`] the exit status.
+//! [`verify()`] checks whether a document is consistent with itself. [`write_all`] stores the [`Report`] as
+//! YAML and JSON, with JUnit XML and Markdown.
 //!
-//! - `model` and `seconds`: the versioned document; `verdict`: outcomes, and how several become one;
-//!   `conclude`: from cases to clauses; `summary`: their counts; `exit`: the exit code table; `verify`: the
-//!   check for edits by hand.
-//! - `left_out`: what a run was asked to leave out, shards included; `merge`: one document of several; `declared`:
-//!   the clause that follows from others; `features`: what became of what was declared; `evidence`: the file that is
-//!   published beside a release.
-//! - [`matrix`], [`reasons`], [`overview`]: what the texts share, the page in `conformance-page` included; `markdown`,
-//!   `terminal`, `junit`: renderings; `side_by_side`: several runs in one text.
-//! - `ai_conformance`: the form of the AI conformance programme;
-//! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`:
-//!   features of many.
-//! - `lost`: shards of a run that left no report; `archive`: a report's folder as one file.
-//! - `schema`: the published JSON Schema; `store`: the files; `v1alpha1`: reading the format before this one; `results`: what is
-//!   written while a run goes on.
+//! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
+//!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
+//!   during a run.
+//! - Derivation: `conclude`, `declared`, `features`, `summary`, `headline`, `exit`, `verify` and `evidence`.
+//! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
+//!   file).
+//! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
+//!   `markdown`, `terminal`, `junit`, `annotations` (GitHub Actions) and `ai_conformance` render it.
 //!
-//! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
+//! The crate depends on the contract only, not on checks, clusters or backends.
 
 #![warn(missing_docs)]
 
@@ -41,6 +35,7 @@ mod fixture;
 mod headline;
 mod junit;
 mod left_out;
+mod links;
 mod lost;
 mod markdown;
 pub mod matrix;
@@ -53,7 +48,6 @@ pub mod reasons;
 mod results;
 mod schema;
 mod seconds;
-mod side_by_side;
 mod store;
 mod summary;
 mod table;
@@ -77,6 +71,7 @@ pub use features::{FeatureEvidence, Probed, Standing};
 pub use headline::{Headline, TargetResult};
 pub use junit::{junit, junit_of_failure};
 pub use left_out::{NoShard, Shard, interrupted, not_selected};
+pub use links::published;
 pub use lost::Lost;
 pub use markdown::markdown;
 pub use merge::{MergeError, MergeInput, Pair, merge};
@@ -90,7 +85,6 @@ pub use processor_seconds::ProcessorSeconds;
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};
 pub use seconds::Seconds;
-pub use side_by_side::side_by_side;
 pub use store::{StoreError, read, write_all, write_text};
 pub use summary::{Counts, Summary, summarize};
 pub use table::{Cell, Column, Source, Table, table};

@@ -1,8 +1,7 @@
-//! Shards of a run that left no report: the cases that they held are *not run*, for a reason, and the merged report is
-//! incomplete.
+//! Shards that left no report. Their cases are *not run* with a reason, and the merged report is incomplete.
 //!
-//! Each shard's report says of the others' cases that it does not hold them. Of a shard that is merged another report says
-//! more. What is still said to be held elsewhere after a merge was held by nobody.
+//! The report of a shard marks the cases of other shards as held elsewhere. A merge replaces these entries by
+//! reports that know more. An entry that remains after the merge belongs to a lost shard.
 
 use conformance_contract::verdict::Outcome;
 
@@ -12,14 +11,14 @@ use super::{CaseResult, Report, Shard, TargetReport};
 /// A shard without a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Which one.
+    /// The lost shard.
     pub shard: Shard,
-    /// What became of it.
+    /// Why the shard left no report.
     pub reason: String,
 }
 
 impl Report {
-    /// This report, merged of the shards that left one, without those that did not.
+    /// Marks the cases of lost shards in a merged report as not run, and the report as incomplete.
     #[must_use]
     pub fn without(mut self, lost: &[Lost]) -> Self {
         if lost.is_empty() {
@@ -52,7 +51,7 @@ mod tests {
     use super::*;
     use crate::{Exit, MergeInput, fixture, merge, not_selected, verify};
 
-    /// The report of a shard of the fixture, every third case of which nobody selected.
+    /// The report of a shard of the fixture. A filter excludes every third case.
     fn shard(text: &str) -> Report {
         let (shard, mut report): (Shard, _) = (text.parse().unwrap(), fixture::report());
         for target in &mut report.targets {

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use conformance_contract::verdict::Verdict;
 
+use super::links::clause_link;
 use super::matrix::{self, LEGEND, matrix};
 use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
@@ -120,7 +121,7 @@ fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
         for row in section.rows {
             let clause = row.clause;
             let facts = [
-                clause.id.clone(),
+                clause_link(&clause.id),
                 clause.judged_on.to_string(),
                 clause.level.to_string(),
                 clause.feature.map(|feature| feature.to_string()).unwrap_or_default(),
@@ -149,7 +150,13 @@ fn write_broken(out: &mut String, broken: &[ListedViolation<'_>]) -> fmt::Result
     }
     writeln!(out, "\n## Broken")?;
     for ListedViolation { target, clause } in broken {
-        writeln!(out, "\n### {} on {}: {}\n", clause.id, target.title(), clause.outcome.verdict)?;
+        writeln!(
+            out,
+            "\n### {} on {}: {}\n",
+            clause_link(&clause.id),
+            target.title(),
+            clause.outcome.verdict
+        )?;
         writeln!(out, "> {}\n", escaped(&clause.requirement))?;
         if let Some(reason) = clause.reason_beyond_violations() {
             writeln!(out, "{}\n", escaped(&reason))?;

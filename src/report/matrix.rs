@@ -1,42 +1,42 @@
-//! The matrix: clauses down, one target in each column, one word in each cell.
+//! The matrix: one row per clause, one column per target, one word per cell.
 //!
-//! It is data, with no layout: `markdown` and `terminal` draw it.
+//! It is data without layout; `markdown` and `terminal` render it.
 
 use conformance_contract::clauses::{CLAUSES, group};
 use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{ClauseResult, Exit, Report, exit_code};
 
-/// What the cells of the matrix mean, in lines.
+/// The meaning of the cells, in lines.
 pub const LEGEND: [&str; 2] = [
     "CAPITALS decide the exit code; deviates: known deviation; unsup.: unsupported;",
     "blank: another backend's clause",
 ];
 
-/// One part of the contract across the targets.
+/// A group of clauses over all targets.
 pub struct Section<'a> {
-    /// What its clauses' ids begin with.
+    /// Id prefix of the clauses.
     pub id: &'a str,
-    /// What it is about.
+    /// Title of the group.
     pub title: &'a str,
-    /// Its clauses, in the contract's order.
+    /// The clauses in the order of the contract.
     pub rows: Vec<Row<'a>>,
 }
 
-/// One clause across the targets.
+/// A clause over all targets.
 pub struct Row<'a> {
-    /// The clause as the first target that lists it has it.
+    /// The clause's result on the first target that lists it.
     pub clause: &'a ClauseResult,
-    /// It in each target, in their order; `None` where it is not the target's to keep.
+    /// The results by target. `None` if the clause does not apply to the target.
     pub results: Vec<Option<&'a ClauseResult>>,
 }
 
-/// Clauses down, in the order of the contract, targets across.
+/// The clauses of a report in the order of the contract, by group.
 pub fn matrix(report: &Report) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for row in rows(report) {
         let id = row.clause.id.split_once('-').map_or(row.clause.id.as_str(), |(id, _)| id);
-        // A report of another version may hold a group that is not known here.
+        // A report of another version may have a group that is unknown here.
         let title = group(&row.clause.id).map_or(id, |group| group.title);
         match sections.last_mut() {
             Some(section) if section.id == id => section.rows.push(row),
@@ -65,18 +65,18 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
     rows
 }
 
-/// Whether an outcome keeps the run from being conformant.
+/// Whether an outcome makes the run non-conformant or inconclusive.
 pub fn is_red(outcome: &Outcome) -> bool {
     exit_code([outcome]) != Exit::Conformant
 }
 
-/// The verdict as a cell of the matrix: one short word, in capitals if it [is red](is_red), so that nothing hangs on
-/// colour.
+/// The verdict as one short word, in capitals if it [decides the exit code](is_red), so that color is not
+/// needed.
 pub fn cell(outcome: &Outcome) -> String {
     if is_red(outcome) { word(outcome).to_uppercase() } else { word(outcome).to_owned() }
 }
 
-/// The same of a clause, in capitals if it decides the exit code: a broken recommendation does not, unless the run is strict.
+/// The same for a clause. A violated recommendation is in capitals only if the run is strict.
 pub fn clause_cell(clause: &ClauseResult, strict: bool) -> String {
     let word = word(&clause.outcome);
     if clause.exit(strict) == Exit::Conformant { word.to_owned() } else { word.to_uppercase() }

@@ -1,23 +1,23 @@
-//! One report from several: from the shards of a run, or from runs of the same operator on other backends, with other
-//! providers, or with an upgrade.
+//! Merges several reports: the shards of a run, or runs of one operator with other backends, providers or
+//! upgrades.
 //!
-//! Each document must [verify](super::verify()), and all must agree on the suite, the contract and the operator. Targets are
-//! matched by backend and variant. Documents that share a target must agree on its scheduler's version and its features; if
-//! they share the provider as well, also on Kubernetes, its feature gates and the programs.
+//! Each document must [verify](super::verify()), and all must have the same suite, contract and operator.
+//! Targets are matched by backend and variant. Documents that share a target must have the same scheduler
+//! version and features for it. If they also share the provider, they must have the same Kubernetes version,
+//! feature gates and programs.
 //!
-//! Of a case that several documents have, the one that held it is taken. If no document held it, one that names what it lacked
-//! is taken before one that was interrupted, and that before one that was not asked. A case that runs with two providers held
-//! is in the report twice, each time with its provider. Two runs with one provider that both held a case do not merge: their
-//! verdicts may differ, and a verdict is not to be chosen. A merged report is incomplete as long as a case that was
-//! interrupted is in no other.
+//! If several documents have a case, the one that ran it is used. Otherwise the order is: a document with a
+//! reason why the case could not run, an interrupted one, one that was not asked. A case that ran with two
+//! providers is in the report twice. Two runs of a case with the same provider are an error, because their
+//! verdicts may differ. A merged report is incomplete as long as an interrupted case has no other result.
 //!
-//! The contract is not needed: a document lists every clause with its promise. The documents' verdicts of clauses
-//! are not read; they are concluded from the merged cases by [`TargetReport::concluded`], as for a run, so the
-//! merged document verifies as they do. The proofs of a violation come along with their case.
+//! The contract is not needed, because a document lists every clause with its requirement. Verdicts of
+//! clauses are concluded again from the merged cases by [`TargetReport::concluded`], so the merged document
+//! verifies. The proofs of a violation stay with their case.
 //!
-//! Facts about a whole run are combined as far as that makes sense: building and total times are summed over the
-//! machines, the time to a ready cluster and the settings are the maximum, the date is the latest. Nothing is
-//! copied: artifact folders are named where they are, relative to the merged report.
+//! Build, total and processor times are sums over the machines. The time to a ready cluster, peak memory,
+//! timeout scale and concurrency are maxima, and the date is the latest. No artifacts are copied: their paths
+//! are relative to the merged report.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -35,39 +35,39 @@ use super::{
 /// A document to merge.
 #[derive(Clone, Debug)]
 pub struct MergeInput {
-    /// Its file, for messages.
+    /// File of the document, for messages.
     pub file: PathBuf,
-    /// Its folder as seen from the merged report's, such as `../shard-1`.
+    /// Folder of the document relative to the merged report, such as `../shard-1`.
     pub folder: PathBuf,
-    /// What it says.
+    /// Content of the document.
     pub report: Report,
 }
 
 /// Why documents do not merge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// None was given.
+    /// No document was given.
     #[error("there is nothing to merge")]
     Nothing,
-    /// One was edited by hand.
+    /// A document was edited by hand.
     #[error("{}: {reason}", .file.display())]
     HandEdited {
-        /// Its file.
+        /// File of the document.
         file: PathBuf,
-        /// Where it does not agree with itself.
+        /// Where the document is inconsistent.
         reason: HandEdited,
     },
-    /// Two are about different things.
+    /// Two documents differ in a property that must be the same.
     #[error("{files} are not about the same {what}: {found}")]
     Differ {
         /// The files.
         files: Pair,
-        /// What differs.
+        /// Name of the property.
         what: String,
-        /// What they say, in the order of the files.
+        /// The values in the order of the files.
         found: String,
     },
-    /// Two have run the same case with the same provider.
+    /// Two documents contain the same case with the same provider.
     #[error("{files} both hold {case} on {target}, and a verdict is not to be chosen")]
     HeldTwice {
         /// The files.
@@ -79,7 +79,7 @@ pub enum MergeError {
     },
 }
 
-/// Two files that do not go together.
+/// Two files that cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair(pub PathBuf, pub PathBuf);
 
@@ -89,10 +89,7 @@ impl fmt::Display for Pair {
     }
 }
 
-/// The documents as one, in their order; `command` is the one that merges them.
-///
-/// # Errors
-/// [`MergeError`], naming the files.
+/// Merges documents in their order. `command` is the command line of the merge.
 pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeError> {
     let [first, rest @ ..] = sources else { return Err(MergeError::Nothing) };
     for MergeInput { file, report, .. } in sources {
@@ -124,7 +121,7 @@ pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeErr
     })
 }
 
-/// Why the merged report is incomplete: a case that was interrupted is in no other report, or a document is incomplete
+/// Why the merged report is incomplete: an interrupted case has no other result, or a document is incomplete
 /// for another reason than its cases.
 fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> {
     let mut incomplete = sources.iter().filter(|source| source.report.incomplete);
@@ -134,10 +131,9 @@ fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> 
     Some(format!("{}: {reason}", decisive.file.display()))
 }
 
-/// Something of a whole document that must be the same in all.
 type Said = fn(&Report) -> String;
 
-/// What must be the same: its name, and what a document says of it.
+/// Properties that must be the same in all documents, with their names.
 const SAME: [(&str, Said); 3] = [
     ("version of the suite", |report| report.suite.version.clone()),
     ("version of the contract", |report| report.suite.contract.clone().unwrap_or_default()),
@@ -193,7 +189,7 @@ fn timings(sources: &[MergeInput]) -> Timings {
     }
 }
 
-/// Every provider but the first document's, once.
+/// The distinct providers except that of the first document.
 fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     let mut known: Vec<&Provider> = Vec::new();
     for provider in sources.iter().flat_map(|source| source.report.providers()) {
@@ -204,7 +200,8 @@ fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// Every program once, in the order of the documents; clusters of several providers or versions have several of one name.
+/// The distinct programs in the order of the documents. Several clusters can have several programs of one
+/// name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
@@ -215,7 +212,7 @@ fn components(sources: &[MergeInput]) -> Vec<Component> {
     known.into_iter().cloned().collect()
 }
 
-/// Two documents about one target had the same cluster, of the same programs, as far as they share a provider.
+/// Checks that two documents with a common provider used the same cluster version and programs.
 fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
     let shared = |of: &&Provider| first.report.provider_names().contains(&of.name.as_str());
     let providers: Vec<_> = other.report.providers().into_iter().filter(shared).collect();
@@ -249,14 +246,13 @@ fn digests<'a>(report: &'a Report, program: &str) -> Vec<&'a str> {
     its.map(|component| component.digest.as_str()).collect()
 }
 
-/// One target as one document has it.
 #[derive(Clone, Copy)]
 struct TargetPart<'a> {
     source: &'a MergeInput,
     target: &'a TargetReport,
 }
 
-/// Every target once, in the order of the documents.
+/// The distinct targets in the order of the documents.
 fn targets(sources: &[MergeInput]) -> Result<Vec<TargetReport>, MergeError> {
     let mut all: Vec<Vec<TargetPart<'_>>> = Vec::new();
     for source in sources {
@@ -272,7 +268,7 @@ fn targets(sources: &[MergeInput]) -> Result<Vec<TargetReport>, MergeError> {
     all.iter().filter_map(|parts| target(parts, names.len() > 1).transpose()).collect()
 }
 
-/// The parts of one target as one; `None` of none. Where there are several providers, each case gets its own.
+/// Merges the parts of one target. With several providers, each case gets the name of its own.
 fn target(parts: &[TargetPart<'_>], of_several: bool) -> Result<Option<TargetReport>, MergeError> {
     let [first, rest @ ..] = parts else { return Ok(None) };
     let one = first.target;
@@ -303,13 +299,13 @@ fn target(parts: &[TargetPart<'_>], of_several: bool) -> Result<Option<TargetRep
     Ok(Some(merged.concluded(clauses, cases(parts, of_several)?)))
 }
 
-/// What one document has shown need not be taken from the declaration.
+/// Keeps a feature gate in `declared` only if no document could take it from the API.
 fn features(parts: &[TargetPart<'_>], mut features: Features) -> Features {
     features.declared.retain(|gate| parts.iter().all(|part| part.target.features.declared.contains(gate)));
     features
 }
 
-/// Every case once for each provider that held it, else once, as whoever knows most of it has it.
+/// Each case once per provider that ran it, otherwise once from the document that knows most about it.
 fn cases(parts: &[TargetPart<'_>], of_several: bool) -> Result<Vec<CaseResult>, MergeError> {
     let mut chosen: Vec<(&TargetPart<'_>, &CaseResult)> = Vec::new();
     for part in parts {
@@ -345,16 +341,15 @@ fn cases(parts: &[TargetPart<'_>], of_several: bool) -> Result<Vec<CaseResult>, 
     Ok(taken.collect())
 }
 
-/// How much a document knows of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Knowledge {
-    /// Its run was not asked for it.
+    /// The run was not asked for the case.
     LeftOut,
-    /// Its run was interrupted before it ended.
+    /// The run was interrupted before the case ended.
     Interrupted,
-    /// Its run was asked for it, and says why it did not begin: unsupported, or announced.
+    /// The case did not start, for a reason: unsupported, or announced as not run.
     NotBegun,
-    /// It was run, or should have been.
+    /// The case ran, or should have run.
     Held,
 }
 
@@ -373,12 +368,11 @@ impl Knowledge {
 }
 
 impl<'a> TargetPart<'a> {
-    /// The provider with which a case of this document ran.
     fn provider(&self, case: &'a CaseResult) -> &'a str {
         case.provider.as_deref().unwrap_or(&self.source.report.provider.name)
     }
 
-    /// A case of this document as it was before it was concluded, its folder as seen from the merged report.
+    /// The case before it was concluded, with its artifacts relative to the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
         let mut taken = self.target.observed(case);
         let folder = |inner: &String| self.source.folder.join(inner).display().to_string();

@@ -12,7 +12,6 @@ fn source(file: &str, report: Report) -> MergeInput {
     MergeInput { file: file.into(), folder, report }
 }
 
-/// A report as this shard of the run would have written it.
 fn share(report: &Report, shard: &str) -> MergeInput {
     let shard: Shard = shard.parse().unwrap();
     let whole = source("", report.clone());
@@ -37,7 +36,6 @@ fn share(report: &Report, shard: &str) -> MergeInput {
     MergeInput { folder: PathBuf::new(), ..source(&file, report) }
 }
 
-/// The two halves of a run.
 fn halves(report: &Report) -> [MergeInput; 2] {
     ["1/2", "2/2"].map(|shard| share(report, shard))
 }
@@ -205,7 +203,7 @@ fn folders_are_seen_from_the_merged_report() {
     assert_eq!(verify(&merged), Ok(()));
 }
 
-/// A run of Volcano with a provider. It has a case for each environment, and held those of these.
+/// A run of Volcano with one case per environment. Only the cases of the environments in `held` ran.
 fn run(provider: &str, held: &[Environment]) -> MergeInput {
     let supported = vec![Feature::GangScheduling, Feature::Kubelet];
     let is_listed =
@@ -240,7 +238,7 @@ fn local() -> MergeInput {
     local
 }
 
-/// Its Kubernetes is another build.
+/// A run with kind, with another Kubernetes build than `local`.
 fn kind() -> MergeInput {
     let mut kind = run("kind", &[Environment::Any, Environment::Kubelet]);
     kind.report.components = fixture::report().components;
@@ -249,7 +247,7 @@ fn kind() -> MergeInput {
     kind
 }
 
-/// A run of the upgrades alone, with the older operator beside the newer one.
+/// A run of only the upgrade cases, with the older operator in addition to the newer one.
 fn upgrade() -> MergeInput {
     let mut upgrade = run("local", &[Environment::Upgrade]);
     upgrade.file = "upgrade/report.yaml".into();
@@ -327,7 +325,7 @@ fn two_runs_with_one_provider_that_held_a_case_do_not_merge() {
 #[test]
 fn what_one_run_was_interrupted_in_another_completes() {
     let (whole, cut) = (fixture::report(), fixture::interrupted());
-    // Of the second run only what the first did not come to is wanted.
+    // The second run selects only the case that the first run did not finish.
     let mut rest = share(&whole, "1/1");
     rest.file = "rest/report.yaml".into();
     let mut targets = Vec::new();

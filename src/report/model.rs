@@ -1,9 +1,9 @@
 //! The document: `apiVersion: conformance.grove.io/v1alpha2`, `kind: ConformanceReport`.
 //!
-//! Plain data, ordered as it is read: who was tested and with what, then one entry per target. A
-//! target's `cases` are what the runner observed; its `clauses` and `summary` follow from them (see
-//! `conclude`) and are stored so that a reader needs no program. Durations are seconds with milliseconds,
-//! times RFC 3339 in UTC. Fields are only ever added within one apiVersion; readers ignore unknown ones.
+//! Plain data in reading order: what was tested, then one entry per target. The runner observes the `cases`
+//! of a target. Its `clauses` and `summary` follow from them (see `conclude`) and are stored so that a reader
+//! needs no program. Durations are seconds with milliseconds, times RFC 3339 in UTC. Within one apiVersion,
+//! fields are only added; readers ignore unknown ones.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use serde_json::{Map, Value};
 
 use super::{FeatureEvidence, PeakMemory, Probed, ProcessorSeconds, Seconds, Summary};
 
-/// The `apiVersion` this program writes.
+/// The `apiVersion` that this program writes.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha2";
-/// The `kind` this program writes and reads.
+/// The `kind` that this program writes and reads.
 pub const KIND: &str = "ConformanceReport";
 
-/// One run of the suite against one operator.
+/// A run of the suite against one operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -35,51 +35,51 @@ pub struct Report {
     /// When the run ended.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub date: Timestamp,
-    /// The suite that judged.
+    /// The suite of the run.
     pub suite: Suite,
     /// The command line of the run, quoted for a shell.
     pub command: String,
-    /// Whether the run ended before all its cases did; its exit code is 3 then, whatever the others found.
+    /// Whether the run ended before all its cases did. Its exit code is then 3, regardless of the results.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-    /// Why, of a run that is incomplete.
+    /// Why the run is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete_reason: Option<String>,
     /// The operator under test.
     pub operator: Implementation,
     /// Where the cluster came from.
     pub provider: Provider,
-    /// The other clusters, in a report of runs with several providers or on several versions of Kubernetes.
+    /// The other clusters of a merged report, with other providers or versions of Kubernetes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_providers: Vec<Provider>,
-    /// The programs the run started, in the order of their start.
+    /// The programs that the run started, in the order of their start.
     pub components: Vec<Component>,
-    /// What changes how fast a run is and how long it waits.
+    /// Settings that affect the speed and the timeouts of the run.
     pub settings: Settings,
     /// One entry per target.
     pub targets: Vec<TargetReport>,
-    /// What the run took.
+    /// Times and resources that the run used.
     pub timings: Timings,
 }
 
 impl Report {
-    /// The same, of a run that ended before all its cases did.
+    /// Marks the report as one of a run that ended before all its cases did.
     #[must_use]
     pub fn incomplete(self, reason: impl Into<String>) -> Self {
         Self { incomplete: true, incomplete_reason: Some(reason.into()), ..self }
     }
 }
 
-/// The suite that judged.
+/// The suite of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Suite {
-    /// Version of this crate.
+    /// Version of the suite.
     pub version: String,
-    /// Version of the contract by which it judges; none if the contract had no version yet.
+    /// Version of the contract. Missing if the contract had no version yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
-    /// SHA-256 of the program that judged, as `sha256:` and 64 hexadecimal digits.
+    /// SHA-256 of the suite's program, as `sha256:` and 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -88,29 +88,30 @@ pub struct Suite {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Implementation {
-    /// Its name, such as `grove-backend-controller`.
+    /// Name of the operator, such as `grove-backend-controller`.
     pub name: String,
-    /// Its version.
+    /// Version of the operator.
     pub version: String,
-    /// Who makes it.
+    /// The organization that develops the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
-    /// Where it is found.
+    /// Address of the operator's project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The commit of its source, where git knows it.
+    /// Git commit of the operator's source, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The description by which it was built and started.
+    /// The description from which the operator was built and started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<ImplementationFile>,
-    /// What it declares, if that was given.
+    /// The declaration of the operator, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declaration: Option<ImplementationFile>,
-    /// Whether it might do everything in its cluster, so that what its own roles lack was not found out.
+    /// Whether the operator ran as cluster-admin, so that the run could not detect permissions missing in its
+    /// own roles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cluster_admin: bool,
-    /// Whether it is the reference operator of this project, whose results never count as Grove's.
+    /// Whether this is the reference operator of this project. Its results never count as Grove's.
     pub reference: bool,
 }
 
@@ -118,7 +119,7 @@ pub struct Implementation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImplementationFile {
-    /// Which release of the operator it was taken to be, as the file calls it.
+    /// The selected release of the operator, as named in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
     /// SHA-256 of the file, as `sha256:` and 64 hexadecimal digits.
@@ -131,27 +132,27 @@ pub struct ImplementationFile {
 pub struct Provider {
     /// `local`, `kind` or `existing`.
     pub name: String,
-    /// The API server's version, such as `v1.36.4`.
+    /// Version of the API server, such as `v1.36.4`.
     pub kubernetes_version: String,
     /// Feature gates that were set, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_gates: BTreeMap<String, bool>,
 }
 
-/// A program the run started, or installed.
+/// A program that the run started or installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Component {
-    /// Its name, such as `kube-scheduler`.
+    /// Name of the program, such as `kube-scheduler`.
     pub name: String,
-    /// The version it reports.
+    /// Version that the program reports.
     pub version: String,
-    /// How the run got it.
+    /// How the run got the program.
     pub source: ComponentSource,
-    /// Of one that came by a chart: the chart's name and version, and where it was found.
+    /// Name, version and source of the Helm chart that installed the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chart: Option<String>,
-    /// SHA-256 of the binary, or of the objects that a chart made, as `sha256:` and 64 hexadecimal digits.
+    /// SHA-256 of the binary, or of the objects of the chart, as `sha256:` and 64 hexadecimal digits.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
 }
@@ -168,123 +169,125 @@ pub enum ComponentSource {
     Helm,
 }
 
-/// What changes how fast a run is and how long it waits.
+/// Settings that affect the speed and the timeouts of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// Factor on every named wait; 1 is the default.
+    /// Factor on every named timeout. The default is 1.
     pub timeout_scale: f64,
-    /// Cases that ran at once at most.
+    /// Maximum number of cases that ran at once.
     pub concurrency: usize,
-    /// Whether a broken recommendation counts like a broken requirement.
+    /// Whether a violated recommendation counts like a violated requirement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// What drew the crash points, and the gang scope of lifecycle clauses; of a merged report only if all parts had the same.
+    /// Seed for the crash points and the gang scope of lifecycle clauses. A merged report has one only if all
+    /// its parts had the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
-/// Where the run's time went.
+/// Times and resources that the run used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// Building components; near 0 when all were cached.
+    /// Time to build components. Near 0 if all were cached.
     pub build_seconds: Seconds,
-    /// From the first process to a cluster that takes workloads.
+    /// Time from the first process to a cluster that accepts workloads.
     pub cluster_ready_seconds: Seconds,
-    /// The whole run.
+    /// Time of the whole run.
     pub total_seconds: Seconds,
-    /// Processor seconds of the suite and of each program that it started, in user and kernel mode: on one machine these tell
-    /// runs apart better than time does.
+    /// Processor seconds of the suite and of each program that it started, in user and kernel mode. On one
+    /// machine they vary less between runs than elapsed time.
     #[serde(default, skip_serializing_if = "ProcessorSeconds::is_empty")]
     pub processor_seconds: ProcessorSeconds,
-    /// The most memory that the suite and the programs that it started had to themselves.
+    /// Peak private memory of the suite and of the programs that it started.
     #[serde(default, skip_serializing_if = "PeakMemory::is_empty")]
     pub peak_memory: PeakMemory,
 }
 
-/// What was found about one target: a backend, in one gang scope where it has several.
+/// The results of one target: a backend, in one gang scope if it has several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetReport {
-    /// The backend's name as pods carry it in `schedulerName`, after `external:` if its scheduler reads
-    /// PodGangs itself.
+    /// The backend's name as pods have it in `schedulerName`, prefixed with `external:` if its scheduler
+    /// reads PodGangs itself.
     pub backend: String,
-    /// How it was configured, where it has a choice, such as `PodGang scope`.
+    /// Configuration of the backend, if it has a choice, such as `PodGang scope`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Version of the scheduler.
     pub version: String,
-    /// What it declares.
+    /// Features of the target.
     pub features: Features,
     /// Counts over `clauses`.
     pub summary: Summary,
-    /// One entry per clause of the contract that speaks about the backend, in the contract's order.
+    /// One entry per clause of the contract that applies to the backend, in the order of the contract.
     pub clauses: Vec<ClauseResult>,
     /// One entry per case, in the order of the suite.
     pub cases: Vec<CaseResult>,
 }
 
-/// What an operator declares of a backend.
+/// The features that an operator declares for a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Features {
-    /// Features it declares, so that their clauses are judged.
+    /// Declared features, whose clauses are checked.
     pub supported: Vec<Feature>,
-    /// All others, with the reason.
+    /// All other features, with the reason.
     pub unsupported: Vec<UnsupportedFeature>,
-    /// What the API cannot show and was therefore taken from the declaration, such as the scheduler's own
+    /// Values that the API does not show and that were taken from the declaration, such as the scheduler's
     /// feature gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<String>,
-    /// The configuration of the backend's scheduler profile under which an operator declares them.
+    /// The configuration of the backend's scheduler profile to which the declaration applies.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
-    /// What became of each feature that is declared, and of those that were shown without being declared.
+    /// The result of each declared feature, and of undeclared features that were shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<FeatureEvidence>,
 }
 
-/// A feature a backend does not have.
+/// A feature that a backend does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnsupportedFeature {
     /// The feature.
     pub name: Feature,
-    /// Why the backend does not have it.
+    /// Why the backend does not have the feature.
     pub reason: String,
 }
 
-/// What became of one clause.
+/// The result of one clause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClauseResult {
-    /// The clause, such as `AON-02`.
+    /// Id of the clause, such as `AON-02`.
     pub id: String,
-    /// What it is about, in a few words; empty if this program does not know the clause.
+    /// Title of the clause. Empty if this program does not know the clause.
     pub title: String,
-    /// The promise.
+    /// Text of the clause.
     pub requirement: String,
-    /// What a breach weighs.
+    /// Whether the clause is required or recommended.
     pub level: Level,
-    /// The feature of those who owe it; none if everybody does.
+    /// The feature to which the clause belongs. Missing if the clause applies to all backends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature: Option<Feature>,
-    /// What it is judged on.
+    /// The tier in which the clause is checked: contract or scheduling.
     pub judged_on: Tier,
-    /// What its verdict depends on.
+    /// What the verdict of the clause depends on.
     pub class: Class,
-    /// Who promised it; empty for a recommended clause.
+    /// Sources of the requirement. Empty for a recommended clause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
     /// The verdict over all cases, with its reason.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The cases that judge it: their ids, each with its provider if the report has several, such as `aon/fits on kind`.
+    /// Labels of the cases that check the clause: their ids, with the provider if the report has several,
+    /// such as `aon/fits on kind`.
     pub cases: Vec<String>,
-    /// Sum over those cases. A case that judges several clauses counts in each.
+    /// Sum of the durations of these cases. A case that checks several clauses counts in each.
     pub duration_seconds: Seconds,
-    /// What broke it, over all cases.
+    /// Violations of the clause in all cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
     /// Command that runs the deciding case again.
@@ -295,46 +298,46 @@ pub struct ClauseResult {
     pub artifacts: Option<String>,
 }
 
-/// What one case saw.
+/// The results of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseResult {
     /// Group and name, such as `aon/one-pod-short`.
     pub id: String,
-    /// The provider with which it ran, in a report of several.
+    /// The provider of the case's run, if the report has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// What it does, in one line.
+    /// Description of the case in one line.
     pub title: String,
-    /// What it found about each clause it names.
+    /// The judgement of each clause that the case names.
     pub clauses: Vec<Judgement>,
-    /// What it found of clauses that are not owed, in a run that probed for undeclared features.
+    /// Verdicts on clauses of undeclared features, in a run that probed for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probed: Vec<Probed>,
-    /// The verdict over those clauses, with its reason.
+    /// The verdict over the case's clauses, with its reason.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// From its first object to its last judgement, all attempts.
+    /// Time from the first object to the last judgement, over all attempts.
     pub duration_seconds: Seconds,
-    /// Part of the duration that is not about the workload: namespace, nodes, collection, cleanup.
+    /// Part of the duration that was not spent on the workload: namespace, nodes, collection, cleanup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead_seconds: Option<Seconds>,
-    /// From a pending gang's visibility to the proof that nothing happens to it.
+    /// Time from the appearance of a pending gang to the proof that it is not scheduled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negative_verdict_seconds: Option<Seconds>,
-    /// How often it ran; 0 if not run.
+    /// Number of attempts. 0 if the case did not run.
     pub attempts: u32,
-    /// Command that runs it again.
+    /// Command that runs the case again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
-    /// Its folder, relative to the report.
+    /// Folder of the case, relative to the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<String>,
-    /// Writes during a rest that do not count against it, because their writer is known to make them of its own accord
-    /// (GANG-11).
+    /// Writes in an idle phase that GANG-11 does not count, because the writer is known to make them on its
+    /// own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excepted_writes: Vec<ExceptedWrites>,
-    /// What it measured beside what it judges, by name: of `run --scale`.
+    /// Measurements by name, in a report of `run --scale`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub figures: Map<String, Value>,
 }
@@ -343,24 +346,24 @@ pub struct CaseResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExceptedWrites {
-    /// Its field manager, or the source of its event.
+    /// Field manager of the writer, or source of its event.
     pub writer: String,
-    /// Kind and name.
+    /// Kind and name of the object.
     pub object: String,
-    /// How many.
+    /// Number of writes.
     pub count: usize,
 }
 
-/// What one case found about one clause.
+/// The judgement of one case on one clause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
-    /// The clause's id.
+    /// Id of the clause.
     pub clause: String,
-    /// What was found.
+    /// The verdict, with its reason.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What broke it, until [`TargetReport::conclude`] moves it to the clause's result.
+    /// Violations, until [`TargetReport::conclude`] moves them to the clause's result.
     #[serde(skip)]
     pub violations: Vec<Violation>,
 }

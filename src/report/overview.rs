@@ -1,18 +1,17 @@
-//! What the readable renderings share besides matrix and reasons: titles, counts and lists.
+//! Titles, counts and lists that several renderings share.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::verdict::Verdict;
 
 use super::{CaseResult, ClauseResult, Report, Standing, Summary, TargetReport};
 
-/// How many cases the list of slowest cases names.
 const SLOWEST: usize = 5;
 
 /// A clause's result with its target.
 pub struct ListedViolation<'a> {
     /// The target.
     pub target: &'a TargetReport,
-    /// The clause's result in it.
+    /// The clause's result on the target.
     pub clause: &'a ClauseResult,
 }
 
@@ -25,7 +24,7 @@ impl TargetReport {
         }
     }
 
-    /// Backend and variant as the head of a narrow column, in lines, such as `default` over `PodGang`.
+    /// Backend and variant as the lines of a narrow column head, such as `default` over `PodGang`.
     pub fn head(&self) -> Vec<&str> {
         let backend = self.backend.strip_suffix("-scheduler").unwrap_or(&self.backend).split(':');
         let variant = self.variant.iter().map(|variant| variant.strip_suffix(" scope").unwrap_or(variant));
@@ -34,14 +33,14 @@ impl TargetReport {
 }
 
 impl Report {
-    /// The cases that had not ended when the run was interrupted, with their targets.
+    /// The interrupted cases with their targets.
     pub fn interrupted(&self) -> Vec<(&TargetReport, &CaseResult)> {
         let targets = self.targets.iter();
         let cases = targets.flat_map(|target| target.cases.iter().map(move |case| (target, case)));
         cases.filter(|(_, case)| case.is_interrupted()).collect()
     }
 
-    /// That the report is incomplete and why, as a sentence without its full stop; `None` of a complete one.
+    /// Why the report is incomplete, as a sentence without a final period. `None` if it is complete.
     pub fn incompleteness(&self) -> Option<String> {
         let reason = self.incomplete_reason.as_deref().unwrap_or("no reason is given");
         let all: usize = self.targets.iter().map(|target| target.cases.len()).sum();
@@ -50,7 +49,7 @@ impl Report {
     }
 }
 
-/// The features down, targets across: what became of each that any of them declares or was found to have.
+/// The features that any target declares or was found to have, with the result on each target.
 pub fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
     let targets: Vec<_> = report.targets.iter().map(TargetReport::evidence).collect();
     let row = |feature: Feature| {
@@ -63,14 +62,14 @@ pub fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
 }
 
 impl ClauseResult {
-    /// The reason, where no violation says the same.
+    /// The reason, unless it is the message of a violation.
     pub fn reason_beyond_violations(&self) -> Option<String> {
         let reason = self.outcome.reason()?;
         self.violations.iter().all(|violation| violation.message != reason).then_some(reason)
     }
 }
 
-/// The counts down, targets across: the name of each count, and what each target keeps of what it owes.
+/// The name of each count, and for each target the kept clauses of all applicable ones.
 pub fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
     Summary::CUTS.into_iter().map(|(name, cut)| {
         let kept = report.targets.iter().map(|target| cut(&target.summary).kept_of_owed());
@@ -78,7 +77,7 @@ pub fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String
     })
 }
 
-/// Every clause result with one of the verdicts, target by target.
+/// Every clause result with one of the verdicts, by target.
 pub fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<ListedViolation<'a>> {
     let all = report
         .targets
@@ -87,7 +86,7 @@ pub fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<ListedViola
     all.filter(|finding| verdicts.contains(&finding.clause.outcome.verdict)).collect()
 }
 
-/// The cases that took longest, slowest first.
+/// The cases with the longest durations, slowest first.
 pub fn slowest(report: &Report) -> Vec<(&TargetReport, &CaseResult)> {
     let mut cases: Vec<_> = report
         .targets

@@ -1,4 +1,4 @@
-//! What programs had of the memory.
+//! The peak memory of programs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,13 +7,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most memory that programs had to themselves, MiB: what no file backs.
+/// Peak private memory of programs in MiB, without file-backed pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PeakMemory {
-    /// All programs at one moment.
+    /// Peak of the sum over all programs.
     pub all: u64,
-    /// Each program, all its processes at one moment. The moments differ.
+    /// Peak of each program, over all its processes. The peaks occur at different times.
     pub programs: BTreeMap<String, u64>,
 }
 
@@ -23,7 +23,7 @@ impl PeakMemory {
         self.all == 0
     }
 
-    /// Takes what another one has more of: of another moment, or of another run.
+    /// Raises each peak to that of another measurement.
     pub fn raise(&mut self, other: &Self) {
         self.all = self.all.max(other.all);
         for (program, mib) in &other.programs {
@@ -33,7 +33,6 @@ impl PeakMemory {
     }
 }
 
-/// In all, and by program, the largest first.
 impl fmt::Display for PeakMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut programs: Vec<_> = self.programs.iter().collect();

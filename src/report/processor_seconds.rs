@@ -1,4 +1,4 @@
-//! What programs took of the processors.
+//! The processor time of programs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,7 +39,6 @@ impl<'a> std::iter::Sum<&'a ProcessorSeconds> for ProcessorSeconds {
     }
 }
 
-/// In all, and by program, the largest share first.
 impl fmt::Display for ProcessorSeconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shares: Vec<_> = self.0.iter().collect();

@@ -1,14 +1,14 @@
-//! Why a clause is not judged, not promised or a known deviation: each reason once, with everything it applies to.
+//! Why clauses are undecided, unsupported or known deviations: each reason once, with all its clauses.
 
 use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{Report, TargetReport};
 
-/// One outcome that several clauses share, and where they do.
+/// An outcome that several clauses share.
 pub struct Reason<'a> {
     /// The outcome with its reason.
     pub outcome: &'a Outcome,
-    /// Ids of clauses that have it, in the contract's order, with the targets in which they do.
+    /// Ids of the clauses in the order of the contract, with the targets on which they have this outcome.
     pub places: Vec<(Vec<&'a str>, Vec<&'a TargetReport>)>,
 }
 
@@ -35,7 +35,6 @@ pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> 
     reasons
 }
 
-/// The ids of a target's clauses by outcome.
 fn by_outcome<'a>(target: &'a TargetReport, verdicts: &[Verdict]) -> Vec<(&'a Outcome, Vec<&'a str>)> {
     let mut found: Vec<(&Outcome, Vec<&str>)> = Vec::new();
     for clause in target.clauses.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)) {
@@ -48,7 +47,7 @@ fn by_outcome<'a>(target: &'a TargetReport, verdicts: &[Verdict]) -> Vec<(&'a Ou
 }
 
 impl Reason<'_> {
-    /// One line for each place, such as `TOPO-05, TOPO-07..09 on volcano, kai-scheduler`.
+    /// One line per place, such as `TOPO-05, TOPO-07..09 on volcano, kai-scheduler`.
     pub fn lines(&self, report: &Report) -> Vec<String> {
         let everywhere = report.targets.len() > 1;
         let lines = self.places.iter().map(|(ids, targets)| {
@@ -63,7 +62,7 @@ impl Reason<'_> {
     }
 }
 
-/// Ids with neighbours joined: `AON-01..03` for AON-01, AON-02, AON-03.
+/// Joins consecutive ids: `AON-01..03` for AON-01, AON-02, AON-03.
 pub(super) fn ranges(ids: &[&str]) -> Vec<String> {
     let follows = |last: &str, next: &str| match (last.split_once('-'), next.split_once('-')) {
         (Some((a, last)), Some((b, next))) => {

@@ -1,9 +1,10 @@
-//! `results.jsonl`: what each case found, written as it ends, so that a run that is killed loses no other.
+//! `results.jsonl`: the result of each case, written when it ends, so that a killed run loses only unfinished
+//! cases.
 //!
-//! A line is one of two JSON objects. `run` holds the report as it would be if no case had ended; the last such line
-//! counts, for some of it is known only when there is a cluster. `case` holds what one case found on one target, with
-//! the violations that a report keeps with its clauses. [`recover`] makes of them the report of a run that did not come
-//! to write one. A line is written whole, with one call; of a file whose last line is not, that line is left out.
+//! Each line is a JSON object with one key. `run` holds the report in which no case has ended. The last such
+//! line counts, because some values are known only when the cluster is ready. `case` holds the result of one
+//! case on one target, with the violations that a report stores with its clauses. [`recover`] builds a report
+//! from these lines. Each line is written with one call, and an unfinished last line is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -19,45 +20,37 @@ use super::{CaseResult, Report, Seconds, StoreError, TargetReport, Timings};
 /// The file's name in a report's folder.
 pub const RESULTS: &str = "results.jsonl";
 
-/// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
-    /// The run, with every case of its plan interrupted.
+    /// The run, with every planned case interrupted.
     Run(Box<Report>),
-    /// A case that has ended.
     Case(Box<Ended>),
 }
 
-/// What one case found on one target.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Ended {
-    /// When it ended.
     at: Timestamp,
     /// The target's title.
     target: String,
-    /// What was found.
     result: CaseResult,
-    /// What broke its clauses, by their ids.
+    /// Violations by clause id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     violations: BTreeMap<String, Vec<Violation>>,
 }
 
-/// The file of a run that goes on.
+/// The results file of a run in progress.
 #[derive(Debug)]
 pub struct ResultsFile {
     path: PathBuf,
     file: File,
-    /// The length of what is whole.
+    /// Length of all complete lines, in bytes.
     length: u64,
 }
 
 impl ResultsFile {
-    /// Begins the file in a folder, in place of an earlier run's.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
+    /// Creates the file in a folder and replaces that of an earlier run.
     pub fn begin(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder).map_err(|source| StoreError::Io { path: folder.into(), source })?;
         let path = folder.join(RESULTS);
@@ -68,18 +61,12 @@ impl ResultsFile {
         }
     }
 
-    /// Writes the report of a run of which no case has ended.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
+    /// Writes the report of a run in which no case has ended.
     pub fn run(&mut self, report: &Report) -> Result<(), StoreError> {
         self.write(&Line::Run(Box::new(report.clone())))
     }
 
-    /// Writes what a case found.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`]; the lines before stay readable.
+    /// Writes the result of a case. The lines before stay readable if this fails.
     pub fn case(&mut self, target: String, result: &CaseResult) -> Result<(), StoreError> {
         let broken = result.clauses.iter().filter(|judgement| !judgement.violations.is_empty());
         let violations =
@@ -98,7 +85,8 @@ impl ResultsFile {
                 Ok(())
             }
             Err(source) => {
-                // Half a line would make one of itself and the next. A disk that is full can still shorten a file.
+                // Remove a partial line, because it would corrupt the next one. A full disk still allows
+                // truncation.
                 let _ = self.file.set_len(self.length);
                 let _ = io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.length));
                 Err(StoreError::Io { path: self.path.clone(), source })
@@ -107,19 +95,15 @@ impl ResultsFile {
     }
 }
 
-/// The report of the run that wrote a folder's results and ended before it wrote a report. It is incomplete even if
-/// every case had ended: whatever a run does at its end, this one did not.
-///
-/// # Errors
-/// [`StoreError::Io`], [`StoreError::Malformed`] with the line's number; [`StoreError::NoRun`] if the run was killed
-/// before it had said what it runs.
+/// Builds the report of a run that ended without one. The report is incomplete even if every case had ended,
+/// because the run skipped its final steps.
 pub fn recover(folder: &Path) -> Result<Report, StoreError> {
     let path = folder.join(RESULTS);
     let text =
         std::fs::read_to_string(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
     let (mut run, mut ended) = (None, Vec::new());
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        // The one that was being written when the run was killed.
+        // The run was killed while it wrote this line.
         let Some(line) = line.strip_suffix('\n') else { break };
         match serde_json::from_str(line) {
             Ok(Line::Run(report)) => run = Some(*report),
@@ -150,7 +134,6 @@ pub fn recover(folder: &Path) -> Result<Report, StoreError> {
 }
 
 impl Ended {
-    /// The case as it was before it was written.
     fn observed(&self) -> CaseResult {
         let mut result = self.result.clone();
         for judgement in &mut result.clauses {
@@ -166,7 +149,7 @@ mod tests {
     use crate::left_out::interrupted;
     use crate::{Exit, fixture, verify};
 
-    /// As the report of a run would be if no case had ended.
+    /// The report of a run in which no case has ended.
     fn planned(report: &Report) -> Report {
         let mut planned = report.clone();
         for target in &mut planned.targets {
@@ -180,7 +163,7 @@ mod tests {
         planned.incomplete("the run was killed")
     }
 
-    /// A folder with the results of a run in which that many cases have ended.
+    /// A folder with the results of a run in which `count` cases have ended.
     fn killed_after(count: usize) -> (tempfile::TempDir, Report) {
         let (folder, whole) = (tempfile::tempdir().unwrap(), fixture::report());
         let mut file = ResultsFile::begin(folder.path()).unwrap();
@@ -234,7 +217,7 @@ mod tests {
         assert!(empty.contains("killed before its first case"), "{empty}");
     }
 
-    /// `/dev/full` refuses every write as a full disk does.
+    /// Writes to `/dev/full` fail as on a full disk.
     #[test]
     fn a_full_disk_is_an_error_with_the_files_name() {
         let folder = tempfile::tempdir().unwrap();

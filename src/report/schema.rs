@@ -1,7 +1,7 @@
 //! The published JSON Schemas of the documents, derived from `model` and `evidence`.
 //!
-//! They are committed as `docs/report.schema.json` and `docs/evidence.schema.json` so that consumers can read them
-//! without this program; a test compares each. To update them: `UPDATE_SCHEMA=1 cargo test published_schema`.
+//! They are committed as `docs/report.schema.json` and `docs/evidence.schema.json`, and a test compares each.
+//! To update them: `UPDATE_SCHEMA=1 cargo test published_schema`.
 
 use schemars::schema_for;
 

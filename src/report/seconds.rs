@@ -35,7 +35,7 @@ impl TryFrom<f64> for Seconds {
     type Error = std::time::TryFromFloatSecsError;
 
     fn try_from(seconds: f64) -> Result<Self, Self::Error> {
-        // Half a millisecond more: the nearest float may lie just below the millisecond it stands for.
+        // Add half a millisecond for rounding: the nearest float may be slightly below the exact millisecond.
         Ok(Duration::try_from_secs_f64(seconds)?.saturating_add(Duration::from_micros(500)).into())
     }
 }

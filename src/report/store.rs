@@ -1,9 +1,8 @@
-//! The files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`. What is written while the run goes on
-//! is in `results`.
+//! Reads and writes the files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`.
 //!
-//! Each file is written atomically: under a temporary name in the same folder, then renamed. Reading takes the YAML
-//! or JSON document and first rejects anything that is not a report, so that the message names the real mistake. A report of
-//! v1alpha1 is converted.
+//! Each file is written atomically: under a temporary name in the same folder, then renamed. Reading first
+//! rejects documents of another kind, so that the error names the real problem. A report of v1alpha1 is
+//! converted.
 
 use std::{
     fs, io,
@@ -19,67 +18,65 @@ use super::{API_VERSION, KIND, Report, junit, markdown, v1alpha1};
 /// Why a report could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file system said no.
+    /// A file system operation failed.
     #[error("{}: {source}", .path.display())]
     Io {
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The document could not be turned into text.
+    /// The document could not be serialized.
     #[error("cannot write {file}: {message}")]
     Render {
-        /// Which file.
+        /// Name of the file.
         file: &'static str,
-        /// What the serializer said.
+        /// Message of the serializer.
         message: String,
     },
     /// The text is not YAML or JSON, or does not have the fields of a report.
     #[error("{}: {message}", .path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Field, line and column, as far as they are known.
+        /// Field, line and column, if known.
         message: String,
     },
-    /// A report that does not fit where it is to go.
+    /// The report exceeds a size limit.
     #[error("{}: the report alone has {size} bytes, and {limit} bytes is the limit", .path.display())]
     TooLarge {
-        /// Its folder.
+        /// Folder of the report.
         path: PathBuf,
-        /// Its size, compressed.
+        /// Compressed size in bytes.
         size: usize,
-        /// How large it may be.
+        /// Limit in bytes.
         limit: usize,
     },
-    /// The run was killed before it had said what it runs.
+    /// The run was killed before it wrote its plan.
     #[error("{}: there is nothing to recover, the run was killed before its first case", .path.display())]
     NoRun {
-        /// The file.
+        /// Path of the results file.
         path: PathBuf,
     },
-    /// Another kind of document, or another version of this one.
+    /// The document has another kind or another version.
     #[error(
         "{}: expected {} {wanted}, found {api_version} {kind}",
         .path.display(), API_VERSION
     )]
     NotAReport {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The kind that was looked for.
+        /// The expected kind.
         wanted: &'static str,
-        /// Its apiVersion.
+        /// The document's apiVersion.
         api_version: String,
-        /// Its kind.
+        /// The document's kind.
         kind: String,
     },
 }
 
-/// Writes all four files into `folder`, which is made if need be, and gives their paths.
-///
-/// # Errors
-/// [`StoreError::Io`] or [`StoreError::Render`]; files written before the error stay.
+/// Writes all four files into `folder`, which is created if necessary, and returns their paths. Files that
+/// were written before an error stay.
 pub fn write_all(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
     let render = |file: &'static str| move |message: String| StoreError::Render { file, message };
     let yaml = serde_yaml::to_string(report).map_err(|error| render("report.yaml")(error.to_string()))?;
@@ -113,19 +110,13 @@ fn write_atomically(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a text as a run writes its files: whole or not at all.
-///
-/// # Errors
-/// [`StoreError::Io`].
+/// Writes a text atomically.
 pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     write_atomically(folder, path, text).map_err(|source| StoreError::Io { path: path.to_owned(), source })
 }
 
-/// Reads a report from a `.json` file, or from any other as YAML; one of v1alpha1 as v1alpha2.
-///
-/// # Errors
-/// [`StoreError::NotAReport`] for another kind or version; [`StoreError::Io`] or [`StoreError::Malformed`].
+/// Reads a report as JSON from a `.json` file, otherwise as YAML. A report of v1alpha1 is converted.
 pub fn read(path: &Path) -> Result<Report, StoreError> {
     let text = text(path)?;
     let head: Head = parse(path, &text)?;
@@ -136,7 +127,7 @@ pub fn read(path: &Path) -> Result<Report, StoreError> {
         .map_err(|error| StoreError::Malformed { path: path.to_owned(), message: error.to_string() })
 }
 
-/// Writes a document, as JSON to a `.json` file, else as YAML.
+/// Writes a document as JSON to a `.json` file, otherwise as YAML.
 pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(), StoreError> {
     let render = |message| StoreError::Render { file: "the document", message };
     let text = match is_json(path) {
@@ -148,13 +139,11 @@ pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(
     write_text(path, &text)
 }
 
-/// Reads a document of that kind.
 pub(super) fn read_document<T: DeserializeOwned>(path: &Path, wanted: &'static str) -> Result<T, StoreError> {
     let text = text(path)?;
     parse::<Head>(path, &text)?.document(path, &text, wanted)
 }
 
-/// What a document says it is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Head {
@@ -169,7 +158,7 @@ impl Default for Head {
 }
 
 impl Head {
-    /// The document, if it is of the kind that is wanted and of this version.
+    /// Parses the document if it has the expected kind and this version.
     fn document<T: DeserializeOwned>(
         self,
         path: &Path,

@@ -1,7 +1,7 @@
-//! Counts of clauses: what a target keeps, in numbers.
+//! Counts of clauses by verdict.
 //!
-//! Pure, so that `verify` can recount. Clauses are counted three times, once for each question a reader may have:
-//! who owes them, whose promise they are, and what their verdict depends on.
+//! The functions are pure, so that `verify` can recount. Clauses are counted three times: by the backends
+//! that must keep them, by their source, and by what their verdict depends on.
 
 use std::fmt;
 use std::ops::Add;
@@ -13,59 +13,59 @@ use serde::{Deserialize, Serialize};
 
 use super::ClauseResult;
 
-/// Counts of clauses, cut three ways: by level, by whose promise it is, and by the classes of Grove's proposal
-/// 592 for suites that run on several backends.
+/// Counts of clauses: by level, by source, and by the classes of Grove's proposal 592 for suites that run on
+/// several backends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Required clauses of everybody, and of everybody who declares gang scheduling.
+    /// Required clauses without a feature, or of gang scheduling.
     pub core: Counts,
     /// Required clauses of other features.
     pub extended: Counts,
-    /// Required clauses, core and extended: somebody else promised them.
-    pub upstream: Counts,
-    /// Recommended clauses: only this suite asks for them.
-    pub own: Counts,
-    /// Clauses that depend on the operator alone.
+    /// All required clauses, core and extended. Their sources are outside this suite.
+    pub required: Counts,
+    /// Recommended clauses, which only this suite asks for.
+    pub recommended: Counts,
+    /// Clauses that depend only on the operator.
     pub agnostic: Counts,
-    /// Clauses that depend on what the scheduler does.
+    /// Clauses that depend on the scheduler's behavior.
     pub sensitive: Counts,
     /// Clauses of a feature that any backend may declare.
     pub capability_bound: Counts,
-    /// Clauses about the backend's own resources; no other backend has them.
+    /// Clauses about the backend's own resources, which no other backend has.
     pub backend_specific: Counts,
 }
 
-/// Clauses by verdict.
+/// Number of clauses by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Kept.
+    /// Clauses that hold.
     pub pass: usize,
-    /// Broken.
+    /// Clauses that are violated.
     pub fail: usize,
-    /// Broken as documented.
+    /// Clauses that are violated as documented.
     pub known_deviation: usize,
-    /// Not promised.
+    /// Clauses of features that are not declared.
     pub unsupported: usize,
-    /// Not looked at.
+    /// Clauses that no case checked.
     pub not_run: usize,
-    /// Could not be judged.
+    /// Clauses that could not be decided.
     pub error: usize,
-    /// Kept on a retry only.
+    /// Clauses that passed only on a retry.
     pub flaky: usize,
 }
 
-/// Counts the clauses by verdict: once by level, once by whose promise it is, once by class.
+/// Counts the clauses by verdict: by level, by source and by class.
 pub fn summarize(clauses: &[ClauseResult]) -> Summary {
     let mut summary = Summary::default();
     for clause in clauses {
         if clause.is_recommended() {
-            summary.own.count(clause.outcome.verdict);
+            summary.recommended.count(clause.outcome.verdict);
         } else {
             let by_feature = if clause.is_core() { &mut summary.core } else { &mut summary.extended };
             by_feature.count(clause.outcome.verdict);
-            summary.upstream.count(clause.outcome.verdict);
+            summary.required.count(clause.outcome.verdict);
         }
         let by_class = match clause.class {
             Class::Agnostic => &mut summary.agnostic,
@@ -78,35 +78,35 @@ pub fn summarize(clauses: &[ClauseResult]) -> Summary {
     summary
 }
 
-/// One of the counts of a summary.
 type Cut = fn(&Summary) -> Counts;
 
 impl Summary {
-    /// Every count with its name, in the order in which reports print them.
+    /// Every count with its name, in the order of the renderings.
     pub(super) const CUTS: [(&str, Cut); 8] = [
         ("core", |summary| summary.core),
         ("extended", |summary| summary.extended),
-        ("upstream", |summary| summary.upstream),
-        ("own", |summary| summary.own),
+        ("required", |summary| summary.required),
+        ("recommended", |summary| summary.recommended),
         ("agnostic", |summary| summary.agnostic),
         ("sensitive", |summary| summary.sensitive),
         ("capability-bound", |summary| summary.capability_bound),
         ("backend-specific", |summary| summary.backend_specific),
     ];
 
-    /// Every clause, by verdict.
+    /// The counts of all clauses.
     pub fn all(&self) -> Counts {
-        self.upstream + self.own
+        self.required + self.recommended
     }
 }
 
 impl Counts {
-    /// How many clauses were counted.
+    /// Number of all clauses.
     pub fn total(self) -> usize {
         Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
     }
 
-    /// Clauses kept of clauses owed, such as `40/41`; unsupported ones are not owed. `-` of none.
+    /// Kept clauses of all applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if there
+    /// are none.
     pub(super) fn kept_of_owed(self) -> String {
         match self.total() - self.unsupported {
             0 => "-".to_owned(),
@@ -118,7 +118,7 @@ impl Counts {
         *self.slot(verdict) += 1;
     }
 
-    /// How many clauses have the verdict.
+    /// Number of clauses with the verdict.
     pub fn of(mut self, verdict: Verdict) -> usize {
         *self.slot(verdict)
     }
@@ -147,7 +147,7 @@ impl Add for Counts {
     }
 }
 
-/// Such as `40 pass, 1 fail, 2 not-run`; verdicts that do not occur are left out.
+/// Such as `40 pass, 1 fail, 2 not-run`, without verdicts that do not occur.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = Verdict::ALL.map(|verdict| (self.of(verdict), verdict)).into_iter();
@@ -187,8 +187,8 @@ mod tests {
         let summary = target.conclude(contract, cases).summary;
         assert_eq!(summary.core, Counts { pass: 2, ..Counts::default() });
         assert_eq!(summary.extended, Counts { unsupported: 1, ..Counts::default() });
-        assert_eq!(summary.upstream, Counts { pass: 2, unsupported: 1, ..Counts::default() });
-        assert_eq!(summary.own, Counts { fail: 1, unsupported: 1, ..Counts::default() });
+        assert_eq!(summary.required, Counts { pass: 2, unsupported: 1, ..Counts::default() });
+        assert_eq!(summary.recommended, Counts { fail: 1, unsupported: 1, ..Counts::default() });
         assert_eq!(summary.agnostic, Counts::default());
         assert_eq!(summary.sensitive, Counts { pass: 1, fail: 1, ..Counts::default() });
         assert_eq!(summary.capability_bound, Counts { unsupported: 2, ..Counts::default() });

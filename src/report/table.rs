@@ -1,52 +1,52 @@
-//! Many reports as one table: what became of each feature, for every backend, version of its scheduler and operator.
+//! A table of many reports: whether each feature was shown, by operator, backend and scheduler version.
 //!
-//! A column is what was judged: an operator with its version, a target, its scheduler's version and Kubernetes. Of
-//! several reports about the same, the latest one counts. Nothing is judged anew: a cell is what the report's
-//! [evidence](super::FeatureEvidence) says, with the clauses that decided it.
+//! A column is an operator with its version, a target, its scheduler's version and the version of Kubernetes.
+//! If several reports have the same column, the latest one counts. The table decides nothing: a cell shows
+//! the report's [evidence](super::FeatureEvidence) and the clauses that decided it.
 
 use conformance_contract::clauses::Feature;
 use jiff::Timestamp;
 
 use super::{HandEdited, Report, Standing, Summary, TargetReport, verify};
 
-/// A report, and how the table's reader gets to its page.
+/// A report and the address of its page.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Where its page is, as seen from the table; clauses are anchors in it.
+    /// Address of the page relative to the table. Clauses are anchors in it.
     pub page: String,
-    /// What it says.
+    /// The report.
     pub report: Report,
 }
 
-/// Features down, what was judged across.
+/// A table with features as rows.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What was judged.
+    /// The columns, sorted by operator, target and versions.
     pub columns: Vec<Column>,
-    /// A feature, and what became of it in each column.
+    /// Each feature with its result in every column.
     pub features: Vec<(Feature, Vec<Cell>)>,
-    /// A count of clauses, and what each column keeps of what it owes.
+    /// Each count with the kept clauses of all applicable ones in every column.
     pub counts: Vec<(&'static str, Vec<String>)>,
-    /// Pages of reports of which nothing is in the table, because a later one is about the same.
+    /// Pages of reports without a column, because a later report has the same columns.
     pub superseded: Vec<String>,
 }
 
-/// What was judged.
+/// A target in one report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Operator and version.
+    /// Name and version of the operator.
     pub operator: String,
     /// Backend and variant.
     pub target: String,
-    /// The scheduler's version.
+    /// Version of the scheduler.
     pub scheduler: String,
-    /// Kubernetes' version.
+    /// Version of Kubernetes.
     pub kubernetes: String,
     /// When the run ended.
     pub date: Timestamp,
-    /// How the run ended.
+    /// The target's result in one line.
     pub outcome: String,
-    /// Where its page is.
+    /// Address of the report's page.
     pub page: String,
 }
 
@@ -59,14 +59,14 @@ impl Column {
     }
 }
 
-/// What became of a feature in a column.
+/// The result of a feature in a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What became of it; `None` if it is not promised and was not shown.
+    /// The result. `None` if the feature is neither declared nor shown.
     pub standing: Option<Standing>,
-    /// The clauses that decided it, each with an address in the report's page.
+    /// The clauses that decided the result, each with its address in the report's page.
     pub clauses: Vec<(String, String)>,
-    /// Why it is not promised.
+    /// Why the feature is not declared.
     pub reason: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl Cell {
         }
     }
 
-    /// One short word; in capitals what makes a run red.
+    /// The result in one or two words, in capitals if it makes the run non-conformant.
     pub fn word(&self) -> &'static str {
         match self.standing {
             Some(Standing::DeclaredAndShown) => "shown",
@@ -94,10 +94,7 @@ impl Cell {
     }
 }
 
-/// Makes the table. A column's Kubernetes is the one its target ran on, as far as the report says.
-///
-/// # Errors
-/// The page of the first report that does not agree with itself, and where.
+/// Builds the table. Returns the page and the inconsistencies of the first report that was edited by hand.
 pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
     let mut columns: Vec<(Column, &TargetReport)> = Vec::new();
     for Source { page, report } in sources {
@@ -137,7 +134,7 @@ pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
 }
 
 fn column(page: &str, report: &Report, target: &TargetReport) -> Column {
-    // A merged report names several providers; which one a target had follows from its scheduler where that is Kubernetes'.
+    // A merged report has several providers. Kubernetes' own scheduler has the version of the provider.
     let providers = report.providers();
     let own = providers.iter().copied().find(|provider| provider.kubernetes_version == target.version);
     Column {
@@ -152,7 +149,7 @@ fn column(page: &str, report: &Report, target: &TargetReport) -> Column {
 }
 
 impl Table {
-    /// As Markdown.
+    /// The table as Markdown.
     pub fn markdown(&self) -> String {
         let row = |cells: Vec<String>| {
             let cells = cells.into_iter().map(|cell| cell.replace('|', r"\|"));

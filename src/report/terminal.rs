@@ -1,5 +1,5 @@
-//! Plain text for the terminal and for CI logs. Verdicts are words, so that nothing depends on colour; the last
-//! lines have what matters most: counts and the result.
+//! Plain text for the terminal and for CI logs. Verdicts are words, so that color is not needed. The last
+//! lines have the most important results: counts and the exit code.
 
 use std::fmt::{self, Write};
 
@@ -12,7 +12,7 @@ use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
 use super::{Report, Standing};
 
-/// The report as text, ending in a newline.
+/// The report as text with a final newline.
 pub fn terminal(report: &Report) -> String {
     let mut text = String::new();
     // Writing to a String does not fail.
@@ -47,7 +47,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     )
 }
 
-/// Narrow enough for six targets in 80 columns.
+/// Writes the matrix. Its columns are narrow: six targets fit into 80 characters.
 fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     let sections = matrix(report);
     let rows = || sections.iter().flat_map(|section| &section.rows);
@@ -83,7 +83,6 @@ fn cells(row: &Row<'_>, strict: bool) -> Vec<String> {
     facts.into_iter().chain(outcomes).chain([feature.unwrap_or_default()]).collect()
 }
 
-/// The counts that compare targets, then each target's verdicts on a line of its own.
 fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     let head = ["kept/owed".to_owned()].into_iter().chain(heads(report)).collect();
     let rows = overview::counts(report).map(|(name, kept)| [vec![name.to_owned()], kept].concat());
@@ -99,7 +98,7 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// The features of each target by what became of them; those that nobody judged are left out.
+/// Writes the features of each target by result, without those that were not checked.
 fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     for target in &report.targets {
         let evidence = target.evidence();
@@ -123,7 +122,7 @@ fn heads(report: &Report) -> impl Iterator<Item = String> {
     report.targets.iter().map(|target| target.head().join("\n"))
 }
 
-/// The table as lines, a space between columns; a head may have several lines, a row has one.
+/// The table as lines with one space between columns. A head may have several lines, a row has one.
 fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(head).add_rows(rows);
@@ -154,7 +153,7 @@ fn write_broken(out: &mut String, ListedViolation { target, clause }: &ListedVio
     writeln!(out)
 }
 
-/// Each reason once, the most pressing first, with every place it holds.
+/// Writes each reason once, the most important first, with all its clauses.
 fn write_reasons(out: &mut String, report: &Report) -> fmt::Result {
     let verdicts = [Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation, Verdict::Unsupported];
     let reasons = reasons(report, &verdicts);

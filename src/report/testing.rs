@@ -1,10 +1,10 @@
-//! Reports by hand, for the tests of what reads them: a test says what it is about, and this the rest.
+//! Builds reports for tests. A test sets what matters to it; the other fields have defaults.
 
 use std::time::Duration;
 
 use super::{API_VERSION, Implementation, KIND, Provider, Report, Settings, Suite, TargetReport, Timings};
 
-/// The report of a run of ten seconds that found this, on 2026-12-01 at 10:00:42.
+/// A report of a run of 10 seconds with these targets, on 2026-12-01 at 10:00:42.
 pub fn report(targets: Vec<TargetReport>) -> Report {
     let seconds = |seconds| Duration::from_secs(seconds).into();
     Report {

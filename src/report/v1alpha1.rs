@@ -1,22 +1,19 @@
-//! Reads a report of `apiVersion: conformance.grove.io/v1alpha1`: the same document as v1alpha2.
+//! Converts a report of `apiVersion: conformance.grove.io/v1alpha1` to v1alpha2.
 //!
-//! What is not as v1alpha1 has it stays as it is, so that the reader of v1alpha2 names it.
+//! Fields that do not match v1alpha1 stay unchanged, so that the reader of v1alpha2 reports them.
 
 use conformance_contract::clauses;
 use serde_json::{Map, Value};
 
-/// The version before this one.
 pub(super) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// What v1alpha1 says is the source of a recommended clause.
+/// The source of a recommended clause in v1alpha1.
 const OWN: &str = "OWN";
 
-/// The code of a violation that has none.
 const UNKNOWN: &str = "unknown";
 
 type Fields = Map<String, Value>;
 
-/// The document as v1alpha2.
 pub(super) fn converted(mut document: Value) -> Value {
     let Some(report) = document.as_object_mut() else { return document };
     report.insert("apiVersion".to_owned(), super::API_VERSION.into());
@@ -26,6 +23,10 @@ pub(super) fn converted(mut document: Value) -> Value {
         rename(operator, "ours", "reference");
     }
     for target in list(report, "targets") {
+        if let Some(summary) = target.get_mut("summary").and_then(Value::as_object_mut) {
+            rename(summary, "upstream", "required");
+            rename(summary, "own", "recommended");
+        }
         list(target, "clauses").for_each(convert_clause);
         for case in list(target, "cases") {
             convert_reason(case);
@@ -59,7 +60,7 @@ fn convert_clause(clause: &mut Fields) {
     }
 }
 
-/// One text became a list.
+/// The single reason became a list.
 fn convert_reason(outcome: &mut Fields) {
     if let Some(reason) = outcome.remove("reason") {
         outcome.entry("reasons").or_insert_with(|| vec![reason].into());
@@ -76,7 +77,6 @@ fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The objects of a list.
 fn list<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> + use<'a> {
     let all = fields.get_mut(name).and_then(Value::as_array_mut);
     all.into_iter().flatten().filter_map(Value::as_object_mut)
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::{Outcome, Report, read, verify};
 
-    /// A report as version 0.1.0 of the suite wrote it, of a backend with one case.
+    /// A report of suite version 0.1.0 with one backend and one case.
     const REPORT: &str = r#"
 apiVersion: conformance.grove.io/v1alpha1
 kind: ConformanceReport

@@ -1,9 +1,9 @@
-//! Whether a document is consistent with its cases.
+//! Checks whether a document follows from its cases.
 //!
 //! A report is evidence only if nobody changed a verdict by hand. Everything that follows from the cases is
-//! recomputed and compared; the contract's text is compared with the clause table if the document was written by
-//! this version of the suite. What cannot be recomputed (a case's own judgements) is what `replay` judges again
-//! from the recorded history.
+//! recomputed and compared. The contract's text is compared with the clause table if the document has the
+//! same contract version. The judgements of the cases cannot be recomputed; `replay` checks them again from
+//! the recorded history.
 
 use std::collections::BTreeSet;
 
@@ -21,20 +21,17 @@ fn indented(discrepancies: &[Discrepancy]) -> String {
     discrepancies.iter().map(|discrepancy| format!("\n  {discrepancy}")).collect()
 }
 
-/// One place where a document does not agree with itself.
+/// An inconsistency in a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{target}: {what}")]
 pub struct Discrepancy {
     /// The target's title.
     pub target: String,
-    /// What is written, and what follows from the cases.
+    /// The written value, and what follows from the cases.
     pub what: String,
 }
 
-/// Recomputes clauses and summaries from the cases.
-///
-/// # Errors
-/// [`HandEdited`] with everything that differs.
+/// Recomputes clauses and summaries from the cases. The error lists every difference.
 pub fn verify(report: &Report) -> Result<(), HandEdited> {
     let same_contract = report.suite.contract.as_deref() == Some(VERSION);
     let mut discrepancies: Vec<Discrepancy> = report
@@ -63,7 +60,7 @@ fn contradictions(target: &TargetReport, same_contract: bool) -> Vec<String> {
             found.extend(contract_contradiction(target, clause));
         }
     }
-    // Which clauses show a feature is the contract's to say.
+    // The contract defines which clauses show a feature.
     if same_contract && target.features.evidence != target.evidence() {
         found.push("features: the evidence does not follow from the cases".to_owned());
     }
@@ -78,7 +75,6 @@ fn duplicates(what: &str, ids: impl Iterator<Item = String>) -> Vec<String> {
     ids.filter(|id| !seen.insert(id.clone())).map(|id| format!("{what} {id} is listed twice")).collect()
 }
 
-/// Violations whose code is not of their clause.
 fn foreign_codes(clause: &ClauseResult) -> Vec<String> {
     let foreign = clause.violations.iter().filter(|of| of.code != of.code.of_clause(&clause.id));
     foreign.map(|of| format!("clause {} has a violation with the code {}", clause.id, of.code)).collect()
@@ -119,7 +115,6 @@ fn clause_contradiction(target: &TargetReport, clause: &ClauseResult) -> Option<
 }
 
 impl ClauseResult {
-    /// Whether both promise the same.
     fn reads_as(&self, other: &Self) -> bool {
         let Self { title, requirement, level, feature, judged_on, class, sources, .. } = self;
         (title, requirement, sources) == (&other.title, &other.requirement, &other.sources)

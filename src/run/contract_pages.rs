@@ -11,7 +11,7 @@ use crate::deviations::DEVIATIONS;
 pub fn section(clause: &Clause) -> String {
     let owed_by = match clause.feature {
         None => "everybody".to_owned(),
-        Some(feature) => format!("who declares {feature}"),
+        Some(feature) => format!("operators that declare {feature}"),
     };
     let judged_on = match clause.tier {
         Tier::Contract => "what the API server shows",
@@ -43,13 +43,13 @@ pub fn section(clause: &Clause) -> String {
         row("not tested", part);
     }
     match clause.split_from {
-        Some(former) => row("since", &format!("{}, before a part of {former}", clause.since)),
+        Some(former) => row("since", &format!("{}, previously part of {former}", clause.since)),
         None => row("since", clause.since),
     }
     section
 }
 
-fn link(source: Source) -> String {
+fn link(source: Source<'_>) -> String {
     match source.address() {
         Some(address) => format!("[{}]({address})", source.name()),
         None => source.name(),
@@ -105,7 +105,7 @@ mod tests {
         }
         page.push_str(&row("| all |", &CLAUSES.iter().collect::<Vec<_>>()));
         page.push_str(
-            "\n- [What was core before there were levels, and is not required now](levels.md)\n\
+            "\n- [Former core clauses that are recommended now](levels.md)\n\
              - [Which clauses cover upstream's e2e tests](upstream-tests.md)\n",
         );
         page
@@ -114,7 +114,7 @@ mod tests {
     fn page(group: &Group) -> String {
         let title = [&group.title[..1].to_uppercase(), &group.title[1..]].concat();
         let mut page = format!(
-            "{GENERATED}# {}: {title}\n\n[All groups, and the words of the contract](README.md)\n",
+            "{GENERATED}# {}: {title}\n\n[All groups, and the vocabulary of the contract](README.md)\n",
             group.id
         );
         if let Some(about) = group.about {
@@ -134,8 +134,8 @@ mod tests {
     fn levels() -> String {
         let reasons: BTreeMap<String, String> = serde_yaml::from_str(FORMER_LEVELS).unwrap();
         let mut page = format!(
-            "{GENERATED}# Clauses that are not required any more\n\n\
-             Before clauses had a level, these were owed by everybody as core clauses. Nobody but this suite asks for them, so they\n\
+            "{GENERATED}# Clauses that are no longer required\n\n\
+             Before clauses had levels, these core clauses were required of every operator. Only this suite asks for them, so they\n\
              are recommended now.\n\n| clause | title | reason |\n|---|---|---|\n"
         );
         let mut listed = 0;

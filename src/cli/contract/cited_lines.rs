@@ -43,7 +43,7 @@ fn has_lines(text: &str, (first, last): (usize, usize)) -> bool {
 }
 
 /// The file at its commit; `None` if the commit does not have it.
-fn read(clones: &[PathBuf], file: CitedFile) -> Result<Option<String>, Failure> {
+fn read(clones: &[PathBuf], file: CitedFile<'_>) -> Result<Option<String>, Failure> {
     let CitedFile { repository, commit, path, .. } = file;
     for clone in clones {
         if git(clone, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?.is_some() {

@@ -18,13 +18,13 @@ const TRACKERS: [(&str, &str); 6] = [
 
 /// A file of a repository at a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CitedFile {
+pub struct CitedFile<'a> {
     /// Owner and name on GitHub.
     pub repository: &'static str,
     /// The commit hash.
     pub commit: &'static str,
     /// Path in the repository.
-    pub path: &'static str,
+    pub path: &'a str,
     /// The first and the last cited line.
     pub lines: (usize, usize),
 }
@@ -32,11 +32,11 @@ pub struct CitedFile {
 /// One source of a clause: a file (`grove:docs/installation.md#L3-L5`), an issue or pull request
 /// (`grove#209`), a Kubernetes enhancement (`KEP-4671`), or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source(pub &'static str);
+pub struct Source<'a>(pub &'a str);
 
-impl Source {
+impl<'a> Source<'a> {
     /// The cited lines, if it is a file.
-    pub fn file(self) -> Option<CitedFile> {
+    pub fn file(self) -> Option<CitedFile<'a>> {
         let (alias, place) = self.0.split_once(':')?;
         let (_, repository, commit) = REPOSITORIES.into_iter().find(|(known, ..)| *known == alias)?;
         let (path, lines) = place.split_once("#L")?;

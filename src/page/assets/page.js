@@ -1,13 +1,14 @@
 "use strict";
-// What the page does beyond being read: views by the address's fragment, the filter, and the timelines. A timeline is data
-// (crate conformance-page, timeline/), unpacked when its case is opened; text of the report only ever becomes text here.
+// The script of the page: views by URL fragment, the filter and the timelines. The data of a timeline comes
+// from the crate conformance-page (timeline/) and is unpacked when its case is opened. Text of the report is
+// never inserted as HTML.
 (() => {
   const $ = (query, root = document) => root.querySelector(query);
   const $$ = (query, root = document) => [...root.querySelectorAll(query)];
   const root = document.documentElement;
   root.classList.add("js");
 
-  /** An element with attributes and children; `on…` attributes are listeners. */
+  /** Creates an element with attributes and children. `on…` attributes are listeners. */
   function el(name, attributes = {}, ...children) {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -28,7 +29,7 @@
 
   function route() {
     let id = location.hash.slice(1);
-    try { id = decodeURIComponent(id); } catch { /* As it is. */ }
+    try { id = decodeURIComponent(id); } catch { /* Keep the raw fragment. */ }
     const target = id ? document.getElementById(id) : null;
     const clause = target?.matches("article.clause") ? target : null;
     const row = target?.matches("tr[data-sheet]") ? target : null;
@@ -60,7 +61,7 @@
     });
   }
 
-  // Filter: one for findings, clauses and cases.
+  // The filter of findings, clauses and cases.
 
   const filter = $("#filter");
   let rows = null;
@@ -132,7 +133,7 @@
     }
   }
 
-  /** A promise as contracts have it: names between backticks. */
+  /** The contract puts names between backticks. */
   const prose = (text) => text.split("`").map((part, place) => place % 2 ? el("code", {}, part) : part);
   const seconds = (value) => value === undefined ? "none" : `${value.toFixed(1)} s`;
   const badge = (of) => el("b", { class: `v v-${of.verdict}` }, of.word);
@@ -188,7 +189,7 @@
       this.data = data;
       this.zoom = 1;
       this.selected = null;
-      // Every event's version before and after, of the same object.
+      // Link each event to the previous and the next version of the same object.
       const last = new Map();
       data.events.forEach((event, index) => {
         if (!event.edit || event.sort === "event") return;
@@ -212,7 +213,7 @@
       const zoom = (factor) => () => this.zoomTo(factor ? this.zoom * factor : 1);
       const button = (label, text, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
       const sections = Object.keys(SECTIONS).filter((section) => data.lanes.some((lane) => lane.section === section));
-      // What a proof is about is shown, wherever it is.
+      // Sections with proofs are always shown.
       const proven = new Set(data.events.filter((event) => event.proves).map((event) => data.lanes[event.lane].section));
       this.shown = new Set(sections.filter((section) => !CLOSED.includes(section) || proven.has(section)));
       this.toggles = new Map(sections.map((section) => [section, el("input", { type: "checkbox",
@@ -279,7 +280,7 @@
       }
       const tracks = new Map(children.filter((child) => child.dataset.lane).map((child) => [Number(child.dataset.lane), child]));
       data.events.forEach((event, index) => tracks.get(event.lane)?.append(this.marks[index]));
-      // The driver's marks go through all lanes: what was before one and what after is what judges ask.
+      // The driver's marks cross all lanes, because checks ask what happened before and after a mark.
       const rulers = el("div", { class: "rulers", "aria-hidden": "true" });
       for (const event of data.events.filter((event) => event.sort === "mark" || event.sort === "gap")) {
         const ruler = el("i", { class: `at-${event.sort}` });
@@ -295,7 +296,7 @@
       this.highlight();
     }
 
-    /** The width of the tracks, and the axis's marks for it. */
+    /** Sets the width of the tracks and draws the marks of the axis. */
     fit() {
       const names = $(".corner", this.grid)?.offsetWidth ?? 0;
       const width = Math.max(120, this.grid.clientWidth - names) * this.zoom;
@@ -351,7 +352,7 @@
       return el("div", { class: "list" }, el("div", { class: "tools" }, el("h4", {}, "Events"), search), this.box);
     }
 
-    /** Arrow keys: along the time, or along the lane of the selected event. */
+    /** Moves the selection along the list, or with Shift along the lane of the selected event. */
     key(event) {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity }[event.key];
       if (event.key === "+" || event.key === "-") return this.zoomTo(this.zoom * (event.key === "+" ? 2 : 0.5));
@@ -393,7 +394,7 @@
       else if (top + row.offsetHeight > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top + row.offsetHeight - this.box.clientHeight;
     }
 
-    /** The object as an event shows it: all edits up to there, from the first object of the kind on. */
+    /** Rebuilds the object at an event from all edits, which start at the first object of the kind. */
     object(index) {
       const edits = [];
       for (let at = index; at !== undefined; at = this.data.events[at].before ?? this.data.events[at].like) edits.push(this.data.events[at].edit);
@@ -433,7 +434,7 @@
     }
   }
 
-  /** A value as lines of YAML, for reading. */
+  /** A value as lines of YAML, for display only. */
   function yaml(value, indent = "") {
     const scalar = (of) => {
       if (typeof of !== "string") return JSON.stringify(of);
@@ -453,7 +454,7 @@
       : [`${indent}${key(name)}:`, ...yaml(item, Array.isArray(item) ? indent : `${indent}  `)]);
   }
 
-  /** Two texts as lines that stayed (" "), went ("-") and came ("+"): a longest common subsequence of what is not alike. */
+  /** Marks lines as kept (" "), removed ("-") or added ("+"), by their longest common subsequence. */
   function difference(before, after) {
     let head = 0;
     while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
@@ -476,7 +477,7 @@
     return lines.concat(after.slice(after.length - tail).map((text) => [" ", text]));
   }
 
-  /** Of a difference, what changed with three lines around it and the keys above it. */
+  /** Reduces a difference to the changed lines, three lines of context and the parent keys. */
   function near(lines) {
     const kept = new Set();
     lines.forEach(([sign], index) => {
@@ -502,7 +503,7 @@
       el(names[sign] ?? "span", {}, `${sign === "…" ? " " : sign} ${text}\n`)));
   }
 
-  // Paper cannot be opened.
+  // Readers of the printed page cannot open details.
   addEventListener("beforeprint", () => $$("details").forEach((details) => { details.open = true; }));
   route();
 })();

@@ -1,4 +1,5 @@
-//! A tab of a headless Chromium, by its DevTools protocol over a pipe: JSON messages that end with a zero byte.
+//! A tab of a headless Chromium, controlled with the DevTools protocol over a pipe. Messages are JSON and end
+//! with a zero byte.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -10,10 +11,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// For what a page does at once.
+/// Timeout for a selector to become visible.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where the browser is.
 pub(super) fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -23,14 +23,13 @@ pub(super) fn installed() -> Option<PathBuf> {
         .find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file()))
 }
 
-/// A tab, and the browser that has it; both end with it.
+/// A tab and its browser process, which is stopped on drop.
 pub(super) struct Tab {
     browser: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     session: Option<String>,
     next: u64,
-    /// What came while an answer was waited for.
     events: VecDeque<Value>,
     errors: Vec<String>,
     _profile: tempfile::TempDir,
@@ -45,10 +44,9 @@ impl Drop for Tab {
 }
 
 impl Tab {
-    /// Starts the browser with a profile of its own.
     pub(super) fn open(program: &std::path::Path) -> Result<Self, String> {
         let profile = tempfile::tempdir().map_err(|error| error.to_string())?;
-        // The protocol's pipes are descriptors 3 and 4.
+        // Chromium uses descriptors 3 and 4 for the protocol's pipes.
         let script = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null";
         let mut browser = Command::new("sh")
             .args(["-c", script])
@@ -91,14 +89,13 @@ impl Tab {
         Ok(tab)
     }
 
-    /// What a page wrote to its console as an error, and what it threw.
+    /// Console errors and warnings, log errors and uncaught exceptions of the pages so far.
     pub(super) fn errors(&mut self) -> Vec<String> {
-        // Whatever it still had to say.
+        // A round trip, so that pending messages are received first.
         let _ = self.call("Runtime.evaluate", json!({"expression": "0"}));
         self.errors.clone()
     }
 
-    /// Calls a method of the tab.
     pub(super) fn call(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
         let session = self.session.clone();
         self.send(method, parameters, session)
@@ -153,9 +150,8 @@ impl Tab {
         Ok(message)
     }
 
-    /// Opens an address and waits until it is loaded.
     pub(super) fn go(&mut self, address: &str) -> Result<(), String> {
-        // An address that differs by its fragment alone loads nothing.
+        // Chromium does not load an address again that differs only in its fragment.
         self.call("Page.navigate", json!({"url": "about:blank"}))?;
         self.loaded()?;
         self.call("Page.navigate", json!({"url": address}))?;
@@ -174,7 +170,6 @@ impl Tab {
         }
     }
 
-    /// An expression's value.
     pub(super) fn eval(&mut self, expression: &str) -> Result<Value, String> {
         let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let result = self.call("Runtime.evaluate", parameters)?;
@@ -184,7 +179,7 @@ impl Tab {
         }
     }
 
-    /// Waits until something is there and seen.
+    /// Waits until an element that matches the selector is visible.
     pub(super) fn until(&mut self, selector: &str) -> Result<(), String> {
         let begin = Instant::now();
         while self.count_visible(selector)? == 0 {
@@ -196,14 +191,12 @@ impl Tab {
         Ok(())
     }
 
-    /// Lets the page draw twice.
     pub(super) fn settle(&mut self) -> Result<(), String> {
         let frames =
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))";
         self.eval(frames).map(|_| ())
     }
 
-    /// How many of them are seen.
     pub(super) fn count_visible(&mut self, selector: &str) -> Result<u64, String> {
         let selector = json!(selector);
         let all =
@@ -211,14 +204,14 @@ impl Tab {
         Ok(self.eval(&all)?.as_u64().unwrap_or(0))
     }
 
-    /// The text of the first, on one line.
+    /// The text of the first match, with whitespace collapsed.
     pub(super) fn text(&mut self, selector: &str) -> Result<String, String> {
         let text =
             format!("document.querySelector({})?.textContent.replace(/\\s+/g, ' ').trim()", json!(selector));
         self.eval(&text)?.as_str().map(str::to_owned).ok_or(format!("there is no {selector}"))
     }
 
-    /// The same where scripts are off.
+    /// The outer HTML of the first match. This works while scripts are disabled.
     pub(super) fn text_of_node(&mut self, selector: &str) -> Result<String, String> {
         let root = self.call("DOM.getDocument", json!({}))?;
         let query = json!({"nodeId": root["root"]["nodeId"], "selector": selector});
@@ -227,13 +220,12 @@ impl Tab {
         Ok(html["outerHTML"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Presses the mouse where the first that is seen is.
     pub(super) fn click(&mut self, selector: &str) -> Result<(), String> {
         let selector_text = json!(selector);
         let first =
             format!("[...document.querySelectorAll({selector_text})].find((of) => of.checkVisibility())");
         let scroll = format!("{first}?.scrollIntoView({{block: 'center', inline: 'center'}})");
-        // What comes near is laid out, and may be elsewhere then.
+        // Scrolling triggers the layout of nearby sections, which can move the element.
         for _ in 0..2 {
             self.eval(&scroll)?;
             self.settle()?;
@@ -253,13 +245,11 @@ impl Tab {
         self.settle()
     }
 
-    /// Types into what has the focus.
     pub(super) fn type_text(&mut self, text: &str) -> Result<(), String> {
         self.call("Input.insertText", json!({"text": text}))?;
         self.settle()
     }
 
-    /// Presses a key.
     pub(super) fn key(&mut self, key: &str) -> Result<(), String> {
         for kind in ["keyDown", "keyUp"] {
             self.call("Input.dispatchKeyEvent", json!({"type": kind, "key": key, "code": key}))?;
@@ -267,14 +257,13 @@ impl Tab {
         self.settle()
     }
 
-    /// A phone held upright.
     pub(super) fn phone(&mut self) -> Result<(), String> {
         self.desktop("light")?;
         let screen = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
         self.call("Emulation.setDeviceMetricsOverride", screen).map(|_| ())
     }
 
-    /// A desk's screen, light or dark.
+    /// Emulates a desktop screen with a light or a dark color scheme.
     pub(super) fn desktop(&mut self, scheme: &str) -> Result<(), String> {
         let screen = json!({"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", screen)?;
@@ -282,7 +271,7 @@ impl Tab {
         self.call("Emulation.setEmulatedMedia", json!({"media": "", "features": feature})).map(|_| ())
     }
 
-    /// Keeps a picture of what is seen, or of the whole page, where somebody wants one.
+    /// Saves a screenshot of the viewport or the whole page to GROVE_CONFORMANCE_SCREENSHOTS, if that is set.
     pub(super) fn picture(&mut self, name: &str, whole: bool) -> Result<(), String> {
         let Some(folder) = std::env::var_os("GROVE_CONFORMANCE_SCREENSHOTS") else { return Ok(()) };
         let mut parameters = json!({"format": "png"});
@@ -300,7 +289,6 @@ impl Tab {
         std::fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// Says something about a test that passes.
     #[allow(clippy::print_stderr, reason = "a test's own output")]
     pub(super) fn say(&self, text: &str) {
         eprintln!("{text}");

@@ -1,8 +1,9 @@
-//! The page in a real browser: opened from a file, clicked through, by mouse and keyboard, with no error on the console.
+//! Tests of the page in a real browser: opened from a file, used with mouse and keyboard, without console
+//! errors.
 //!
-//! The browser is Chromium, headless, spoken to by its DevTools protocol over a pipe (`chromium.rs`). Where there is none the
-//! tests are ignored, and their names say so. Two variables of the environment are for people: GROVE_CONFORMANCE_REPORT, a
-//! folder with a real report to open as well, and GROVE_CONFORMANCE_SCREENSHOTS, a folder for pictures.
+//! The tests are ignored if no Chromium is in PATH, and their names then give the reason. Two environment
+//! variables serve manual checks. GROVE_CONFORMANCE_REPORT is the folder of a real report to open as well.
+//! GROVE_CONFORMANCE_SCREENSHOTS is a folder for screenshots.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -57,7 +58,6 @@ fn main() -> std::process::ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// What must be so, said with what is.
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
     if found == wanted { Ok(()) } else { Err(format!("{what}: {found:?} instead of {wanted:?}")) }
 }
@@ -74,7 +74,6 @@ fn report_and_views(tab: &mut Tab, folder: &Path) -> Result<(), String> {
         tab.eval("performance.getEntriesByType('resource').length")?,
         json!(0),
     )?;
-    // A clause, by its link in the matrix, and back.
     tab.click("#matrix a[href='#AON-02']")?;
     same("the view", tab.eval("document.documentElement.dataset.view")?, json!("clause"))?;
     same("one clause is shown", tab.count_visible("article.clause")?, 1)?;
@@ -82,7 +81,6 @@ fn report_and_views(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     if !tab.text("article.clause.open")?.contains("2 of 3 pods are bound") {
         return Err("the clause does not show its violation".into());
     }
-    // Its case, with the proof lit.
     tab.click("article.clause.open .violations a")?;
     tab.until("#case .timeline")?;
     same("the case", tab.text("#case h2")?.as_str(), "aon/one-pod-short FAIL volcano")?;
@@ -92,7 +90,7 @@ fn report_and_views(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     tab.eval("history.back()")?;
     tab.until("#matrix")?;
     same("back in the report", tab.eval("document.documentElement.dataset.view")?, json!("report"))?;
-    // Cases that have no history say why.
+    // A case without a readable history shows the reason.
     open(tab, folder, "#case:volcano/aon/fits")?;
     tab.until("#case .note")?;
     let said = tab.text("#case .note")?;
@@ -154,13 +152,12 @@ fn timeline(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     if !tab.text("#case .detail .object")?.contains("nodeName: n0") {
         return Err("the object does not show the binding".into());
     }
-    // The change, and the whole object.
     let part = tab.count_visible("#case .object > *")?;
     tab.click("#case .detail .chip input")?;
     if tab.count_visible("#case .object > *")? <= part {
         return Err("the whole object is no more than its change".into());
     }
-    // By keyboard: to the next event, to the last, along one object, and along the object's versions.
+    // Use the keyboard to select the first, the next and the last event.
     tab.click("#case .events")?;
     tab.key("Home")?;
     let first = tab.text(selected)?;
@@ -172,7 +169,7 @@ fn timeline(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     let last = tab.text(selected)?;
     tab.key("ArrowDown")?;
     same("behind the last there is none", tab.text(selected)?, last)?;
-    // An observation of the proof leads to its event.
+    // Select the event of an observation in the proof, then the version before it.
     tab.click("#case .proof li:nth-child(2) button")?;
     if !tab.text(selected)?.contains("bound to n1") {
         return Err(format!("the proof leads to {}", tab.text(selected)?));
@@ -181,7 +178,6 @@ fn timeline(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     if !tab.text("#case .detail")?.contains("gate grove.io/podgang-pending-creation removed") {
         return Err(format!("the version before is {}", tab.text("#case .detail")?));
     }
-    // A mark of the driver, by mouse, and zoom.
     tab.click("#case .lanes .mark.s-mark")?;
     if !tab.text(selected)?.contains("submitted") {
         return Err(format!("a click on a mark selects {}", tab.text(selected)?));
@@ -196,7 +192,6 @@ fn timeline(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     }
     tab.click("#case .zoom button:nth-child(3)")?;
     same("fit", width(tab)?, before)?;
-    // Lanes can be left out, and a search narrows the events.
     let lanes = tab.count_visible("#case .lanes .name")?;
     tab.click("#case .tools fieldset .chip input")?;
     same("without the driver's lane", tab.count_visible("#case .lanes .name")?, lanes - 1)?;
@@ -216,7 +211,7 @@ fn without_scripts(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Nothing is wider than a phone, and every face is rendered without an error; people look at the pictures.
+/// Renders the page for a phone, in dark mode and in print. Nothing may scroll sideways on the phone.
 fn faces(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     for fragment in ["", "#AON-02", "#case:volcano/aon/one-pod-short"] {
         tab.phone()?;
@@ -247,7 +242,7 @@ fn faces(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Made within a second, below 5 MB, loaded within a second, and every case opens.
+/// Checks a real report: below 5 MB, loaded within 1 s, every case opens.
 fn real(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     let report = conformance_report::read(&folder.join("report.yaml")).map_err(|error| error.to_string())?;
     let begin = Instant::now();
@@ -281,7 +276,7 @@ fn real(tab: &mut Tab, folder: &Path) -> Result<(), String> {
         let shown = tab.eval(&format!("document.querySelector('#case h2').textContent.startsWith({}) && !!document.querySelector('#case .timeline')",
             json!(case.as_str().and_then(|id| id.split_once('/')).map(|(_, id)| id))))?;
         without += usize::from(shown != json!(true));
-        // Pictures of those that are red, and of the one that people know best.
+        // Take screenshots of failing cases and of aon/one-pod-short.
         let is_red = tab.eval("!!document.querySelector('#case h2 .v-fail')")? == json!(true);
         if let Some(id) = case.as_str().filter(|id| is_red || id.ends_with("aon/one-pod-short")) {
             tab.settle()?;

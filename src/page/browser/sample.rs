@@ -1,5 +1,5 @@
-//! A report with its histories, small and made by hand: a gang that is bound in part, a case without a history, and one whose
-//! history is broken.
+//! A small sample report with histories: a gang that is partly bound, a case without a history, and a case
+//! whose history is cut off.
 
 use conformance_contract::clauses::{CLAUSES, Feature};
 use conformance_contract::target::Target;
@@ -11,7 +11,7 @@ use conformance_report::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// Its folder.
+/// Writes the artifacts and the page to a temporary folder.
 pub(super) fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("artifacts/short");
@@ -50,7 +50,7 @@ fn history() -> History {
     history
 }
 
-/// The resourceVersion of a pod's binding in the history.
+/// The resourceVersion at which a pod was bound.
 fn bound(name: &str) -> String {
     let history = history();
     let version = history.named("Pod", name).find(|version| version.pod().node().is_some()).unwrap();
@@ -80,6 +80,6 @@ fn report() -> Report {
         case("aon/cut", "AON-03", Outcome::pass(), Vec::new(), "cut"),
     ];
     let target = TargetReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases);
-    // The history begins and ends there.
+    // The times of the history start here, too.
     Report { date: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10), ..testing::report(vec![target]) }
 }

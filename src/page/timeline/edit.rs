@@ -1,32 +1,28 @@
-//! What is different between two versions of an object, without loss: what is set, and what is gone.
+//! Lossless differences between two versions of an object.
 //!
-//! Objects are compared field by field, lists as wholes. Beside the history's size that is next to nothing, and the page
-//! makes every version again from the first.
+//! Objects are compared field by field, lists as a whole. The edits are small compared with the history, and
+//! the page rebuilds every version from the first one.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The way to a field: the keys from the root.
+/// The keys from the root to a field.
 pub(super) type Path<'a> = Vec<&'a str>;
 
-/// From one version of an object to the next.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Edit<'a> {
-    /// Fields with their new values; without a key, the whole object.
+    /// New values by path. An empty path replaces the whole object.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(Path<'a>, &'a Value)>,
-    /// Fields that there were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unset: Vec<Path<'a>>,
 }
 
 impl<'a> Edit<'a> {
-    /// From nothing.
     pub(super) fn whole(object: &'a Value) -> Self {
         Self { set: vec![(Vec::new(), object)], unset: Vec::new() }
     }
 
-    /// From one version to another.
     pub(super) fn between(before: &'a Value, after: &'a Value) -> Self {
         let mut edit = Self::default();
         match (before, after) {
@@ -60,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// As the page does it.
+    /// Applies an edit as page.js does.
     fn applied(mut object: Value, edit: &Edit<'_>) -> Value {
         for path in &edit.unset {
             let (last, above) = path.split_last().unwrap();

@@ -1,4 +1,4 @@
-//! Lanes: one per object, in the order in which a gang comes about, from what the driver did down to the nodes.
+//! Lanes of the timeline: one per object, grouped from the driver's marks down to the nodes.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,22 @@ use serde_json::Value;
 
 use super::phase::Phase;
 
-/// A part of the timeline.
+/// A group of lanes, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
-    /// Marks and gaps: what the driver did and saw.
+    /// Marks and watch gaps.
     Driver,
-    /// PodCliqueSets.
     Sets,
-    /// PodGangs.
     Gangs,
-    /// The scheduler's own objects.
+    /// The gang resources of the scheduler.
     Resources,
-    /// Pods of the workload.
     Pods,
-    /// What proves that nothing happened.
+    /// The pods that prove the scheduler has made a full pass.
     Canaries,
-    /// Everything else in the namespace.
+    /// Other namespaced objects.
     Others,
-    /// Nodes and everything else of the cluster.
+    /// Nodes and other cluster-scoped objects.
     Cluster,
 }
 
@@ -47,38 +44,30 @@ impl Section {
     }
 }
 
-/// A time during which an object was in one phase.
+/// A time span that an object spent in one phase, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Stretch {
-    /// From when, in milliseconds.
     pub from: u64,
-    /// Until when.
     pub to: u64,
-    /// In which.
     pub phase: Phase,
 }
 
-/// An object's lane.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Lane<'a> {
-    /// Where it is.
     pub section: Section,
-    /// The object's kind; none of the driver's lane.
+    /// Kind of the object. Empty for the driver's lane.
     pub kind: &'a str,
-    /// Its name.
     pub name: &'a str,
-    /// The PodGang to which a pod belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<&'a str>,
-    /// Its phases, one after the other; between two there may be none.
+    /// The object's phases in order. There are gaps while the object does not exist.
     pub stretches: Vec<Stretch>,
-    /// What orders the lanes of a section.
     #[serde(skip)]
     order: Order<'a>,
 }
 
-/// Pods by their gang, clique and index, everything else by its first appearance.
+/// Sort key within a section: pods by gang, clique and index, other objects by first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Order<'a> {
     gang: &'a str,
@@ -87,22 +76,19 @@ struct Order<'a> {
     place: usize,
 }
 
-/// Lanes as they come about.
 #[derive(Debug, Default)]
 pub(super) struct Lanes<'a> {
     lanes: Vec<Lane<'a>>,
     places: BTreeMap<(&'a str, &'a str), usize>,
-    /// The phase in which each lane's object is, and since when.
+    /// The current phase of each lane's object and its start.
     now: BTreeMap<usize, (u64, Phase)>,
 }
 
 impl<'a> Lanes<'a> {
-    /// The driver's.
     pub(super) fn of_driver(&mut self) -> usize {
         self.lane("", "driver", || (Section::Driver, None, Order::default()))
     }
 
-    /// An object's.
     pub(super) fn of_object(&mut self, version: &Version<'a>) -> usize {
         self.lane(version.kind(), version.name(), || {
             let section = Section::of(version);
@@ -124,7 +110,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// The lane of what an Event of Kubernetes is about.
+    /// The lane of the object that a Kubernetes Event refers to.
     pub(super) fn involved(&mut self, event: &'a Value) -> usize {
         let involved = event_about(event);
         let named = Kind::of_object(involved).map(|kind| kind.name).or(involved["kind"].as_str());
@@ -148,7 +134,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// From now on a lane's object is in that phase, or gone.
+    /// Sets the phase of a lane's object from `at` on, or ends it with `None`.
     pub(super) fn phase(&mut self, lane: usize, at: u64, phase: Option<Phase>) {
         match self.now.get(&lane).copied() {
             Some((_, now)) if Some(now) == phase => return,
@@ -161,7 +147,7 @@ impl<'a> Lanes<'a> {
         };
     }
 
-    /// All of them as they are shown, and the new place of each.
+    /// Sorts the lanes and returns the new index of each.
     pub(super) fn in_order(mut self, end: u64) -> (Vec<Lane<'a>>, Vec<usize>) {
         for (lane, (from, phase)) in std::mem::take(&mut self.now) {
             self.lanes[lane].stretches.push(Stretch { from, to: end, phase });

@@ -1,5 +1,5 @@
-//! What a history shows, for people: a lane per object, its phases, and everything that happened to it in order, with the
-//! observations of a proof among it. Pure functions of the history; nothing is judged here.
+//! A history for human readers: one lane per object with its phases, and all events in order, with proofs
+//! marked. The functions are pure and decide no verdict.
 
 mod edit;
 mod lane;
@@ -19,62 +19,50 @@ use lane::{Lane, Lanes};
 use phase::Phase;
 use words::Sort;
 
-/// A case's history as lanes and events.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Timeline<'a> {
-    /// The moment from which everything is counted.
+    /// Time of the first entry. All other times are relative to it.
     pub begin: Timestamp,
-    /// From there to the last entry, in milliseconds.
+    /// Time of the last entry, in milliseconds.
     pub length: u64,
-    /// The lanes, from top to bottom.
     pub lanes: Vec<Lane<'a>>,
-    /// What happened, in the order of the history.
     pub events: Vec<Event<'a>>,
 }
 
-/// One entry of the history.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
-    /// When it arrived, in milliseconds.
+    /// Arrival time in milliseconds.
     pub at: u64,
-    /// Its lane's place.
     pub lane: usize,
-    /// What it is about.
     pub sort: Sort,
-    /// What happened, in words.
     pub what: String,
-    /// Who wrote or said it, where that is known.
+    /// The field manager that wrote the version, or the component that reported the Event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The object's resourceVersion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<&'a str>,
-    /// The clauses whose violation it proves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proves: Vec<&'a str>,
-    /// Of an object what is different since the version before, or, of its first version, since the event `like`.
+    /// The change since the previous version of the object, or since the event `like` for a first version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit: Option<Edit<'a>>,
-    /// The first event about another object of the kind, from which the edit of a first version leads to the object.
+    /// The first event of the same kind: the base of `edit` for a first version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub like: Option<usize>,
-    /// Of a mark its detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<&'a Value>,
-    /// The object.
     #[serde(skip)]
     object: Option<&'a Value>,
 }
 
-/// A clause with a violation of it that the case found.
+/// A clause and a violation that the case found.
 pub(crate) type Broken<'a> = (&'a str, &'a Violation);
 
-/// An observation, as proofs name them: kind, name, resourceVersion.
+/// Kind, name and resourceVersion of an observation in a proof.
 type Observed<'a> = (&'a str, &'a str, &'a str);
 
-/// The clauses that each observation proves to be violated.
 fn proofs<'a>(broken: &[Broken<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
     let mut proofs: BTreeMap<Observed<'a>, Vec<&'a str>> = BTreeMap::new();
     for (clause, violation) in broken {
@@ -89,7 +77,6 @@ fn proofs<'a>(broken: &[Broken<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Of a history, with what violates clauses in it.
     pub(crate) fn of(history: &'a Readable, broken: &[Broken<'a>]) -> Self {
         let entries = &history.history.entries;
         let begin = entries.iter().map(|entry| entry.at).min().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -145,7 +132,7 @@ impl<'a> Timeline<'a> {
                     } else {
                         let lane = lanes.of_object(&version);
                         let before = latest.insert(lane, version.object);
-                        // An object of the same name as one that is gone is another one.
+                        // An object that was deleted and created again has a different UID.
                         let uid = &version.object["metadata"]["uid"];
                         let known = before.filter(|before| before["metadata"]["uid"] == *uid);
                         let edit = edit(before);
@@ -174,7 +161,6 @@ impl<'a> Timeline<'a> {
         Self { begin, length, lanes, events }
     }
 
-    /// The place of the event that is an observation, if the history has it.
     pub(crate) fn find(&self, kind: &str, name: &str, revision: &str) -> Option<usize> {
         self.events.iter().position(|event| {
             let lane = &self.lanes[event.lane];
@@ -189,11 +175,11 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// A history as the page has it: `managedFields` say who wrote a version, and nothing else that people read.
+/// A history without `managedFields`, which are reduced to the names of the writers.
 #[derive(Debug)]
 pub(crate) struct Readable {
     history: History,
-    /// Who wrote what, by the entry's place.
+    /// The writers by index of the entry.
     writers: BTreeMap<usize, String>,
 }
 

@@ -1,33 +1,32 @@
-//! The phase an object is in, as its version shows it: what colours a lane.
+//! The phase of an object version, which determines the color of its lane.
 
 use conformance_history::{Version, condition};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What an object has come to. Pods have the whole course, other objects parts of it.
+/// Pods use all phases but `Exists` and `Initialized`, other objects use some of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Phase {
-    /// It is there.
+    /// The object exists and no other phase applies.
     Exists,
     /// A pod with a scheduling gate.
     Gated,
-    /// A pod without gates that is not bound: the scheduler's turn.
+    /// A pod without gates that is not bound.
     Pending,
     /// A PodGang whose pods all exist.
     Initialized,
-    /// A pod on a node; a gang that is said to be scheduled.
+    /// A pod on a node, or a gang that is reported as scheduled.
     Bound,
-    /// A pod that is Ready; a PodGang or a gang resource that runs.
+    /// A Ready pod, or a gang resource whose phase is Running.
     Ready,
-    /// A pod that has ended of itself.
+    /// A pod that succeeded or failed.
     Ended,
-    /// Its deletion was requested.
+    /// The deletion was requested.
     Deleting,
 }
 
 impl Phase {
-    /// Of one version of an object.
     pub(super) fn of(version: &Version<'_>) -> Self {
         let pod = version.pod();
         if pod.is_terminating() {
@@ -55,7 +54,7 @@ impl Phase {
         }
     }
 
-    /// Every scheduler says in its own way that a gang is scheduled; kube-scheduler of 1.37 calls it `Initially`.
+    /// Schedulers report a scheduled gang differently. kube-scheduler of 1.37 uses `...InitiallyScheduled`.
     fn of_other(object: &Value) -> Self {
         let phase = object["status"]["phase"].as_str();
         if matches!(phase, Some("Running")) {
@@ -70,7 +69,6 @@ impl Phase {
     }
 }
 
-/// Conditions that say it.
 const SCHEDULED: [&str; 4] =
     ["PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled", "Scheduled"];
 

@@ -6,12 +6,11 @@ use serde_json::json;
 use super::lane::Section;
 use super::*;
 
-/// A pod of `short-0`.
 fn pod(index: usize, node: Option<&str>) -> Value {
     worker("short", index, node)
 }
 
-/// A gang of two pods that is bound in part, with a canary and a barrier.
+/// A gang of 2 pods that is partly bound, with a canary and a barrier.
 fn story() -> Readable {
     let failed = json!({
         "kind": "Event",
@@ -79,7 +78,7 @@ fn lanes_follow_the_way_of_a_gang() {
             (Section::Sets, "PodCliqueSet", "short", None),
             (Section::Gangs, "PodGang", "short-0", None),
             (Section::Resources, "PodGroup", "short-0", None),
-            // By their indexes, not as they came.
+            // Sorted by index, not by appearance.
             (Section::Pods, "Pod", "short-0-worker-0", of_gang),
             (Section::Pods, "Pod", "short-0-worker-1", of_gang),
             (Section::Canaries, "Pod", "canary-0", None),
@@ -194,7 +193,7 @@ fn an_empty_history_is_an_empty_timeline() {
     assert_eq!((timeline.length, timeline.lanes.len(), timeline.events.len()), (0, 0, 0));
 }
 
-/// As the page does it.
+/// Rebuilds an object as page.js does.
 fn object_of(events: &Value, index: usize) -> Value {
     let event = &events[index];
     let before = (0..index).rev().find(|of| {

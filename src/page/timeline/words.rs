@@ -1,4 +1,4 @@
-//! What happened to an object from one version to the next, in words, and who wrote it.
+//! Describes the change from one version of an object to the next, and its writer.
 
 use conformance_history::{Change, Version};
 use serde::Serialize;
@@ -6,39 +6,33 @@ use serde_json::Value;
 
 use super::edit::Edit;
 
-/// What an event is about: its mark in the timeline.
+/// The type of an event, which determines its symbol. The last variant that applies wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Sort {
-    /// Something else is different.
     Changed,
-    /// An Event of Kubernetes.
     Event,
-    /// The driver marked the point.
     Mark,
-    /// A watch was lost.
+    /// A watch lost events.
     Gap,
-    /// It is Ready.
+    /// The Ready condition became true.
     Ready,
-    /// A pod is bound to a node.
     Bound,
-    /// A pod lost its last scheduling gate.
+    /// The last scheduling gate of a pod was removed.
     Released,
-    /// It was created.
     Created,
-    /// Its deletion was requested.
+    /// The deletion was requested.
     Deleting,
-    /// It is gone.
     Deleted,
 }
 
-/// Fields that change with every write, or say only when.
+/// Fields that change with every write.
 const NOISE: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
 
-/// So many paths are named; a status that is written anew has many.
+/// Maximum number of fields that a description lists. A rewritten status has many.
 const NAMED: usize = 4;
 
-/// A version of an object in words: what matters most, and everything.
+/// Describes a version by everything that changed, and returns its most important type.
 pub(super) fn of_version(before: Option<&Value>, version: &Version<'_>, edit: &Edit<'_>) -> (Sort, String) {
     if version.change == Change::Deleted {
         return (Sort::Deleted, "deleted".to_owned());
@@ -79,7 +73,7 @@ fn gates(old: &Version<'_>, new: &Version<'_>) -> Option<(Sort, String)> {
     (!lost.is_empty()).then(|| (sort, format!("gate {} removed", lost.join(", "))))
 }
 
-/// Conditions that turned, or whose reason is another.
+/// Conditions whose status, reason or message changed.
 fn conditions(old: &Value, new: &Value) -> Vec<(Sort, String)> {
     let known = |of_type: &Value| list(old).find(|condition| condition["type"] == *of_type);
     let turned = list(new).filter_map(|condition| {
@@ -107,7 +101,7 @@ fn list(object: &Value) -> impl Iterator<Item = &Value> {
     object["status"]["conditions"].as_array().into_iter().flatten()
 }
 
-/// The other fields: simple ones with their values, the rest by their paths.
+/// The other changed fields: scalars with their values, the rest only by path.
 fn fields(before: &Value, edit: &Edit<'_>) -> impl Iterator<Item = String> {
     let is_told = |path: &[&str]| match path {
         ["metadata", "deletionTimestamp" | "deletionGracePeriodSeconds"] => true,
@@ -141,7 +135,7 @@ fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// A path as people write it: `metadata.labels[grove.io/podgang]`.
+/// A path as text: `metadata.labels[grove.io/podgang]`.
 fn dotted(path: &[&str]) -> String {
     let mut text = String::new();
     for key in path {
@@ -154,8 +148,8 @@ fn dotted(path: &[&str]) -> String {
     text
 }
 
-/// Who wrote the version: the field managers whose entries are not those of the version before. Two writes of one manager
-/// within a second look alike.
+/// The field managers whose entries differ from the previous version. Two writes of one manager within one
+/// second cannot be distinguished.
 pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -173,7 +167,7 @@ pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<St
     (!managers.is_empty()).then(|| managers.join(", "))
 }
 
-/// An Event of Kubernetes: what it says, and who says it.
+/// Text and reporting component of a Kubernetes Event.
 pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let reason = text(&event["reason"]).unwrap_or_else(|| "Event".to_owned());
@@ -184,7 +178,7 @@ pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     (format!("{reason}{message}{times}"), by)
 }
 
-/// A mark of the driver, with what is simple of its detail.
+/// Name of a mark, with the scalar fields of its detail.
 pub(super) fn of_mark(name: &str, detail: &Value) -> String {
     let simple: Vec<String> = match detail {
         Value::Object(fields) => fields
