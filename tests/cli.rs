@@ -88,7 +88,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--shard", "4/3"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--shard", "x"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--workload", "w.yaml", "--nodes", "8x8", "--shard", "1/2"], "cannot be used with")]
-#[case(&["run", "--features", "AtomicPodGang"], "what default-scheduler declares is known")]
+#[case(&["run", "--features", "AtomicPodGang"], "the features of default-scheduler are built in")]
 #[case(&["run", "--backend", "external:mine", "--features", "Atomic"], "did you mean \"AtomicPodGang\"?")]
 #[case(&["run", "--backend", "external:mine"], "pass --provider existing")]
 #[case(&["run", "--implementation", "existing"], "pass --provider existing")]
@@ -102,16 +102,16 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1"], "nowhere: no such file")]
 #[case(
     &["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1", "--bin", "etcd=/bin/true"],
-    "--bin has no meaning with --in-cluster"
+    "--bin cannot be combined with --in-cluster"
 )]
 #[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "cannot be used with")]
 #[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--case", "aon/fits-hole"], "did you mean")]
 #[case(&["run", "--provider", "existing"], "unless it runs in a pod of the cluster")]
-#[case(&["run", "--provider", "existing", "--shards", "2"], "for a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
+#[case(&["run", "--provider", "existing", "--shards", "2"], "or a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
 #[case(&["run", "--image", "suite:1"], "--in-cluster")]
 #[case(&["report", "fetch", "--kubeconfig", "nowhere"], "nowhere: no such file")]
 #[case(&["up", "--operator", "mine"], "existing")]
-#[case(&["run", "--install", "helm"], "--install helm is for --provider kind")]
+#[case(&["run", "--install", "helm"], "--install helm needs --provider kind")]
 #[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]
 #[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "pass --install helm")]
 #[case(
@@ -130,26 +130,26 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--profile", "ai-conformance", "--trainjob"], "cannot be used with")]
 #[case(&["run", "--profile", "ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
 #[case(&["run", "--profile", "ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
-#[case(&["run", "--profile", "ai-conformance", "--provider", "kind"], "or existing for a cluster of your own")]
+#[case(&["run", "--profile", "ai-conformance", "--provider", "kind"], "or existing for your own cluster")]
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["run", "--workload", "w.yaml"], "--nodes")]
-#[case(&["run", "--operator", "reference", "--declares", "d.yaml"], "what the reference controller declares is known")]
-#[case(&["run", "--upgrade-from", "upstrem=x"], "--upgrade-from: operator upstrem=x: no such kind of operator")]
+#[case(&["run", "--operator", "reference", "--declares", "d.yaml"], "the declaration of the reference controller is built in")]
+#[case(&["run", "--upgrade-from", "upstrem=x"], "--upgrade-from: operator upstrem=x: unknown kind of operator")]
 #[case(&["run", "--upgrade-from", "exec:nowhere.yaml"], "--upgrade-from: nowhere.yaml")]
-#[case(&["run", "--upgrade-from", "reference", "--provider", "kind"], "--upgrade-from starts processes beside a local")]
+#[case(&["run", "--upgrade-from", "reference", "--provider", "kind"], "--upgrade-from starts local processes")]
 #[case(&["run", "--upgrade-from", "reference", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
 #[case(&["run", "--scale", "50x8"], "--pods")]
 #[case(&["run", "--pods", "300"], "--scale")]
 #[case(&["run", "--update"], "--scale")]
 #[case(&["run", "--scale", "50", "--pods", "300"], "--scale 50: expected NODESxGPUS")]
-#[case(&["run", "--scale", "10x8", "--pods", "300"], "300 pods of mixed shapes ask for 230 GPUs, and the nodes have 80: pass fewer pods, or more nodes")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--provider", "kind"], "--provider local only")]
+#[case(&["run", "--scale", "10x8", "--pods", "300"], "300 pods request 230 GPUs, and the nodes have 80: pass fewer pods, or more nodes")]
+#[case(&["run", "--scale", "50x8", "--pods", "300", "--provider", "kind"], "pass --provider local")]
 #[case(&["run", "--scale", "50x8", "--pods", "300", "--backend", "all"], "--scale measures one backend at a time")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--backend", "kai-scheduler"], "measure default-scheduler, volcano or koord-scheduler")]
+#[case(&["run", "--scale", "50x8", "--pods", "300", "--backend", "kai-scheduler"], "pass default-scheduler, volcano or koord-scheduler")]
 #[case(&["run", "--scale", "50x8", "--pods", "300", "--kubernetes", "all"], "omit --kubernetes all")]
 #[case(&["run", "--scale", "50x8", "--pods", "300", "--shard", "1/2"], "cannot be used with")]
-#[case(&["run", "--bin", "kubelet=/bin/true"], "no component has that name")]
+#[case(&["run", "--bin", "kubelet=/bin/true"], "unknown component")]
 #[case(&["run", "--bin", "etcd=/nowhere"], "No such file")]
 #[case(&["run", "--bin", "grove-backend-controller=/nowhere"], "--bin grove-backend-controller=/nowhere: no such file")]
 #[case(&["run", "--trainjob", "--bin", "trainer-kai-plugin=/nowhere"], "--bin trainer-kai-plugin=/nowhere: no such file")]
@@ -158,7 +158,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["bench", "--throughput", "--backend", "volcano"], "cannot be used with")]
 #[case(&["bench", "--throughput", "--gangs", "0"], "'--gangs <N>'")]
 #[case(&["bench", "--throughput", "--nodes", "8"], "expected NODESxGPUS")]
-#[case(&["bench", "--throughput", "--gangs", "7", "--nodes", "8x8"], "racks of 40 nodes of 8 GPUs hold 6")]
+#[case(&["bench", "--throughput", "--gangs", "7", "--nodes", "8x8"], "racks of 40 nodes of 8 GPUs have room for 6")]
 #[case(&["controls", "every-replica-leads"], "pass --provider kind")]
 #[case(&["mutants", "--provider", "kind", "restless"], "pass --provider local")]
 #[case(&["mutants", "--provider", "existing"], "mutants break clusters that they create themselves")]
@@ -835,7 +835,7 @@ fn kai_source(cli: &Cli, main: &str) -> String {
 }
 
 #[rstest::rstest]
-#[case::no_checkout(&["--trainjob", "--trainer-source", "/"], "/ is no checkout of kubeflow/trainer: it lacks go.mod")]
+#[case::no_checkout(&["--trainjob", "--trainer-source", "/"], "/ is not a checkout of kubeflow/trainer: it lacks go.mod")]
 #[case::an_empty_folder(&["--trainjob", "--trainer-dir", "EMPTY"], "it lacks a program trainer-controller-manager; a folder with crds/")]
 #[case::both(&["--trainjob", "--trainer-dir", "EMPTY", "--trainer-source", "/"], "cannot be used with")]
 #[case::a_program_too(
@@ -856,8 +856,8 @@ fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case
 }
 
 #[rstest::rstest]
-#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler")]
-#[case::no_checkout(&["--kai-source", "/"], "/ is no checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
+#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "known: kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler")]
+#[case::no_checkout(&["--kai-source", "/"], "/ is not a checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
 #[case::two_of_one(&["--kai-source", "DIR", "--scheduler-source", "kai-scheduler=DIR"], "kai-scheduler is given twice")]
 #[case::a_folder_too(&["--kai-source", "DIR", "--kai-dir", "DIR"], "give either a working tree or --kai-dir (GROVE_CONFORMANCE_KAI_DIR)")]
 #[case::a_program_too(
@@ -867,7 +867,7 @@ fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case
 #[case::no_folder(&["--scheduler-source", "kai-scheduler"], "expected NAME=DIR")]
 #[case::in_the_image_of_nodes(
     &["--scheduler-source", "kube-scheduler=DIR", "--provider", "kind"],
-    "it does not become a Deployment: run it with --provider local"
+    "it cannot be deployed in a cluster: pass --provider local"
 )]
 #[case::beside_a_chart(
     &["--kai-source", "DIR", "--provider", "kind", "--install", "helm"],

@@ -74,18 +74,18 @@ pub(crate) fn of(target: Target) -> Option<&'static Backend> {
 /// nothing of its own.
 pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     let own = of(target).and_then(|backend| backend.own.as_ref());
-    own.ok_or_else(|| Broken::NotReached(format!("nothing is known that is {target}'s own in admission")))
+    own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))
 }
 
 /// What a refused change of the gang shape must say. The update strategy RollingRecreate does not count.
 pub(crate) const RECREATE: &[&str] = &[" recreat| re-creat"];
 
 pub(crate) const fn given_to(edit: fn(&mut Value)) -> Attempt {
-    refused("another scheduler", RECREATE, edit)
+    refused("scheduler changed", RECREATE, edit)
 }
 
 pub(crate) const fn not_enabled(says: &'static [&'static str]) -> Attempt {
-    refused("a new one for a backend that is disabled", says, |_| {})
+    refused("a new PodCliqueSet for a disabled backend", says, |_| {})
 }
 
 pub(crate) const fn without_crd(says: &'static [&'static str]) -> Attempt {

@@ -28,10 +28,10 @@ fn all(namespace: &str) -> [Rule; COUNT] {
         writes("too many requests", refuse(429, Some(1))),
         writes("internal errors", refuse(500, None)),
         writes("service unavailable", refuse(503, None)),
-        writes("requests lost", Action::Drop),
-        writes("answers lost after the commit", Action::LoseAnswer),
+        writes("requests dropped", Action::Drop),
+        writes("responses dropped after the commit", Action::LoseAnswer),
         writes("requests sent twice", Action::Duplicate),
-        Rule::new("late events", watches, Action::DelayEvents { milliseconds: 100 }),
+        Rule::new("delayed events", watches, Action::DelayEvents { milliseconds: 100 }),
     ]
 }
 
@@ -92,7 +92,7 @@ fn of_each_kind(
             name: Some(name.to_owned()),
             ..Match::of(&[Verb::Watch], &[kind.plural]).in_namespace(&test.namespace)
         };
-        proxy.add(Rule::new(format!("{} late", kind.name), matches, action.clone()))
+        proxy.add(Rule::new(format!("{} events delayed", kind.name), matches, action.clone()))
     });
     rules.collect()
 }
@@ -103,7 +103,7 @@ pub(crate) fn took_place(history: &History) -> Ruling {
     let idle = done.iter().find(|detail| detail["times"] == 0).map(|detail| detail["by"].to_string());
     match idle {
         None if done.len() == COUNT => Ok(()),
-        None => Err(Broken::NotReached(format!("{} of {COUNT} disturbances were tried", done.len()))),
-        Some(name) => Err(Broken::NotReached(format!("of {name} there was none"))),
+        None => Err(Broken::NotReached(format!("{} of {COUNT} API faults were injected", done.len()))),
+        Some(name) => Err(Broken::NotReached(format!("API fault {name} was never applied"))),
     }
 }

@@ -67,15 +67,16 @@ pub(crate) const OF_A_CLIQUE: Level =
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     });
 pub(crate) const OF_A_CLIQUE_BESIDE_ANOTHER: Level =
-    required_level("a required level of a clique beside another podgroup", &[TopologyPerClique], |pcs| {
+    required_level("a required level of one of two podgroups", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
         add_a_clique(pcs);
     });
-pub(crate) const ALL_THREE: Level = required_level("levels of all three at once", &[TopologyNested], |pcs| {
-    template(pcs)["topologyConstraint"] = required("block");
-    of_a_group(pcs);
-    clique(pcs, 0)["topologyConstraint"] = required("host");
-});
+pub(crate) const ALL_THREE: Level =
+    required_level("levels of the PodCliqueSet, a scaling group and a clique", &[TopologyNested], |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        of_a_group(pcs);
+        clique(pcs, 0)["topologyConstraint"] = required("host");
+    });
 pub(crate) const PREFERRED: Level = preferred_level("a preferred level alone", &[TopologyPreferred], |pcs| {
     template(pcs)["topologyConstraint"] = pack(json!({"preferred": "host"}));
 });
@@ -89,7 +90,7 @@ pub(crate) const PREFERRED_OF_A_CLIQUE: Level =
         clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "host"}))
     });
 pub(crate) const BESIDE_REQUIRED: Level = Level {
-    title: "a preferred level beside a required one",
+    title: "a preferred and a required level",
     edit: |pcs| {
         template(pcs)["topologyConstraint"] = pack(json!({"required": "rack", "preferred": "host"}));
     },

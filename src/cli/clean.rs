@@ -46,7 +46,7 @@ async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> R
     let client = local::client(kubeconfig).await?;
     let left = sweep::left(&client, RunLabel { key: names::RUN, run }).await?;
     if left.is_empty() {
-        output::say("nothing in the cluster carries the label of a run");
+        output::say("no object in the cluster has the label of a run");
     }
     let mut failed = None;
     for object in left {

@@ -54,17 +54,17 @@ pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Fa
     let there = if is_live(name)? { read_card(name) } else { None };
     if there.as_ref().is_some_and(|card| !card.has_controller) {
         return Err(Failure::Usage(format!(
-            "cluster {name:?} is without the reference controller; judge what runs in it with --provider existing \
+            "cluster {name:?} runs without the reference controller; test its operator with --provider existing \
              --kubeconfig FILE --operator existing"
         )));
     }
     let operator = wanted.operator.as_ref().map(|operator| operator.word.clone());
     if let Some(card) = there.as_ref().filter(|card| card.operator != operator) {
         let has = card.operator.as_ref().map_or_else(
-            || "the reference controller: give no --operator".to_owned(),
-            |word| format!("an operator: give --operator '{word}'"),
+            || "the reference controller: omit --operator".to_owned(),
+            |word| format!("an operator: pass --operator '{word}'"),
         );
-        return Err(Failure::Usage(format!("cluster {name:?} was made with {has}")));
+        return Err(Failure::Usage(format!("cluster {name:?} was created with {has}")));
     }
     if let Some(card) = there.as_ref().filter(|card| card.kubernetes != kubernetes) {
         return Err(Failure::Usage(format!(
@@ -135,7 +135,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         }
         if begin.elapsed() > Duration::from_secs(120) {
             let _ = supervisor.kill();
-            return Err(Failure::Infrastructure("the cluster did not come up in 120 s".into()));
+            return Err(Failure::Infrastructure("the cluster was not ready after 120 s".into()));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
@@ -230,7 +230,7 @@ pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     let supervisor = i32::try_from(card.supervisor).ok().and_then(Pid::from_raw);
     if let Some(pid) = supervisor {
         kill_process(pid, Signal::TERM).map_err(|e| {
-            Failure::Infrastructure(format!("cannot end the supervisor {}: {e}", card.supervisor))
+            Failure::Infrastructure(format!("cannot stop the supervisor {}: {e}", card.supervisor))
         })?;
     }
     let begin = Instant::now();

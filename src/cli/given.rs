@@ -38,7 +38,7 @@ pub(crate) fn sources_on_kind(args: &ClusterArgs, by_chart: bool) -> Result<(), 
     match sources(args).find(refused) {
         None => Ok(()),
         Some((name, _)) => Err(Failure::Usage(format!(
-            "--scheduler-source {name}: it does not become a Deployment: run it with --provider local"
+            "--scheduler-source {name}: it cannot be deployed in a cluster: pass --provider local"
         ))),
     }
 }

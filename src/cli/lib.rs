@@ -200,12 +200,12 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     let gone = conformance_cluster::process::all_ended(Duration::from_secs(10)).await;
     // The dropped clusters no longer own their folders.
     let _ = conformance_cluster::home::remove_abandoned();
-    let left = if gone { "nothing is left running" } else { "its processes end with this one" };
+    let left = if gone { "all processes have ended" } else { "its processes end with this program" };
     Err(Failure::Infrastructure(match interruption.is_requested() {
         false => format!("{ended}; {left}"),
         true => format!(
-            "{ended} again, killed; {left}\nwhat ended before is in results.jsonl: `grove-conformance report recover \
-             DIR`; what was made in a cluster of your own stays: `grove-conformance clean --kubeconfig FILE`"
+            "{ended} again, killed; {left}\nfinished cases are in results.jsonl: `grove-conformance report recover DIR`; \
+             objects in your own cluster remain: `grove-conformance clean --kubeconfig FILE`"
         ),
     }))
 }

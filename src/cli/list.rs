@@ -106,11 +106,11 @@ mod tests {
     #[test]
     fn every_case_names_clauses_of_the_contract() {
         for case in super::cases::all() {
-            assert!(!case.clauses.is_empty(), "{} judges nothing", case.id);
+            assert!(!case.clauses.is_empty(), "{} has no clauses", case.id);
             for id in case.clauses {
                 assert!(
                     conformance_contract::clauses::clause(id).is_some(),
-                    "{} names {id}, which is no clause",
+                    "{} names the unknown clause {id}",
                     case.id
                 );
             }

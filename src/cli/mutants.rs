@@ -50,7 +50,7 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Conformant);
     }
-    given::no_sources(&args.cluster_args, "mutants break the schedulers that are pinned")?;
+    given::no_sources(&args.cluster_args, "mutants run the pinned schedulers only")?;
     let side_by_side = match place {
         Place::Local => args.side_by_side.get(),
         Place::Kind => 1,
@@ -116,7 +116,7 @@ fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant
     let chosen: Vec<_> = of_shard.map(|(_, mutant)| mutant.clone()).collect();
     match (chosen.is_empty(), args.clause.as_slice()) {
         (true, [_, ..]) => Err(Failure::Usage(format!(
-            "no mutant has to turn {} red: `mutants --list` shows all",
+            "no mutant must make {} fail: `mutants --list` shows all",
             args.clause.join(" or ")
         ))),
         _ => Ok(chosen),
@@ -234,7 +234,7 @@ fn found(report: &Report) -> Found {
 fn say(mutant: &Mutant, kept: &Kept) {
     let Kept { outcome, seconds, .. } = kept;
     let head = format!("{:<9}{:<40}{} ({seconds:.0} s)", outcome.verdict.name(), mutant.id, mutant.breaks);
-    output::data(&format!("{head}\n         red: {}", outcome.red.join(" ")));
+    output::data(&format!("{head}\n         failed: {}", outcome.red.join(" ")));
     for why in &outcome.because {
         output::data(&format!("         {why}"));
     }
@@ -336,6 +336,6 @@ mod tests {
         wanted.sort();
         assert_eq!(shards, wanted, "each once");
         assert!(chosen_by(&["--clause", "GANG-99"]).unwrap_err().contains("unknown clause"));
-        assert!(chosen_by(&["--clause", "EXT-03"]).unwrap_err().contains("no mutant has to turn EXT-03 red"));
+        assert!(chosen_by(&["--clause", "EXT-03"]).unwrap_err().contains("no mutant must make EXT-03 fail"));
     }
 }

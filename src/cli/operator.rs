@@ -13,10 +13,10 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
     match args.started() {
         Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
         None if args.operator.as_deref() == Some(REFERENCE) && args.declares.is_some() => {
-            Err(Failure::Usage("--declares: what the reference controller declares is known; give it with another --operator".into()))
+            Err(Failure::Usage("--declares: the declaration of the reference controller is built in; pass it with another --operator".into()))
         }
         None if args.declares.is_some() && !args.is_existing() => {
-            Err(Failure::Usage("--declares goes with --operator upstream=DIR, exec:FILE or existing".into()))
+            Err(Failure::Usage("--declares needs --operator upstream=DIR, exec:FILE or existing".into()))
         }
         None => Ok(None),
     }
@@ -41,7 +41,7 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> R
         opened.must_have(target.backend())?;
     }
     for target in missing {
-        output::say(&format!("{} does not have backend {}: not run", opened.name(), target.name()));
+        output::say(&format!("{} does not have backend {}, which is not run", opened.name(), target.name()));
     }
     Ok(there.into_iter().map(|target| opened.declared(target)).collect())
 }
@@ -52,13 +52,15 @@ pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec
     let (there, others) = opened.by_scope(targets);
     for scope in others.iter().filter_map(|target| target.scope()) {
         output::say(&format!(
-            "the description of {} does not name gang scope {scope}: not run",
+            "the description of {} does not name gang scope {scope}, which is not run",
             opened.name()
         ));
     }
     if there.is_empty() {
-        let no_scope =
-            format!("the description of {} names no gang scope of these; pass --scope", opened.name());
+        let no_scope = format!(
+            "the description of {} names none of the selected gang scopes; pass --scope",
+            opened.name()
+        );
         return Err(Failure::Usage(no_scope));
     }
     Ok(there)
@@ -79,7 +81,7 @@ pub(crate) fn existing(
     if let Some(target) = missing.first().filter(|_| args.backend != "all" || there.is_empty()) {
         let backend = target.name();
         return Err(Failure::Usage(format!(
-            "--declares {}: it declares nothing of {backend}",
+            "--declares {}: no declaration for backend {backend}",
             path.display()
         )));
     }

@@ -154,7 +154,7 @@ impl Progress for Console {
 
 impl Observer for Console {
     fn unwritten(&self, error: &StoreError) {
-        self.line(&format!("results cannot be kept for the case that this run is killed: {error}"));
+        self.line(&format!("cannot write results.jsonl, so the results of a killed run are lost: {error}"));
     }
 
     fn ended(&self, target: Target, result: &CaseResult) {

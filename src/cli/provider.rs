@@ -30,7 +30,7 @@ pub(crate) async fn origin(
     let releases = releases(args, &spec.schedulers)?;
     if args.provider.nodes_where.is_some() && args.provider.provider != ProviderName::Existing {
         return Err(Failure::Usage(
-            "--nodes-where lends nodes of your own cluster: pass --provider existing".into(),
+            "--nodes-where selects nodes of your own cluster: pass --provider existing".into(),
         ));
     }
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
@@ -40,9 +40,7 @@ pub(crate) async fn origin(
             Origin::Existing { connection: connection(args).await?, one_etcd: args.provider.one_etcd }
         }
         (ProviderName::Existing, Some(_), _) => {
-            return Err(Failure::Usage(
-                "--provider existing needs --kubeconfig FILE, and no --cluster".into(),
-            ));
+            return Err(Failure::Usage("--provider existing uses --kubeconfig FILE: omit --cluster".into()));
         }
         (ProviderName::Kind, None, None) => {
             let words = KindWords {
@@ -59,7 +57,7 @@ pub(crate) async fn origin(
             ));
         }
         (ProviderName::Local, ..) => {
-            return Err(Failure::Usage("--kubeconfig is for --provider existing".into()));
+            return Err(Failure::Usage("--kubeconfig needs --provider existing".into()));
         }
     };
     let programs = match &origin {
@@ -119,7 +117,7 @@ pub(crate) fn implementation(
             reference: false,
         })),
         (true, _) => Err(Failure::Usage(
-            "--operator existing judges what runs in your own cluster: pass --provider existing".into(),
+            "--operator existing tests the operator of your own cluster: pass --provider existing".into(),
         )),
     }
 }
@@ -151,8 +149,8 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
         (Install::Helm, ProviderName::Kind) => {}
         (Install::Helm, _) => {
             return usage(
-                "--install helm is for --provider kind: local schedulers are processes, and in a cluster of your own \
-                 nothing is installed"
+                "--install helm needs --provider kind: local schedulers are processes, and nothing is installed in \
+                 your own cluster"
                     .into(),
             );
         }
@@ -234,7 +232,7 @@ pub(crate) async fn kind(
     };
     let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, catalogue(spec.kubernetes))?;
-    talk.now("building what a kind cluster is made of");
+    talk.now("building the parts of a kind cluster");
     let controller = parts.controller()?;
     let wanted = Wanted {
         kubernetes: spec.kubernetes,

@@ -46,7 +46,7 @@ async fn judged(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Repo
     if let Some(folder) = evidence_folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
     {
         return Err(Failure::Usage(format!(
-            "--evidence: there is no folder {}: create it",
+            "--evidence: folder {} does not exist: create it",
             folder.display()
         )));
     }
@@ -173,7 +173,7 @@ async fn run_rounds(
         report::merge(&sources, command()).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     if let Some(cause) = interruption.cause().filter(|_| sources.len() < planned) {
         let (ran, reason) = (sources.len(), format!("interrupted ({cause})"));
-        merged = merged.incomplete(format!("{reason}, {ran} of {planned} {of} were begun"));
+        merged = merged.incomplete(format!("{reason}, {ran} of {planned} {of} were started"));
     }
     write(&args.report_dir, &merged)?;
     Ok(merged)
@@ -218,7 +218,7 @@ async fn run_on(
         ProviderName::Local => {}
         ProviderName::Kind => given::sources_on_kind(&args.cluster_args, by_chart)?,
         ProviderName::Existing => {
-            let reason = "nothing is installed in a cluster of your own: install it there";
+            let reason = "nothing is installed in your own cluster: install it there";
             given::no_sources(&args.cluster_args, reason)?;
         }
     }
@@ -226,7 +226,7 @@ async fn run_on(
     if args.trainjob {
         if args.provider.provider != ProviderName::Local {
             return Err(Failure::Usage(
-                "--trainjob starts the trainer as a process beside a local control plane: it goes with --provider local only".into(),
+                "--trainjob starts the trainer as a local process: pass --provider local".into(),
             ));
         }
         spec = spec.with_trainer(plan.targets.iter().any(|target| target.declares(Feature::JobWorkload)));
@@ -240,8 +240,8 @@ async fn run_on(
     if without_operator {
         if args.provider.provider == ProviderName::Kind {
             return Err(Failure::Usage(
-                "--profile needs no operator, and a kind cluster of the harness's comes with one: pass --provider local, \
-                 or existing for a cluster of your own"
+                "--profile tests plain pods without an operator, and the harness installs one in kind clusters: pass \
+                 --provider local, or existing for your own cluster"
                     .into(),
             ));
         }
@@ -352,11 +352,11 @@ fn operator_can_be_started(opened: &Opened, args: &ProviderArgs) -> Result<(), F
         ProviderName::Local => return Ok(()),
         ProviderName::Kind if opened.chart().is_some() => return Ok(()),
         ProviderName::Kind => {
-            "its description has no `chart`, without which it cannot be installed on kind: pass --provider local"
+            "its description has no `chart`, which kind clusters need: pass --provider local"
         }
         ProviderName::Existing => {
-            "it is started in a cluster of the harness's own, --provider local or kind; one that runs in a cluster of \
-             your own is judged with --provider existing --operator existing"
+            "it is started in a cluster of the harness: pass --provider local or kind; an operator that runs in your \
+             own cluster is tested with --provider existing --operator existing"
         }
     };
     Err(Failure::Usage(format!("--operator {}: {reason}", opened.name())))
@@ -367,10 +367,7 @@ fn upgrade_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
     if args.provider == ProviderName::Local {
         return Ok(());
     }
-    Err(Failure::Usage(
-        "--upgrade-from starts processes beside a local control plane: it goes with --provider local only"
-            .into(),
-    ))
+    Err(Failure::Usage("--upgrade-from starts local processes: pass --provider local".into()))
 }
 
 /// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it.

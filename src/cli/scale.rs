@@ -25,12 +25,10 @@ pub(crate) fn size(args: &RunArgs) -> Result<Option<Size>, Failure> {
     let (Some(word), Some(pods)) = (&args.scale, args.pods) else { return Ok(None) };
     let wrong = |reason: String| Failure::Usage(format!("--scale {word} --pods {pods}: {reason}"));
     if args.provider.provider != ProviderName::Local {
-        return Err(wrong(
-            "nodes are simulated on a local control plane: it goes with --provider local only".into(),
-        ));
+        return Err(wrong("the nodes are simulated on a local control plane: pass --provider local".into()));
     }
     if args.kubernetes.is_some_and(|versions| versions == Versions::All) {
-        return Err(wrong("it runs on one version of Kubernetes: omit --kubernetes all".into()));
+        return Err(wrong("only one version of Kubernetes can be measured: omit --kubernetes all".into()));
     }
     let (nodes, gpus) = select::nodes_of("--scale", word, MOST_NODES)?;
     let size = Size::new(nodes, gpus, pods)
@@ -43,8 +41,8 @@ pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Fail
     let made_by_the_scheduler = |target: &Target| *target == Target::KAI || target.external().is_some();
     match targets.as_slice() {
         [only] if made_by_the_scheduler(only) => Err(Failure::Usage(format!(
-            "--scale --backend {backend}: the scheduler alone is given the gang resources that the operator makes, and \
-             those of {backend} it makes itself; measure default-scheduler, volcano or koord-scheduler"
+            "--scale --backend {backend}: the scheduler is also measured alone, with the operator's gang resources, and \
+             {backend} creates its own; pass default-scheduler, volcano or koord-scheduler"
         ))),
         [only] => Ok(*only),
         several => {
@@ -52,7 +50,7 @@ pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Fail
             let of_one = several.iter().all(|target| target.backend() == several[0].backend());
             usual.copied().filter(|_| of_one).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "--scale measures one backend at a time: pass it with --backend, not {backend}"
+                    "--scale measures one backend at a time: pass --backend NAME, not {backend}"
                 ))
             })
         }
@@ -76,7 +74,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
     };
     let alone = seconds("schedulerAlone");
     let stuck =
-        || figures.number("schedulerAloneBound").map(|bound| format!("bound only {bound} pods in the time"));
+        || figures.number("schedulerAloneBound").map(|bound| format!("only {bound} pods bound in time"));
     let failed = || case.figures.get("schedulerAloneFailed").map(|reason| format!("not measured: {reason}"));
     let peaks = case.figures.get("peakMegabytes").and_then(Value::as_object);
     let peaks = peaks.map(|all| {
@@ -89,7 +87,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
         ("the scheduler alone", alone.or_else(stuck).or_else(failed)),
         ("ratio", figures.at_most("ratio", RATIO, "")),
         ("ratio of processor time, of all programs", figures.with("processorRatio", "")),
-        ("a gang bound in part, at most", figures.with("longestInPartSeconds", " s")),
+        ("longest time a gang was bound in part", figures.with("longestInPartSeconds", " s")),
         ("deletion of everything", figures.at_most("deletionSeconds", DELETION_SECONDS, " s")),
         (
             "operator, peak resident memory",
@@ -197,7 +195,7 @@ mod tests {
                 "  the scheduler alone                          10.0 s, 30 pods/s",
                 "  ratio                                        1.25 (at most 1.2: MISSED)",
                 "  ratio of processor time, of all programs     1.5",
-                "  a gang bound in part, at most                not measured",
+                "  longest time a gang was bound in part        not measured",
                 "  deletion of everything                       3.5 s (at most 60 s)",
                 "  operator, peak resident memory               40.2 MB (at most 150 MB)",
                 "  operator, processor time until all is bound  not measured",

@@ -173,7 +173,7 @@ pub(crate) fn targets_declaring(
     let Some((EXTERNAL, name)) = backend.split_once(':') else {
         if let Some(feature) = features.first() {
             return Err(Failure::Usage(format!(
-                "--features {feature}: what {backend} declares is known; features are declared for --backend \
+                "--features {feature}: the features of {backend} are built in; pass --features only with --backend \
                  {EXTERNAL}:NAME"
             )));
         }
@@ -201,7 +201,7 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     let external = targets.iter().find(|target| target.is_named_by_its_user());
     match external {
         Some(target) if !existing => Err(Failure::Usage(format!(
-            "--backend {target} is judged on your own cluster, where the scheduler runs: pass --provider existing"
+            "--backend {target} tests a scheduler that runs in your own cluster: pass --provider existing"
         ))),
         _ => Ok(()),
     }
@@ -379,7 +379,7 @@ mod tests {
     #[case("external:mine", Some("PodGang"), &[], "has no gang scopes")]
     #[case("external:", None, &[], "is no name of a profile")]
     #[case("external:volcano", None, &[], "is the schedulerName of a backend")]
-    #[case("volcano", None, &["AtomicPodGang"], "what volcano declares is known")]
+    #[case("volcano", None, &["AtomicPodGang"], "the features of volcano are built in")]
     #[case("extern:mine", None, &[], "unknown backend")]
     fn words_that_name_no_external_scheduler(
         #[case] backend: &str,

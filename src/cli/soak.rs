@@ -43,7 +43,7 @@ pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> R
     let wanted: usize = args.runs.get();
     let mut done = done(&folder);
     if !done.is_empty() {
-        output::say(&format!("{} runs are in {} already", done.len(), folder.display()));
+        output::say(&format!("{} runs are already in {}", done.len(), folder.display()));
     }
     let first_seed = args.run.seed.unwrap_or_else(|| {
         // Any seed will do; it must only be printed.
@@ -164,7 +164,7 @@ fn table(done: &[Done]) -> String {
         return text;
     }
     text.push_str(
-        "\n| target | case | not kept | first line of the last reason | histories |\n|---|---|---|---|---|\n",
+        "\n| target | case | not passed | first line of the last reason | histories |\n|---|---|---|---|---|\n",
     );
     for ((target, case), flake) in flakes {
         let verdicts = flake.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));

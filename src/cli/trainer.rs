@@ -45,6 +45,6 @@ pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
 /// A line that names the tested trainer, and what serves its runtimes' policy for KAI.
 pub(crate) fn judged(given: &GivenTrainer) -> String {
     let plugin =
-        if given.has_kai_plugin { "it has the KAI plugin inside" } else { "with our KAI plugin beside it" };
+        if given.has_kai_plugin { "with its built-in KAI plugin" } else { "with the harness's KAI plugin" };
     format!("trainer {}, {plugin}", given.version())
 }

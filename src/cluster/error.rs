@@ -9,7 +9,7 @@ use crate::access::Access;
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     #[error(
-        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or give every program with --bin NAME=PATH"
+        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or pass every program with --bin NAME=PATH"
     )]
     Go {
         reason: String,
@@ -20,10 +20,10 @@ pub enum ClusterError {
     Preflight { missing: Vec<String> },
     #[error("{} cannot be written: {source}; set {variable} to a folder that can", path.display())]
     NotWritable { path: PathBuf, variable: &'static str, source: std::io::Error },
-    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; end what else is running")]
+    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; stop other programs")]
     Memory { available_mib: u64, needed_mib: u64 },
     #[error(
-        "those that components/{module} pins are not in Go's module cache and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
+        "Go modules pinned by components/{module} are not cached and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
     )]
     Modules {
         /// The folder below `components/`.
@@ -69,7 +69,7 @@ pub enum ClusterError {
     /// A child process ended or did not start.
     #[error("{process} {what}; log: {}\n{tail}", log.display())]
     Process { process: String, what: String, log: PathBuf, tail: String },
-    #[error("{what} was not ready after {seconds} s: {last}")]
+    #[error("timed out after {seconds} s waiting for {what}: {last}")]
     NotReady { what: String, seconds: u64, last: String },
     #[error(
         "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or use --provider local, which does not need it"
@@ -82,7 +82,7 @@ pub enum ClusterError {
     #[error("`{command}` failed: {reason}")]
     Command { command: String, reason: String },
     #[error(
-        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and give it with --bin {program}=PATH"
+        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and pass it with --bin {program}=PATH"
     )]
     Static { program: String, reason: String },
     /// This machine cannot run a kind cluster.
@@ -95,12 +95,12 @@ pub enum ClusterError {
     #[error("cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'")]
     InvalidName { name: String },
     #[error(
-        "cluster {name:?} is up already; end it with `grove-conformance down {name}` or choose another name"
+        "cluster {name:?} is already running; stop it with `grove-conformance down {name}` or choose another name"
     )]
     NameTaken { name: String },
     /// A kind cluster of this name exists that this program did not create.
     #[error(
-        "there are containers of a kind cluster {name:?} that is not this program's; delete it with `kind delete cluster --name {name}` or choose another name"
+        "kind cluster {name:?} has containers that this program did not create; delete it with `kind delete cluster --name {name}` or choose another name"
     )]
     NotOurs {
         /// The name as kind knows it.
@@ -114,42 +114,42 @@ pub enum ClusterError {
         reason: &'static str,
     },
     /// Another client overwrote a change of the harness.
-    #[error("{0}: something else wrote over it, so nothing of this case is known; run it again")]
+    #[error("{0}: another client overwrote it, so the case decides no clause; run it again")]
     WrittenOver(String),
-    #[error("{wanted} nodes are needed, there are {there}")]
+    #[error("{wanted} nodes are needed, {there} exist")]
     TooFewNodes { wanted: usize, there: usize },
     /// Too few nodes may be leased to cases.
     #[error(
-        "--nodes-where {selector}: {labelled} nodes carry it, {usable} of them are Ready, not cordoned and not lent to \
-         another run; label at least 2, of which one is for canaries"
+        "--nodes-where {selector}: {labelled} nodes have the label, {usable} of them are Ready, not cordoned and not \
+         leased by another run; label at least 2 nodes, one of them for canaries"
     )]
     NoNodes { selector: String, labelled: usize, usable: usize },
     /// Another run leases the same nodes.
     #[error(
-        "another run, in namespace {namespace}, lends the nodes with {label}: wait for its end, or label others for this run"
+        "another run, in namespace {namespace}, leases the nodes with {label}: wait until it ends, or label other nodes for this run"
     )]
     NodesLent { label: String, namespace: String },
-    #[error("{what} was deleted by somebody else")]
+    #[error("{what} was deleted by another client")]
     Gone { what: String },
     /// A ConfigMap with the label of results is not a valid head.
     #[error(
-        "ConfigMap {namespace}/{name} does not say what results there are; they are of another version of the suite"
+        "ConfigMap {namespace}/{name} is not a valid index of results; another version of the suite wrote it"
     )]
     Results { namespace: String, name: String },
-    #[error("{pool} has not reserved so many nodes")]
+    #[error("pool {pool} has not reserved enough nodes")]
     NotReserved { pool: String },
     /// Only a cluster of another provider supports the operation.
     #[error("the cluster is not {needed}")]
     OtherProvider { needed: &'static str },
     #[error(
-        "the cluster runs PodCliqueSets that are not this suite's ({}); a run loads its controller and scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or say --beside-foreign-workloads", sets.join(", ")
+        "the cluster runs PodCliqueSets that this suite did not create ({}); a run puts load on the controller and the scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or pass --beside-foreign-workloads", sets.join(", ")
     )]
     ForeignWorkloads {
         /// Each as `namespace/name`.
         sets: Vec<String>,
     },
     #[error(
-        "the API server does not serve {}; a scheduler that lacks one of its kinds binds no pod: install its CRDs, or turn its API on",
+        "the API server does not serve {}; without them the scheduler binds no pod: install the CRDs, or enable the API",
         missing.join(", ")
     )]
     NotServed {
@@ -158,7 +158,7 @@ pub enum ClusterError {
     },
     /// Volcano allocates nothing from its default queue unless the queue is Open.
     #[error(
-        "Volcano's queue default has the state {state:?}, and Volcano binds pods of an Open queue only: run its controllers, or open it with `kubectl patch queues.scheduling.volcano.sh default --type merge --subresource status --patch '{{\"status\":{{\"state\":\"Open\"}}}}'`"
+        "Volcano's queue default has the state {state:?}, and Volcano only binds pods of an Open queue: run its controllers, or open it with `kubectl patch queues.scheduling.volcano.sh default --type merge --subresource status --patch '{{\"status\":{{\"state\":\"Open\"}}}}'`"
     )]
     QueueNotOpen {
         /// Empty if the status has no state.
@@ -167,7 +167,7 @@ pub enum ClusterError {
     /// A scheduler did not become ready, or exited.
     #[error("backend {backend} is not run: {source}")]
     NoScheduler { backend: String, source: SchedulerFailure },
-    #[error("--kubeconfig {}: {source}; give the kubeconfig of a cluster that is there", path.display())]
+    #[error("--kubeconfig {}: {source}; pass the kubeconfig of a running cluster", path.display())]
     Kubeconfig { path: PathBuf, source: Box<kube::config::KubeconfigError> },
     /// The pod lacks the files of its service account.
     #[error("the service account of this pod: {source}")]
@@ -180,19 +180,21 @@ pub enum ClusterError {
     #[error("{url}: {source}")]
     Address { url: String, source: http::uri::InvalidUri },
     /// The API server returned an object without the label that selected it.
-    #[error("the API server returned {object} for {label}, which it does not carry: nothing is removed")]
+    #[error(
+        "the API server returned {object} for label {label}, which the object does not have: nothing is removed"
+    )]
     Unlabelled {
         /// The object's kind and name.
         object: String,
         label: String,
     },
     /// A watch could not reconnect for too long.
-    #[error("the watch of {kind} is lost since {seconds} s, after {failures} attempts: {last}")]
+    #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("watching {what}: {source}")]
     Watch { what: String, source: Box<kube::runtime::wait::Error> },
     /// A watch did not deliver an expected object.
-    #[error("{during}: the watches have shown no {what}")]
+    #[error("{during}: the watches delivered no {what}")]
     NotSeen { during: String, what: &'static str },
     /// The error of a recorded run that is checked again from its history. Only its text was saved.
     #[error("{0}")]
@@ -202,7 +204,7 @@ pub enum ClusterError {
     )]
     Forbidden { action: String, reason: String },
     #[error(
-        "the identity in the kubeconfig may not {}; a run needs all of these rights: give them to it, or run as one that has them",
+        "the identity in the kubeconfig may not {}; a run needs all of these rights: grant them, or use another identity",
         missing.join(", ")
     )]
     Rights {
@@ -247,7 +249,7 @@ impl From<ClusterError> for SchedulerFailure {
 pub enum KindConfigError {
     #[error(transparent)]
     Yaml(#[from] grove_yaml::YamlError),
-    #[error("it holds {0} documents, not one")]
+    #[error("found {0} documents, expected one")]
     Documents(usize),
     #[error("kind is {0}, expected Cluster")]
     Kind(serde_json::Value),

@@ -162,7 +162,7 @@ impl ExistingCluster {
         let runs = async {
             // A new namespace has no service account at first, and then rejects pods.
             while let Err(refused) = deploy::create_unless_there(&client, &pod).await {
-                tracing::debug!(%refused, "the probe pod is tried again");
+                tracing::debug!(%refused, "retrying to create the probe pod");
                 tokio::time::sleep(PAUSE).await;
             }
             let running = await_condition(pods, "probe", is_pod_running()).await;
@@ -179,9 +179,10 @@ impl ExistingCluster {
                 Err(ClusterError::NotReady {
                     what: format!("a kubelet for the simulated node {node}"),
                     seconds: TAKEN.as_secs(),
-                    last: "nobody runs its pods; run KWOK there, managing nodes with annotation \
+                    last:
+                        "its pods are not started; run KWOK in the cluster, managing nodes with annotation \
                            kwok.x-k8s.io/node=fake"
-                        .into(),
+                            .into(),
                 })
             }
         }
@@ -204,7 +205,7 @@ async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterE
     match tokio::time::timeout(limit, client.apiserver_version()).await {
         Ok(Ok(_)) => Ok(client),
         Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
-            Err(unreachable(format!("does not know its user: {}", status.message)))
+            Err(unreachable(format!("rejects the credentials: {}", status.message)))
         }
         // A user who may not read the version may still have the rights that a run needs.
         Ok(Err(kube::Error::Api(_))) => Ok(client),
@@ -322,7 +323,7 @@ async fn is_missing(
     let answer = reviews
         .create(&PostParams::default(), &review)
         .await
-        .map_err(|source| ClusterError::api("ask what the kubeconfig's user may do", source))?;
+        .map_err(|source| ClusterError::api("query the rights of the kubeconfig's user", source))?;
     Ok((!answer.status.is_some_and(|status| status.allowed)).then_some(words))
 }
 
@@ -334,7 +335,7 @@ async fn no_others(client: &Client, run_label: &str) -> Result<(), ClusterError>
         Ok(found) => found,
         // A cluster without Grove has no PodCliqueSets.
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
-        Err(source) => return Err(ClusterError::api("list the PodCliqueSets there are", source)),
+        Err(source) => return Err(ClusterError::api("list the existing PodCliqueSets", source)),
     };
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(client.clone());
     let ours: Vec<String> = namespaces

@@ -194,6 +194,9 @@ mod tests {
     async fn another_repository_is_no_checkout_of_it() {
         let folder = folder(&["go.mod"]);
         let error = TrainerSource::open(folder.path()).await.unwrap_err();
-        assert!(error.is_usage() && error.to_string().contains("no checkout of kubeflow/trainer"), "{error}");
+        assert!(
+            error.is_usage() && error.to_string().contains("not a checkout of kubeflow/trainer"),
+            "{error}"
+        );
     }
 }

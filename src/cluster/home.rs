@@ -215,7 +215,7 @@ impl Drop for HalfMade {
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        tracing::warn!(path = %path.display(), "the folder of a cluster that was not finished is left");
+        tracing::warn!(path = %path.display(), "failed to delete the folder of a partially started cluster");
     }
 }
 

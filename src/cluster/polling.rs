@@ -54,6 +54,6 @@ mod tests {
     async fn what_is_missing_in_the_end_is_told() {
         let missing = || async { Ok(Some("one of two".to_owned())) };
         let error = until_complete("both", Duration::ZERO, missing).await.expect_err("it never is");
-        assert_eq!(error.to_string(), "both was not ready after 0 s: one of two");
+        assert_eq!(error.to_string(), "timed out after 0 s waiting for both: one of two");
     }
 }

@@ -135,7 +135,7 @@ fn killed_for_memory() -> u64 {
 
 fn ending(status: ExitStatus, killed_for_memory: bool) -> String {
     if status.signal() == Some(Signal::KILL.as_raw()) && killed_for_memory {
-        "was killed, and the kernel says for lack of memory; `doctor` says what a run needs".to_owned()
+        "was killed by the kernel for lack of memory; `doctor` shows what a run needs".to_owned()
     } else {
         format!("ended with {status}")
     }
@@ -212,7 +212,7 @@ pub fn exec(args: impl IntoIterator<Item = String>) -> String {
     }
     // If the parent died before the request, the kernel would never send the signal.
     if parent.is_none() || getppid() != parent {
-        return format!("{program} was not started: its parent is gone");
+        return format!("{program} was not started: its parent has exited");
     }
     format!("cannot start {program}: {}", Command::new(&program).args(args).exec())
 }

@@ -96,7 +96,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
 
     /// The metrics of the operator under test, or the reason why they cannot be read.
     fn metrics(&self) -> Result<MetricsPage, &'static str> {
-        Err("the operator's metrics are read where the harness has started it: run it with --provider local")
+        Err("the operator's metrics are only read if the harness started it: pass --provider local")
     }
 
     /// Checks that cases can still use the cluster. An error is an infrastructure error, regardless of the

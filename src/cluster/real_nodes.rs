@@ -111,7 +111,7 @@ impl RealNodes {
             return Err(ClusterError::NotReady {
                 what: format!("{wanted} free GPUs of node {name}"),
                 seconds: 0,
-                last: format!("{free} are free; end what uses the others"),
+                last: format!("{free} are free; delete the pods that use the others"),
             });
         }
         if surplus == 0 {
@@ -129,7 +129,7 @@ impl RealNodes {
                 "resources": {"limits": {(GPU): surplus.to_string()}},
             }],
         }});
-        until_complete(format!("the blocker of node {name}"), BLOCKED, || async {
+        until_complete(format!("the blocker pod of node {name}"), BLOCKED, || async {
             // A new namespace has no service account at first, and then rejects pods.
             let made = deploy::create_unless_there(&self.client, &blocker).await;
             let phase = self.blocker(name).await?.and_then(|pod| pod.status?.phase).unwrap_or_default();
@@ -145,10 +145,10 @@ impl RealNodes {
         match pods.delete(name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
             deleted => deleted
-                .map_err(|source| ClusterError::api(format!("delete the blocker of {name}"), source))?,
+                .map_err(|source| ClusterError::api(format!("delete the blocker of node {name}"), source))?,
         };
-        until_complete(format!("node {name} without its blocker"), BLOCKED, || async {
-            Ok(self.blocker(name).await?.map(|_| "it is still there".to_owned()))
+        until_complete(format!("the deletion of the blocker pod of node {name}"), BLOCKED, || async {
+            Ok(self.blocker(name).await?.map(|_| "it still exists".to_owned()))
         })
         .await
     }
@@ -157,7 +157,7 @@ impl RealNodes {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
         pods.get_opt(name)
             .await
-            .map_err(|source| ClusterError::api(format!("read the blocker of {name}"), source))
+            .map_err(|source| ClusterError::api(format!("read the blocker pod of node {name}"), source))
     }
 
     /// GPUs of a node that pods outside the blockers' namespace request.
@@ -185,7 +185,7 @@ fn nodes(client: &Client) -> Api<DynamicObject> {
 /// Removes from a node what a run has added, and retries if another client writes to the node at the same
 /// time.
 pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<(), ClusterError> {
-    let failed = |source| ClusterError::api(format!("give node {name} back"), source);
+    let failed = |source| ClusterError::api(format!("restore node {name}"), source);
     for left in (0..TRIES).rev() {
         let Some(node) = nodes.get_opt(name).await.map_err(failed)? else { return Ok(()) };
         match nodes.patch(name, &PatchParams::default(), &Patch::Merge(given_back(&node))).await {

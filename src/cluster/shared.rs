@@ -66,7 +66,7 @@ pub(crate) fn is_held_by(object: &DynamicObject, run: &str) -> bool {
 
 /// Releases an object for a run. The last run deletes it.
 pub(crate) async fn let_go(api: &Api<DynamicObject>, name: &str, run: &str) -> Result<(), ClusterError> {
-    let failed = |source| ClusterError::api(format!("let go of {name}"), source);
+    let failed = |source| ClusterError::api(format!("release {name}"), source);
     let mut last = Ok(());
     for _ in 0..TRIES {
         let there = match api.get(name).await {

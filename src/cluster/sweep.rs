@@ -115,7 +115,7 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
             }
             Err(source) => {
                 return Err(ClusterError::api(
-                    format!("list what carries {}: {kind}", label.selector()),
+                    format!("list objects with label {}: {kind}", label.selector()),
                     source,
                 ));
             }
@@ -146,7 +146,7 @@ pub async fn removed(client: &Client, label: RunLabel<'_>) -> Result<(), Cluster
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =
         Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace")));
-    let what = format!("a cluster without what {} left before", label.run.unwrap_or("a run"));
+    let what = format!("the deletion of the objects of {}", label.run.unwrap_or("a run"));
     until_complete(what, GONE, || async {
         let found = namespaces.list(&ListParams::default().labels(&label.selector())).await;
         found

@@ -240,7 +240,7 @@ impl Workers {
             allocatable.map_or("0", |quantity| quantity.0.as_str()) == amount.to_string()
         };
         let what = format!("{amount} {resource} on node {node}");
-        let last = "its kubelet advertises another number; look at the fake GPU plugin's log on it";
+        let last = "its kubelet advertises another number; see the log of the fake GPU plugin on the node";
         deploy::await_node(&self.client, node, ADVERTISED, what, last, has).await
     }
 
@@ -288,7 +288,7 @@ impl Workers {
             match restored {
                 Ok(()) => out.is_back(worker),
                 Err(error) => {
-                    tracing::warn!(node = worker.name, pool, %error, "a node does not come back from its case");
+                    tracing::warn!(node = worker.name, pool, %error, "failed to restore a leased node");
                     outcome = outcome.and(Err(error));
                 }
             }
@@ -299,7 +299,7 @@ impl Workers {
     async fn emptied(&self, node: &str, namespace: &str) -> Result<(), ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
-        until_complete(format!("an empty node {node}"), EMPTIED, || async {
+        until_complete(format!("the deletion of all pods on node {node}"), EMPTIED, || async {
             // A watch on all pods would cost more than these few requests.
             let found = pods.list(&on_node).await;
             found
@@ -344,7 +344,7 @@ impl Workers {
     async fn until_as_before(&self, worker: &Worker, limit: Duration) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let owner = if self.real.is_some() { Owner::User } else { Owner::Harness };
-        until_complete(format!("node {} as it was before its lease", worker.name), limit, || async {
+        until_complete(format!("the restored state of node {}", worker.name), limit, || async {
             let found = nodes.get(&worker.name).await;
             found
                 .map(|node| worker.before.difference(&NodeState::of(&node), owner))
@@ -379,7 +379,7 @@ impl Drop for Returning<'_> {
         }
         self.to.size.send_modify(|size| *size = size.saturating_sub(self.left.len()));
         let nodes = self.left.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        tracing::warn!(nodes, left = self.to.size(), "nodes are lost, and lent to nobody any more");
+        tracing::warn!(nodes, left = self.to.size(), "nodes could not be restored and are no longer leased");
     }
 }
 
@@ -483,7 +483,7 @@ mod tests {
         workers.reserve("ns", 2).await.unwrap();
         lend(&workers, "ns", 2);
         let (waits, _) = futures::join!(workers.reserve("next", 2), workers.release("ns"));
-        assert_eq!(waits.unwrap_err().to_string(), "2 nodes are needed, there are 0");
+        assert_eq!(waits.unwrap_err().to_string(), "2 nodes are needed, 0 exist");
     }
 
     #[tokio::test(start_paused = true)]
@@ -492,7 +492,7 @@ mod tests {
         workers.reserve("ns", 1).await.unwrap();
         lend(&workers, "ns", 1);
         let late = workers.reserve("next", 2).await.unwrap_err().to_string();
-        assert_eq!(late, "2 free nodes of 2 was not ready after 1800 s: 1 are free, ns has 1");
+        assert_eq!(late, "timed out after 1800 s waiting for 2 free nodes of 2: 1 are free, ns has 1");
     }
 
     #[tokio::test]

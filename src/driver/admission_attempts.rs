@@ -196,7 +196,7 @@ impl TestContext {
         let kind = Kind::of_object(body).or_else(|| Kind::named("PodCliqueSet"));
         let action = format!("{verb} a {}", kind.map_or("PodCliqueSet", Kind::kind));
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
-        let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let kind = kind.ok_or_else(|| wrong("histories do not record this kind".into()))?;
         let content =
             if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()

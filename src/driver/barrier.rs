@@ -84,7 +84,7 @@ impl TestContext {
                 self.delete(kind, &name).await?;
             }
         }
-        self.until(Awaited::of_harness("the canaries gone".to_owned()), limits::CLEANUP, |live| {
+        self.until(Awaited::of_harness("the canary pods deleted".to_owned()), limits::CLEANUP, |live| {
             kinds.iter().copied().chain(["Pod"]).all(|kind| !live.of(kind).any(is_of_canary))
         })
         .await
@@ -100,9 +100,11 @@ impl TestContext {
             self.create(kind, &on_canary_node(kind, object.clone(), &name)).await?;
         }
         if scheduler.overlooks_gang_resources() {
-            self.until(Awaited::of_harness(format!("{name} tried")), limits::SCHEDULING, |live| {
-                live.get("Pod", &name).is_some_and(|pod| scheduled(pod).is_some())
-            })
+            self.until(
+                Awaited::of_harness(format!("canary {name} tried by the scheduler")),
+                limits::SCHEDULING,
+                |live| live.get("Pod", &name).is_some_and(|pod| scheduled(pod).is_some()),
+            )
             .await?;
             let told = self.look(|live| live.get("Pod", &name).and_then(scheduled).map(str::to_owned));
             if told.is_some_and(|told| told == "False") {
@@ -112,7 +114,7 @@ impl TestContext {
                 }
             }
         }
-        self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
+        self.until(Awaited::of_harness(format!("canary {name} bound")), limits::SCHEDULING, |live| {
             live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
         })
         .await
@@ -126,7 +128,7 @@ impl TestContext {
         set["metadata"]["labels"][names::CANARY] = "true".into();
         lead_to_canary_node(&mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
         self.create("PodCliqueSet", &set).await?;
-        self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
+        self.until(Awaited::of_harness(format!("canary {name} bound")), limits::SCHEDULING, |live| {
             let mut pods =
                 live.of("Pod").filter(|pod| pod["metadata"]["labels"][names::PART_OF] == name.as_str());
             pods.any(|pod| pod["spec"]["nodeName"].is_string())

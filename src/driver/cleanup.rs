@@ -31,10 +31,10 @@ impl TestContext {
     /// check decides. [`TestContext::take_baseline`] must come first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
-            let action = "look for what is left".into();
+            let action = "list the remaining objects".into();
             return Err(Stop::Refused {
                 action,
-                reason: "the case took no baseline before its first submit".into(),
+                reason: "the case recorded no baseline before its first submit".into(),
             });
         }
         let begin = Instant::now();
@@ -59,7 +59,7 @@ impl TestContext {
     /// Waits until these PodGangs and their objects are deleted, except Services.
     pub async fn until_gone(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let history = self.history();
-        self.until("everything of the removed PodGangs gone", CLEANUP, |live| {
+        self.until("all objects of the removed PodGangs deleted", CLEANUP, |live| {
             left_of(&history, live, gangs).next().is_none()
         })
         .await
@@ -68,7 +68,7 @@ impl TestContext {
     /// Waits until no Service of these PodGangs exists. The driver continues after a timeout.
     pub async fn until_services_gone_or_not(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let target = self.target;
-        let gone = self.until("the Services of the removed PodGangs gone", CLEANUP, |live| {
+        let gone = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
             services_of(target, live, gangs).next().is_none()
         });
         match gone.await {
@@ -96,11 +96,15 @@ impl TestContext {
             let Some(now) = progress() else { break "gone" };
             if now.is_further_than(&last) {
                 since = Instant::now();
-                tracing::debug!(case = self.case.id, progress = now.describe(), "the namespace is ending");
+                tracing::debug!(
+                    case = self.case.id,
+                    progress = now.describe(),
+                    "the namespace is terminating"
+                );
             }
             last = now;
             if begin.elapsed() > self.length_since(NAMESPACE_END, begin) {
-                return Err(self.ran_out("the namespace gone", NAMESPACE_END, begin).await);
+                return Err(self.ran_out("the namespace deleted", NAMESPACE_END, begin).await);
             }
             let Some(left) = self.length_since(NAMESPACE_QUIET, since).checked_sub(since.elapsed()) else {
                 break "stuck";

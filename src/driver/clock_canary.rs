@@ -67,8 +67,11 @@ impl TestContext {
     /// Waits until the canary's pod is Ready and does not have the uid `than`.
     async fn until_canary_runs(&self, clock: &Clock, than: Option<&str>) -> Result<(), Stop> {
         let awaited = match than {
-            Some(_) => Awaited::demanded_by("TERM-02", format!("{} recycled", clock.set)),
-            None => Awaited::of_harness(format!("the pod of {} Ready", clock.set)),
+            Some(_) => Awaited::demanded_by(
+                "TERM-02",
+                format!("PodCliqueSet {} terminated and recreated", clock.set),
+            ),
+            None => Awaited::of_harness(format!("the pod of PodCliqueSet {} Ready", clock.set)),
         };
         self.until(awaited, limits::REACTION, |live| {
             clock.pod(live).is_some_and(|(_, uid)| than != Some(uid.as_str()))
@@ -101,7 +104,7 @@ impl TestContext {
     }
 
     pub async fn until_breach_is(&self, status: &str, clique: &str) -> Result<(), Stop> {
-        let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached {status} of {clique}"));
+        let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached={status} on {clique}"));
         self.until(awaited, limits::REACTION, |live| {
             let said =
                 live.get("PodClique", clique).and_then(|found| condition(found, "MinAvailableBreached"));
@@ -116,7 +119,7 @@ impl TestContext {
     }
 
     pub async fn until_ready_are_counted(&self, clique: &str, count: u32) -> Result<(), Stop> {
-        let counted = Awaited::demanded_by("STAT-01", format!("{count} of {clique} counted as Ready"));
+        let counted = Awaited::demanded_by("STAT-01", format!("{count} pods of {clique} counted as Ready"));
         self.until(counted, limits::REACTION, |live| {
             live.get("PodClique", clique).is_some_and(|found| found["status"]["readyReplicas"] == count)
         })
@@ -132,7 +135,7 @@ impl TestContext {
         old: &[String],
         bound: bool,
     ) -> Result<(), Stop> {
-        let awaited = Awaited::demanded_by(clause, format!("{what} recycled"));
+        let awaited = Awaited::demanded_by(clause, format!("{what} terminated and recreated"));
         self.until(awaited, limits::SCHEDULING, |live| {
             let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
             let live: Vec<_> = live.pods().filter(is_its).collect();
@@ -147,8 +150,8 @@ impl TestContext {
     pub fn node_of(&self, name: &str) -> Result<String, Stop> {
         let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
         node.ok_or_else(|| Stop::Refused {
-            action: format!("ask for the node of Pod {name}"),
-            reason: "it has none".into(),
+            action: format!("read the node of Pod {name}"),
+            reason: "it is not bound".into(),
         })
     }
 

@@ -146,8 +146,8 @@ impl TestContext {
 
     pub fn base_gang(&self, set: &str) -> Result<Gang, Stop> {
         self.history().base(set).map_err(|_| Stop::Refused {
-            action: format!("find the base PodGang of {set}"),
-            reason: "there is none".into(),
+            action: format!("find the base PodGang of PodCliqueSet {set}"),
+            reason: "it does not exist".into(),
         })
     }
 

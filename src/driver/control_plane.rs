@@ -177,7 +177,7 @@ impl TestContext {
         let begin = Instant::now();
         let wait = async { while !recorder.look("", seen) && changes.changed().await.is_ok() {} };
         let limit = limits::RECOVERY;
-        let awaited = || Awaited::of_harness("the watches on the cluster's objects back");
+        let awaited = || Awaited::of_harness("the watches on cluster-scoped objects re-established");
         let late = || self.waited(awaited(), limit, begin, String::new());
         self.within(limit, wait).await.ok_or_else(late)
     }

@@ -22,7 +22,9 @@ impl TestContext {
         let pcs = history.header.submitted.get(set);
         let gangs = pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default();
         let waited = self
-            .until(&format!("{set} converged"), SCHEDULING, |live| lacks(live, set, &gangs).is_none())
+            .until(&format!("PodCliqueSet {set} converged"), SCHEDULING, |live| {
+                lacks(live, set, &gangs).is_none()
+            })
             .await;
         match waited {
             Ok(()) => {
@@ -38,7 +40,7 @@ impl TestContext {
                 self.look(|live| {
                     let lack = lacks(live, set, &gangs).unwrap_or_default();
                     waited.duty = duty(live, &gangs, &lack);
-                    waited.condition = format!("{} (it lacks {lack})", waited.condition);
+                    waited.condition = format!("{} (still waiting for {lack})", waited.condition);
                 });
                 Err(Stop::Wait(waited))
             }
@@ -53,7 +55,7 @@ impl TestContext {
         let pcs = history.header.submitted.get(set);
         let gangs = pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default();
         let follow = |live: &Live| gang_resources::as_the_pod_gangs_say(&history, live, &gangs).is_ok();
-        self.until("the gang resources as they should be", REACTION, follow).await
+        self.until("gang resources that match their PodGangs", REACTION, follow).await
     }
 }
 
@@ -79,7 +81,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
     let is_idle = |object: &&Value| object["kind"] == "PodClique" && object["spec"]["replicas"] == 0;
     let surplus = |kind: &'static str, wanted: &dyn Fn(&str) -> bool| {
         let of_set = live.of(kind).filter(|object| is_part_of(object, set) && !is_idle(object));
-        of_set.map(name).find(|name| !wanted(name)).map(|name| format!("{kind} {name} to go"))
+        of_set.map(name).find(|name| !wanted(name)).map(|name| format!("{kind} {name} to be deleted"))
     };
     let missing = gangs.iter().find(|gang| !gang.is_known()).map(|gang| format!("PodGang {}", gang.name));
     missing
@@ -92,14 +94,14 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
                     && groups().any(|group| pod.pod_clique() == Some(&group.clique))
             };
             let gone = pods.find(|pod| !is_expected(pod));
-            gone.map(|pod| format!("Pod {} to go", pod.name()))
+            gone.map(|pod| format!("Pod {} to be deleted", pod.name()))
         })
         .or_else(|| {
             let replicas = gangs.iter().filter(|gang| gang.is_base).count();
             // DEL-10 covers Services that remain; they do not affect a gang.
             let mut groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
             let gone = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
-            gone.map(|object| format!("PodCliqueScalingGroup {} to go", name(object)))
+            gone.map(|object| format!("PodCliqueScalingGroup {} to be deleted", name(object)))
         })
         .or_else(|| schedulers::kinds().into_iter().find_map(|(kind, _)| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
@@ -145,8 +147,8 @@ fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
         Some(gang) if gang.is_base => Duty::Clause("GANG-01"),
         Some(_) => Duty::Clause("GANG-03"),
         None if lack.starts_with("podgroup ") => Duty::Clause("AUTO-06"),
-        None if lack.ends_with(" to go") => Duty::Clause("GANG-10"),
-        None if lack.contains(" referred to in PodGang ") => Duty::Clause("GANG-20"),
+        None if lack.ends_with(" to be deleted") => Duty::Clause("GANG-10"),
+        None if lack.contains(" referenced in PodGang ") => Duty::Clause("GANG-20"),
         None if lack.contains(" PodGang ") => Duty::Clause("GANG-06"),
         None if lack.starts_with("exactly ") && has_unbound() => Duty::Clause("AON-01"),
         None => Duty::Harness,
@@ -165,7 +167,7 @@ fn orphan(live: &Live, kind: &str) -> Option<String> {
             owners.filter(|owner| owner["kind"] == "PodGang").filter_map(|owner| owner["name"].as_str());
         gangs.any(|gang| live.get("PodGang", gang).is_none())
     };
-    live.of(kind).find(orphaned).map(|object| format!("{kind} {} to go", name(object)))
+    live.of(kind).find(orphaned).map(|object| format!("{kind} {} to be deleted", name(object)))
 }
 
 fn gang_lacks(live: &Live, gang: &Gang) -> Option<String> {
@@ -176,14 +178,19 @@ fn gang_lacks(live: &Live, gang: &Gang) -> Option<String> {
     let podgroups = found["spec"]["podgroups"].as_array().into_iter().flatten();
     let mut idle = podgroups.filter_map(|podgroup| live.get("PodClique", podgroup["name"].as_str()?));
     if let Some(idle) = idle.find(|clique| clique["spec"]["replicas"] == 0) {
-        return Some(format!("podgroup {} to go from PodGang {}", name(idle), gang.name));
+        return Some(format!("podgroup {} to be removed from PodGang {}", name(idle), gang.name));
     }
     gang.groups.iter().find_map(|group| {
         let mut pods: Vec<_> = pods_of(live, group).map(Pod::name).collect();
         pods.sort_unstable();
         let referenced = references(found, &group.clique);
         (referenced != pods).then(|| {
-            format!("the {} pods of {} referred to in PodGang {}", pods.len(), group.clique, gang.name)
+            format!(
+                "the {} pods of PodClique {} referenced in PodGang {}",
+                pods.len(),
+                group.clique,
+                gang.name
+            )
         })
     })
 }
@@ -195,7 +202,7 @@ fn clique_lacks(live: &Live, group: &Group) -> Option<String> {
     let all = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique)).count();
     if running != group.replicas || all != group.replicas {
         return Some(format!(
-            "exactly {} ready pods of {}: {running} of {all} are",
+            "exactly {} Ready pods of PodClique {} ({running} of {all} are Ready)",
             group.replicas, group.clique
         ));
     }
@@ -292,10 +299,10 @@ mod tests {
     #[case::not_referred_to(
         0,
         "/spec/podgroups/0/podReferences",
-        "the 1 pods of w-0-a referred to in PodGang w-0"
+        "the 1 pods of PodClique w-0-a referenced in PodGang w-0"
     )]
-    #[case::not_bound(2, "/spec/nodeName", "exactly 1 ready pods of w-0-a: 0 of 1 are")]
-    #[case::of_a_gang_that_is_gone(2, "/metadata/labels/grove.io~1podgang", "Pod p to go")]
+    #[case::not_bound(2, "/spec/nodeName", "exactly 1 Ready pods of PodClique w-0-a (0 of 1 are Ready)")]
+    #[case::of_a_gang_that_is_gone(2, "/metadata/labels/grove.io~1podgang", "Pod p to be deleted")]
     fn what_is_missing(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
         let mut objects = converged();
         assert_eq!(lack(objects.clone()), None);
@@ -309,7 +316,7 @@ mod tests {
         beyond["metadata"]["name"] = json!("w-1");
         beyond["spec"]["podgroups"][0]["name"] = json!("w-1-a");
         let objects = converged().into_iter().chain([beyond]).collect();
-        assert_eq!(lack(objects).as_deref(), Some("PodGang w-1 to go"));
+        assert_eq!(lack(objects).as_deref(), Some("PodGang w-1 to be deleted"));
     }
 
     #[rstest::rstest]

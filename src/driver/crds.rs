@@ -13,11 +13,11 @@ impl TestContext {
     pub async fn take_away_crd(&self, name: &str) -> Result<Value, Stop> {
         let action = format!("delete CRD {name}");
         let Some(crd) = self.crd(Method::GET, name).await? else {
-            return Err(Stop::Refused { action, reason: "there is none".into() });
+            return Err(Stop::Refused { action, reason: "it does not exist".into() });
         };
         self.mark(SharedMark::CrdTakenAway, json!({"name": name}));
         self.crd(Method::DELETE, name).await?;
-        let gone = Awaited::of_harness(format!("CRD {name} gone"));
+        let gone = Awaited::of_harness(format!("CRD {name} deleted"));
         self.until_answered(gone, CLEANUP, || async {
             Ok(self.crd(Method::GET, name).await?.is_none().then_some(()))
         })

@@ -52,8 +52,8 @@ impl TestContext {
     pub fn binder(&self) -> Result<Part, Stop> {
         let scheduler = self.target.scheduler();
         let missing = || ClusterError::NoProgram {
-            program: format!("what binds for {}", scheduler.name()),
-            reason: "the cluster was made without",
+            program: format!("the component that binds pods for {}", scheduler.name()),
+            reason: "the cluster was created without",
         };
         Ok(self.local()?.spec().binding_part(scheduler).ok_or_else(missing)?)
     }

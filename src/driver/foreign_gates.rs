@@ -48,7 +48,7 @@ impl TestContext {
             });
             deploy::apply(&self.test_cluster.client, &object).await?;
         }
-        let followed = Awaited::of_harness("the API server following an admission policy");
+        let followed = Awaited::of_harness("an admission policy applied by the API server");
         self.until_answered(followed, REACTION, || async {
             Ok(self.would_be_gated(clique).await?.then_some(()))
         })
@@ -57,7 +57,7 @@ impl TestContext {
 
     /// Dry run: whether a pod of a PodClique gets the gate.
     async fn would_be_gated(&self, clique: Option<&str>) -> Result<bool, Stop> {
-        let action = "try a Pod".to_owned();
+        let action = "create a Pod (dry run)".to_owned();
         let owner =
             json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "name": "none", "uid": "none"});
         let pod = json!({

@@ -18,14 +18,14 @@ impl TestContext {
     /// account is that of the token in the init container of any pod of the case.
     pub async fn read_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
-            action: "find the account of an init container".into(),
+            action: "find the service account of an init container".into(),
             reason: reason.into(),
         };
         let token = self.look(|live| live.pods().find_map(|pod| token_of(pod.0).map(str::to_owned)));
-        let token = token.ok_or_else(|| refused("no pod has its token"))?;
+        let token = token.ok_or_else(|| refused("no pod mounts its token"))?;
         let secret = self.secret(&token).await?;
         let account = secret["metadata"]["annotations"][OF_ACCOUNT].as_str();
-        let account = account.ok_or_else(|| refused("its Secret names none"))?.to_owned();
+        let account = account.ok_or_else(|| refused("its Secret names no service account"))?.to_owned();
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
         let own = self.rules_of(&user, &self.namespace).await?;
         let elsewhere = self.rules_of(&user, "default").await?;
@@ -52,7 +52,7 @@ impl TestContext {
     /// A Secret, which may be created after the pods that reference it: without it they do not start.
     async fn secret(&self, name: &str) -> Result<Value, Stop> {
         let path = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
-        let made = Awaited::demanded_by("START-03", format!("Secret {name} made"));
+        let made = Awaited::demanded_by("START-03", format!("Secret {name} created"));
         self.until_answered(made, REACTION, || async {
             match self.raw(Method::GET, &path, &Value::Null, None).await {
                 Err(Stop::Cluster(error)) if error.is_not_found() => Ok(None),

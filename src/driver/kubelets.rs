@@ -59,7 +59,7 @@ impl TestContext {
     }
 
     pub async fn until_allocatable(&self, node: &str, count: u64) -> Result<(), Stop> {
-        let condition = format!("{count} GPUs of {node} allocatable");
+        let condition = format!("{count} GPUs of node {node} allocatable");
         let told = |live: &Live| kubelets::gpus(live, node) == Some(count);
         self.until_in_cluster(&condition, limits::DEVICES, told).await
     }

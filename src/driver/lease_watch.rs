@@ -50,7 +50,7 @@ impl TestContext {
                         continue;
                     }
                     Err(error) => {
-                        tracing::debug!(%error, "the lease cannot be watched, trying again");
+                        tracing::debug!(%error, "failed to watch the lease, retrying");
                         continue;
                     }
                 };
@@ -61,7 +61,9 @@ impl TestContext {
             }
         });
         let mut watched = LeaseWatch { holder, _task: task };
-        watched.until(self, "somebody leads", limits::RECOVERY, |holder| holder.is_some()).await?;
+        watched
+            .until(self, "a leader holding the lease", limits::RECOVERY, |holder| holder.is_some())
+            .await?;
         Ok(watched)
     }
 }

@@ -34,7 +34,7 @@ impl TestContext {
         let right = self.look(|live| live.get(kind, name).map(|found| found["spec"][field].clone()));
         let spoilt = self.patch(kind, name, json!({"spec": {field: wrong}})).await?;
         let after = conformance_history::revision(&spoilt);
-        self.until(&format!("{field} of {name} put right"), REACTION, |live| {
+        self.until(&format!("{field} of {name} restored"), REACTION, |live| {
             let found = live.get(kind, name).filter(|found| conformance_history::revision(found) > after);
             found.is_some_and(|found| Some(&found["spec"][field]) == right.as_ref())
         })

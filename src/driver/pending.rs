@@ -35,7 +35,7 @@ impl Again {
             Self::NodesJoin(_) => "nodes joined",
             Self::PodReplaced => "a pod was replaced",
             Self::GangResourcesRestored => "its gang resources were restored",
-            Self::AnotherGang => "another gang came and went",
+            Self::AnotherGang => "another gang was created and deleted",
             Self::Passes(_) => "the scheduler's gang timeout passed",
         }
     }
@@ -80,7 +80,7 @@ impl TestContext {
         };
         let Some((name, uid, there)) = self.look(first) else { return Ok(()) };
         self.lose_pod_by(Loss::AtOnce, &name).await?;
-        let replaced = Awaited::demanded_by("AON-11", format!("{name} replaced while it is pending"));
+        let replaced = Awaited::demanded_by("AON-11", format!("pending Pod {name} replaced"));
         self.until(replaced, REACTION, |live| {
             let pods = || live.pods().filter(|pod| is_its(pod.pod_clique()));
             !pods().any(|pod| pod.uid() == uid) && pods().count() == there
@@ -104,7 +104,7 @@ impl TestContext {
                 let restored = Awaited::demanded_by("GANG-12", format!("{kind} {name} restored"));
                 self.until(restored, REACTION, |live| live.get(kind, &name).is_some_and(is_another)).await?;
             } else {
-                let gone = Awaited::of_harness(format!("{kind} {name} gone"));
+                let gone = Awaited::of_harness(format!("{kind} {name} deleted"));
                 self.until(gone, REACTION, |live| live.get(kind, &name).is_none_or(is_another)).await?;
                 if self.look(|live| live.get(kind, &name).is_none()) {
                     self.create(kind, &as_new(was)).await?;
@@ -129,10 +129,11 @@ impl TestContext {
         set["metadata"]["name"] = name.clone().into();
         set["spec"]["replicas"] = 1.into();
         self.submit_value(set).await?;
-        let bound = Awaited::demanded_by("AON-10", format!("{name} bound beside the gang that waits"));
+        let bound =
+            Awaited::demanded_by("AON-10", format!("PodCliqueSet {name} bound while the other gang waits"));
         self.until(bound, SCHEDULING, |live| live.bound_of(&name) == 1).await?;
         self.delete("PodCliqueSet", &name).await?;
-        let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {name} and its pod gone"));
+        let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {name} and its pod deleted"));
         self.until(gone, CLEANUP, |live| {
             let mut pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(&name));
             pods.next().is_none() && live.get("PodCliqueSet", &name).is_none()

@@ -81,7 +81,7 @@ impl TestContext {
                 self.delete(kind, &gang.name).await?;
             }
         }
-        let condition = Awaited::demanded_by(clause, format!("the pods of {gang} gone"));
+        let condition = Awaited::demanded_by(clause, format!("the pods of {gang} deleted"));
         self.until(condition, limits::CLEANUP, |live| !live.pods().any(|pod| gang.has(pod))).await
     }
 }

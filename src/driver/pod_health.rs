@@ -54,8 +54,8 @@ impl TestContext {
     pub async fn pod_becomes(&self, name: &str, containers: Containers) -> Result<(), Stop> {
         let pod = self.look(|live| live.get("Pod", name).cloned());
         let pod = pod.ok_or_else(|| Stop::Refused {
-            action: format!("say what has become of Pod {name}"),
-            reason: "there is none".into(),
+            action: format!("set the status of Pod {name}"),
+            reason: "it does not exist".into(),
         })?;
         let status = said(&pod, containers);
         let uid = text(&pod["metadata"]["uid"]);
@@ -121,7 +121,7 @@ impl TestContext {
 
     pub async fn until_held_pod_gone(&self, name: &str) -> Result<(), Stop> {
         self.let_pod_go(name).await?;
-        let gone = Awaited::of_harness(format!("{name} gone"));
+        let gone = Awaited::of_harness(format!("Pod {name} deleted"));
         self.until(gone, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 

@@ -47,14 +47,14 @@ pub struct Recorder {
 /// Why a log lacks something that the API server shows.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsettled {
-    #[error("{kind} could not be listed to compare: {source}")]
+    #[error("failed to list {kind} for comparison: {source}")]
     NotListed {
         /// As histories name it.
         kind: &'static str,
         source: Box<kube::Error>,
     },
     /// A watch is late or down.
-    #[error("the watches have not told of {what} in {seconds} s{}", trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default())]
+    #[error("the watches did not deliver {what} within {seconds} s{}", trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default())]
     Behind {
         /// What the list shows and the log lacks.
         what: String,
@@ -88,7 +88,7 @@ impl Recorder {
         limit: Duration,
     ) -> Result<Self, RecorderError> {
         let is_here = |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
-        let mut last = "no answer".to_owned();
+        let mut last = "no response".to_owned();
         let served = tokio::time::timeout(limit, api_versions(&client, &mut last)).await;
         let served = served.map_err(|_| RecorderError::NotReady {
             what: "the API groups".into(),
@@ -154,7 +154,7 @@ impl Recorder {
     pub fn mark(&self, namespace: &str, name: impl Into<MarkName>, detail: Value) {
         let name = name.into().as_str();
         if !self.logs.mark(namespace, Mark { name: name.into(), detail }) {
-            tracing::debug!(namespace, name, "a mark for a namespace that nobody follows");
+            tracing::debug!(namespace, name, "mark for a namespace that is not followed");
         }
     }
 
@@ -167,7 +167,7 @@ impl Recorder {
     /// never notifies for other namespaces.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
-            tracing::error!(namespace, "a wait for a namespace that nobody follows");
+            tracing::error!(namespace, "wait for a namespace that is not followed");
             watch::channel(0).1
         })
     }
@@ -186,7 +186,7 @@ impl Recorder {
     /// waits until the watch has reached the version of the list or has delivered every difference. A watch
     /// that is behind for a quarter of the limit restarts at its last version.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
-        let mut what = "anything: the lists were not answered".to_owned();
+        let mut what = "any object (the list requests got no response)".to_owned();
         let settled = tokio::time::timeout(limit, self.settled(namespace, limit / 4, &mut what)).await;
         settled.unwrap_or_else(|_| {
             Err(Unsettled::Behind { what, seconds: limit.as_secs(), trouble: self.failure() })

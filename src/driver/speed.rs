@@ -124,7 +124,7 @@ impl Speed {
             reads.extend(&client).await;
         }
         let (factor, median) = (reads.factor(), reads.median());
-        tracing::info!(factor, ?median, "how fast the API server answers");
+        tracing::info!(factor, ?median, "response time of the API server");
         let mut task = JoinSet::new();
         let goes_on = reads.clone();
         task.spawn(async move {
@@ -135,7 +135,11 @@ impl Speed {
                 let factor = goes_on.factor();
                 if (factor >= SLOW) != was_slow {
                     was_slow = !was_slow;
-                    tracing::info!(factor, was_slow, "the API server's pace has changed, and limits with it");
+                    tracing::info!(
+                        factor,
+                        was_slow,
+                        "the API server's response time changed, limits adjusted"
+                    );
                 }
             }
         });

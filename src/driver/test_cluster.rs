@@ -116,6 +116,6 @@ impl TestCluster {
     }
 
     pub fn kind(&self) -> Result<&KindCluster, ClusterError> {
-        self.cluster.kind().ok_or_else(|| ClusterError::OtherProvider { needed: "one of kind's" })
+        self.cluster.kind().ok_or_else(|| ClusterError::OtherProvider { needed: "a kind cluster" })
     }
 }

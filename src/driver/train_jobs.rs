@@ -45,7 +45,7 @@ impl TestContext {
             grove_yaml::documents(self.case.manifest).map_err(|error| refused(error.to_string()))?;
         let is_it = |document: &Value| document["kind"] == kind && document["metadata"]["name"] == name;
         let found = documents.into_iter().find(is_it);
-        let mut found = found.ok_or_else(|| refused(format!("it has no {kind} {name}")))?;
+        let mut found = found.ok_or_else(|| refused(format!("the manifest has no {kind} {name}")))?;
         found["metadata"]["namespace"] = self.namespace.clone().into();
         Ok(found)
     }
@@ -100,7 +100,7 @@ impl TestContext {
         count: usize,
     ) -> Result<(), Stop> {
         self.until_pods_of(clause, train_job, count).await?;
-        let condition = format!("{count} pods of TrainJob {train_job} in the scheduler's hands");
+        let condition = format!("{count} pods of TrainJob {train_job} considered by the scheduler");
         let expectations = schedulers::of(self.target);
         self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
             pods_of(live, train_job).filter(|pod| expectations.looks_at(Pod(pod))).count() == count

@@ -13,7 +13,7 @@ impl TestContext {
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),
-            reason: "there is none".to_owned(),
+            reason: "it does not exist".to_owned(),
         })?;
         let mut cliques = pcs["spec"]["template"]["cliques"].clone();
         cliques.as_array_mut().into_iter().flatten().for_each(change);
@@ -34,12 +34,12 @@ impl TestContext {
 
     /// Waits until every pod has its template and is Ready, and the status reports the end of the update.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
-        let awaited = Awaited::demanded_by(clause, format!("the update of {set} ended"));
+        let awaited = Awaited::demanded_by(clause, format!("the update of PodCliqueSet {set} completed"));
         let waited = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;
         match waited {
             Err(Stop::Wait(mut waited)) => {
                 let lack = self.look(|live| lacks(live, set)).unwrap_or_default();
-                waited.condition = format!("{} (it lacks {lack})", waited.condition);
+                waited.condition = format!("{} ({lack})", waited.condition);
                 Err(Stop::Wait(waited))
             }
             ended => ended,

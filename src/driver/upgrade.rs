@@ -20,7 +20,7 @@ impl TestContext {
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.gangs_now(set);
         let composed = |live: &Live| migration::composed(live, set, &gangs).is_ok();
-        self.until(&format!("{set} as it should be"), SCHEDULING, composed).await
+        self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, composed).await
     }
 
     /// Waits, as the last step of a case, until every unit of a PodCliqueSet is bound completely. A timeout
@@ -28,7 +28,8 @@ impl TestContext {
     pub async fn bound_whole_at_last(&self, set: &str) -> Result<(), Stop> {
         let units: Vec<_> = self.gangs_now(set).iter().flat_map(|gang| gang.units(self.target)).collect();
         let whole = |live: &Live| binding::whole(live, &units).is_ok();
-        judged_anyway(self.until(&format!("{set} bound whole"), SCHEDULING, whole).await).map(drop)
+        judged_anyway(self.until(&format!("PodCliqueSet {set} bound whole"), SCHEDULING, whole).await)
+            .map(drop)
     }
 
     /// Waits until a PodCliqueSet's pending pods are released and the scheduler has made a full pass.
@@ -40,10 +41,14 @@ impl TestContext {
             let mut groups = gangs.iter().flat_map(|gang| &gang.groups);
             groups.any(|group| group.clique == clique)
         };
-        self.until(&format!("{wanted} pods of {set} released to the scheduler"), REACTION, |live| {
-            let of_set = live.pods().filter(|pod| pod.pod_clique().is_some_and(is_of_set));
-            of_set.filter(|pod| pod.gates().is_empty()).count() >= wanted
-        })
+        self.until(
+            &format!("{wanted} pods of PodCliqueSet {set} released to the scheduler"),
+            REACTION,
+            |live| {
+                let of_set = live.pods().filter(|pod| pod.pod_clique().is_some_and(is_of_set));
+                of_set.filter(|pod| pod.gates().is_empty()).count() >= wanted
+            },
+        )
         .await?;
         self.scheduler_passes().await
     }
@@ -91,7 +96,7 @@ impl TestContext {
         let history = self.history();
         let migrated =
             |live: &Live| migration::one_scheme(&history, live).is_ok() && migration::migrated(live).is_ok();
-        if judged_anyway(self.until("the old scheme gone", MIGRATION, migrated).await)? {
+        if judged_anyway(self.until("all objects migrated to the new layout", MIGRATION, migrated).await)? {
             self.watch_rest(QUIET).await?;
         }
         self.mark(SharedMark::UpgradeEnded, Value::Null);

@@ -61,7 +61,7 @@ impl Expected for History {
 
     fn base(&self, name: &str) -> Result<Gang, Broken> {
         let first = self.gangs(name)?.into_iter().next().filter(Gang::is_known);
-        first.ok_or_else(|| Broken::NotReached(format!("there never was a base PodGang of {name}")))
+        first.ok_or_else(|| Broken::NotReached(format!("PodCliqueSet {name} never had a base PodGang")))
     }
 
     fn units(&self, name: &str) -> Result<Vec<Unit>, Broken> {
@@ -193,8 +193,8 @@ impl Unit {
 impl std::fmt::Display for Unit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let parts: Vec<_> =
-            self.minimums.iter().map(|(clique, count)| format!("{count} of {clique}")).collect();
-        write!(f, "the unit of {} ({})", self.gang, parts.join(", "))
+            self.minimums.iter().map(|(clique, count)| format!("{count} pods of {clique}")).collect();
+        write!(f, "the unit of PodGang {} ({})", self.gang, parts.join(", "))
     }
 }
 

@@ -30,7 +30,7 @@ pub struct NoHyperNode {
 
 impl fmt::Display for NoHyperNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no HyperNode holds the nodes of {} {} and no others", self.key, self.value)
+        write!(f, "no HyperNode contains exactly the nodes with label {}={}", self.key, self.value)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         objects.pop();
         assert_eq!(
             found(objects),
-            Err("no HyperNode holds the nodes of topology.kubernetes.io/rack x and no others".to_owned())
+            Err("no HyperNode contains exactly the nodes with label topology.kubernetes.io/rack=x".to_owned())
         );
     }
 

@@ -74,7 +74,7 @@ impl Scope {
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Replica { set, index } => write!(f, "replica {index} of {set}"),
+            Self::Replica { set, index } => write!(f, "replica {index} of PodCliqueSet {set}"),
             Self::GroupReplica { group, index } => write!(f, "replica {index} of scaling group {group}"),
         }
     }

@@ -81,7 +81,7 @@ impl TrainUnit {
 
 impl std::fmt::Display for TrainUnit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let jobs: Vec<_> = self.jobs.iter().map(|(job, pods)| format!("{pods} of {job}")).collect();
+        let jobs: Vec<_> = self.jobs.iter().map(|(job, pods)| format!("{pods} pods of {job}")).collect();
         write!(f, "TrainJob {} ({})", self.train_job, jobs.join(", "))
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!((found.pods(), found.gpus()), (2 * 3 + 4, 32));
         assert_eq!((found.jobs[0].waits, found.jobs[1].waits), (false, true));
         assert!(found.has_stages());
-        assert_eq!(found.units(true)[0].to_string(), "TrainJob t (6 of leader, 4 of node)");
+        assert_eq!(found.units(true)[0].to_string(), "TrainJob t (6 pods of leader, 4 pods of node)");
         assert_eq!(found.units(false).iter().map(TrainUnit::pods).collect::<Vec<_>>(), [6, 4]);
         train_job["spec"]["trainer"] = json!({"numNodes": 1});
         assert_eq!(TrainJob::of(&runtime, &train_job).pods(), 7);

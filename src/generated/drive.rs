@@ -78,12 +78,12 @@ async fn lose(test: &TestContext, clique: &str, number: usize, by: How) -> Resul
         pods.into_iter().nth(number)
     };
     let Some((name, uid)) = test.look(of_clique) else {
-        let reason = format!("{clique} has no pod {number}");
+        let reason = format!("PodClique {clique} has no pod number {number}");
         return Err(Stop::Refused { action: "lose a pod".into(), reason });
     };
     test.lose_pod_by(by.loss(), &name).await?;
     let clause = if by == How::Failed { "AON-20" } else { "AON-11" };
-    let gone = Awaited::demanded_by(clause, format!("{name} gone to be replaced"));
+    let gone = Awaited::demanded_by(clause, format!("pod {name} deleted"));
     test.until(gone, limits::REACTION, |live| !live.pods().any(|pod| pod.uid() == uid)).await
 }
 
@@ -103,7 +103,7 @@ async fn make_again(test: &mut TestContext, plan: &Plan) -> Result<(), Stop> {
     let gangs = gangs(test, plan);
     test.delete("PodCliqueSet", plan.name()).await?;
     test.until_gone(&gangs).await?;
-    let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {} gone", plan.name()));
+    let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {} deleted", plan.name()));
     test.until(gone, limits::CLEANUP, |live| live.get("PodCliqueSet", plan.name()).is_none()).await?;
     test.submit_value(test.at_home(plan.set.clone())).await.map(drop)
 }

@@ -58,7 +58,7 @@ pub(crate) fn judge(history: &History) -> Vec<Finding> {
     let asked = clauses(&plan.clone().on(history.header.target));
     let ruling = |clause: &'static str| match asked.contains(&clause) {
         true => told.ruling(clause),
-        false => Err(Broken::NotAsked("the target does not declare what the workload needs for it".into())),
+        false => Err(Broken::NotAsked("the target does not declare a needed feature".into())),
     };
     clauses(&plan).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
 }
@@ -136,7 +136,7 @@ impl Told<'_> {
                 history.reached(SharedMark::LeftOver)?;
                 cleanup::nothing_left(history)
             }
-            other => Err(Broken::NotReached(format!("nothing is said of {other}"))),
+            other => Err(Broken::NotReached(format!("clause {other} has no check here"))),
         }
     }
 
@@ -148,7 +148,8 @@ impl Told<'_> {
             return (ends, Ok(()));
         }
         ends.extend(self.history.marks(SharedMark::WaitRanOut).map(|(index, _)| index).last());
-        let missing = format!("the set was at rest {} times after {} steps", ends.len(), steps);
+        let missing =
+            format!("the PodCliqueSet became idle {} times, want {} (once per step)", ends.len(), steps);
         (ends, Err(Broken::NotReached(missing)))
     }
 
@@ -194,7 +195,7 @@ impl Told<'_> {
         let gangs = scaling::gangs(self.history, self.history.submitted(self.set)?, barrier);
         let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(self.history.header.target)).collect();
         ensure(binding::whole(&self.history.before(barrier), &units).is_err(), || {
-            let message = "every unit was bound whole, though there was room for one pod less";
+            let message = "every unit is bound, want one pending: the nodes lack room for one pod";
             violation(WHOLE_WITHOUT_ROOM, message)
         })
     }
@@ -243,7 +244,7 @@ mod tests {
                 let found = judge(&history).into_iter().find(|finding| finding.clause == id);
                 assert!(
                     matches!(found.map(|found| found.ruling), Some(Err(_))),
-                    "{id} of a workload of which nothing became anything"
+                    "{id} is not violated although no object was created"
                 );
             }
         }

@@ -50,7 +50,7 @@ impl Plan {
         let clauses: &'static [&'static str] = judge::clauses(self).leak();
         let given: &'static [Nodes] = self.nodes().leak();
         let case = Case::new(
-            "A generated workload becomes what the arithmetic says, whatever is done to it",
+            "A generated workload matches the calculation after every operation",
             |test| Box::pin(drive::drive(test)),
             judge::judge,
         );

@@ -93,7 +93,7 @@ pub enum Unreadable {
     /// An unknown operation, or another unknown field.
     #[error("{KIND}: {0}")]
     Operations(#[from] serde_json::Error),
-    #[error("operation {number} does not apply to what the ones before have made of the set: {operation:?}")]
+    #[error("operation {number} is not valid after the previous ones: {operation:?}")]
     DoesNotApply {
         /// Counted from 1.
         number: usize,
@@ -236,7 +236,7 @@ mod tests {
         let mut plan = Plan::of_seed(1);
         plan.operations = vec![Operation::NodeLeaves];
         let error = Plan::read(&plan.text()).unwrap_err().to_string();
-        assert!(error.contains("operation 1 does not apply"), "{error}");
+        assert!(error.contains("operation 1 is not valid"), "{error}");
     }
 
     #[test]

@@ -151,9 +151,7 @@ pub enum HistoryError {
         reason: String,
     },
     /// The file has no header, and the caller gave none.
-    #[error(
-        "this history has no header; name the case it belongs to with --case and its PodCliqueSet with --manifest"
-    )]
+    #[error("the history has no header: pass its case with --case and its PodCliqueSet with --manifest")]
     NoHeader,
 }
 
@@ -193,7 +191,10 @@ impl History {
             if value["kind"] == "History" {
                 let read: Header = serde_json::from_value(value).map_err(|e| wrong(e.to_string()))?;
                 if read.api_version != API_VERSION {
-                    return Err(wrong(format!("format {} is not {API_VERSION}", read.api_version)));
+                    return Err(wrong(format!(
+                        "unsupported apiVersion {}, want {API_VERSION}",
+                        read.api_version
+                    )));
                 }
                 header = Some(read);
                 continue;
@@ -252,7 +253,7 @@ impl Line {
         };
         let what = match (change, self.sort.as_str()) {
             (Some(change), _) => {
-                let mut object = self.object.ok_or("an object is missing")?;
+                let mut object = self.object.ok_or("field \"object\" is missing")?;
                 // A recording of kubectl has the plain kind, without the group.
                 if let Some(kind) = Kind::of_object(&object).filter(|kind| object["kind"] != kind.name) {
                     Arc::make_mut(&mut object)["kind"] = kind.name.into();
@@ -260,13 +261,15 @@ impl Line {
                 What::Object(Recorded { change, object })
             }
             (None, "MARK") => {
-                What::Mark(Mark { name: self.mark.ok_or("a mark needs its name")?, detail: self.detail })
+                What::Mark(Mark { name: self.mark.ok_or("field \"mark\" is missing")?, detail: self.detail })
             }
             (None, "GAP") => What::Gap(Gap {
-                kind: self.kind.ok_or("a gap needs its kind")?,
+                kind: self.kind.ok_or("field \"kind\" is missing")?,
                 reason: self.reason.unwrap_or_default(),
             }),
-            (None, other) => return Err(format!("unknown type {other:?}")),
+            (None, other) => {
+                return Err(format!("unknown type {other:?}: want ADDED, MODIFIED, DELETED, MARK or GAP"));
+            }
         };
         Ok(Entry { at: self.at.unwrap_or(Timestamp::UNIX_EPOCH), what })
     }

@@ -29,7 +29,8 @@ impl History {
     /// Requires that a pending gang has been retried `times` times.
     pub fn tried_again(&self, times: usize) -> Result<(), Broken> {
         let tried = self.marks(SharedMark::TriedAgain).count();
-        let missing = || Broken::NotReached(format!("the gang was tried again {tried} of {times} times"));
+        let missing =
+            || Broken::NotReached(format!("the scheduler retried the gang {tried} times, want {times}"));
         if tried < times { Err(missing()) } else { Ok(()) }
     }
 

@@ -164,16 +164,16 @@ impl Attempt {
             Wanted::Unanswered => reply.code >= 500,
         };
         if !fits {
-            return Some(format!("was to be {}, but {reply}", self.wanted.in_words()));
+            return Some(format!("want it {}, but {reply}", self.wanted.in_words()));
         }
         if self.wanted == Wanted::RefusedOrWarned && reply.is_refused() {
             return None;
         }
         if let Some(missing) = self.says.iter().find(|word| !contains(word)) {
-            return Some(format!("the answer does not say {missing:?}: {reply}"));
+            return Some(format!("the response does not contain {missing:?}: {reply}"));
         }
         let word = self.silent.iter().find(contains)?;
-        Some(format!("the answer says {word:?}, of a rule that does not apply: {reply}"))
+        Some(format!("the response contains {word:?}, which belongs to a rule that does not apply: {reply}"))
     }
 }
 
@@ -183,7 +183,7 @@ impl Wanted {
             Self::Admitted => "admitted",
             Self::Refused => "refused",
             Self::RefusedOrWarned => "refused, or admitted with a warning",
-            Self::Unanswered => "refused because a webhook does not answer",
+            Self::Unanswered => "refused because a webhook does not respond",
             Self::Judged => "admitted or refused",
         }
     }
@@ -217,7 +217,10 @@ impl Reply {
 
     fn of(mark: &Mark) -> Result<Self, Broken> {
         serde_json::from_value(mark.detail["reply"].clone()).map_err(|error| {
-            Broken::NotReached(format!("the mark of {} cannot be read: {error}", mark.detail["title"]))
+            Broken::NotReached(format!(
+                "the recorded response to {} cannot be read: {error}",
+                mark.detail["title"]
+            ))
         })
     }
 }
@@ -225,8 +228,8 @@ impl Reply {
 impl std::fmt::Display for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.said().as_str() {
-            "" => write!(f, "{} {} got {}", self.verb, self.name, self.code),
-            said => write!(f, "{} {} got {}: {said}", self.verb, self.name, self.code),
+            "" => write!(f, "{} {} returned {}", self.verb, self.name, self.code),
+            said => write!(f, "{} {} returned {}: {said}", self.verb, self.name, self.code),
         }
     }
 }
@@ -266,7 +269,7 @@ fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     let made =
         history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
     let (_, mark) =
-        made.ok_or_else(|| Broken::NotReached(format!("{:?} was not attempted", attempt.title)))?;
+        made.ok_or_else(|| Broken::NotReached(format!("the case did not send {:?}", attempt.title)))?;
     Reply::of(mark)
 }
 
@@ -279,7 +282,7 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     let is = objects(&end, pcs);
     let kind = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
     if !was.values().any(|object| kind(object) == "Pod") {
-        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} had no pod")));
+        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} had no pods yet")));
     }
     let counts = |object: &Value| {
         matches!(kind(object).as_str(), "Pod" | "PodClique" | "PodCliqueScalingGroup" | "PodGang")
@@ -287,8 +290,8 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     };
     let gone = was.iter().filter(|(uid, object)| counts(object) && !is.contains_key(*uid));
     none(gone.map(|(_, object)| {
-        let message = format!("{} {} was removed", kind(object), object["metadata"]["name"]);
-        violation(RECREATED, message).shown_by_object("was there", object)
+        let message = format!("{} {} was deleted, want it kept", kind(object), object["metadata"]["name"]);
+        violation(RECREATED, message).shown_by_object("before", object)
     }))
 }
 
@@ -315,9 +318,9 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
         violations.extend(left.filter(|version| version.change == Change::Added).map(|version| {
             violation(
                 MADE_THOUGH_REFUSED,
-                format!("{}: refused, and yet there is {} {}", attempt.title, version.kind(), version.name()),
+                format!("{}: refused, but {} {} was created", attempt.title, version.kind(), version.name()),
             )
-            .shown_by("left behind", version)
+            .shown_by("created", version)
         }));
     }
     none(violations)
@@ -328,11 +331,11 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
 pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let Some(stored) = before.get("PodCliqueSet", pcs) else {
-        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} was not there")));
+        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} did not exist before the update")));
     };
     let later = history.named("PodCliqueSet", pcs).filter(|version| version.index >= since);
     none(later.filter(|version| asked(version.object) != asked(stored)).map(|version| {
-        violation(CHANGED_THOUGH_REFUSED, format!("a refused update changed PodCliqueSet {pcs}"))
+        violation(CHANGED_THOUGH_REFUSED, format!("PodCliqueSet {pcs} was changed by a refused update"))
             .shown_by_object("before", stored)
             .shown_by("after", version)
     }))?;
@@ -340,11 +343,11 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let (was, is) = (objects(&before, pcs), objects(&end, pcs));
     let gone_or_changed = was.iter().filter_map(|(uid, object)| match is.get(uid) {
         None => Some(
-            violation(REMOVED_THOUGH_REFUSED, "a refused update removed an object")
-                .shown_by_object("was there", object),
+            violation(REMOVED_THOUGH_REFUSED, "an object was deleted after a refused update")
+                .shown_by_object("before", object),
         ),
         Some(now) if now["spec"] != object["spec"] => Some(
-            violation(CHANGED_THOUGH_REFUSED, "a refused update changed an object")
+            violation(CHANGED_THOUGH_REFUSED, "the spec of an object was changed after a refused update")
                 .shown_by_object("before", object)
                 .shown_by_object("after", now),
         ),
@@ -352,7 +355,8 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     });
     let new = is.iter().filter(|(uid, _)| !was.contains_key(*uid));
     let new = new.map(|(_, object)| {
-        violation(MADE_THOUGH_REFUSED, "a refused update made an object").shown_by_object("new", object)
+        violation(MADE_THOUGH_REFUSED, "an object was created after a refused update")
+            .shown_by_object("new", object)
     });
     none(gone_or_changed.chain(new))
 }
@@ -374,11 +378,11 @@ fn objects<'a>(live: &'a Live, pcs: &str) -> BTreeMap<&'a str, &'a Value> {
 /// The object was deleted, not only marked for deletion. Returns `NotReached` if it never existed.
 pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     if history.named(kind, name).next().is_none() {
-        return Err(Broken::NotReached(format!("{kind} {name} was never there")));
+        return Err(Broken::NotReached(format!("{kind} {name} never existed")));
     }
     let end = history.end();
     none(end.get(kind, name).map(|object| {
-        violation(STILL_THERE, format!("{kind} {name} was to be deleted and is still there"))
+        violation(STILL_THERE, format!("{kind} {name} still exists, want it deleted"))
             .shown_by_object("at the end", object)
     }))
 }
@@ -392,7 +396,7 @@ pub fn no_loose_pods(history: &History) -> Ruling {
     let scheduler = history.header.target.backend();
     let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;
     if !history.pods().any(|version| of_target(&version)) {
-        return Err(Broken::NotReached("there never was a pod".into()));
+        return Err(Broken::NotReached("no pod ever existed".into()));
     }
     let mut loose: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     for version in history.pods().filter(of_target) {
@@ -405,9 +409,9 @@ pub fn no_loose_pods(history: &History) -> Ruling {
     none(loose.into_values().map(|version| {
         violation(
             LOOSE_POD_RELEASED,
-            format!("{} was released to the scheduler as a loose pod", version.name()),
+            format!("Pod {} had neither a scheduling gate nor a scheduling group", version.name()),
         )
-        .shown_by("no gate and no scheduling group", version)
+        .shown_by("without scheduling group", version)
     }))
 }
 
@@ -417,7 +421,7 @@ pub fn one_process(history: &History) -> Ruling {
     let pids: Vec<&Value> =
         history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();
     let [first, rest @ .., last] = pids.as_slice() else {
-        return Err(Broken::NotReached("the controller was not looked at twice".into()));
+        return Err(Broken::NotReached("the controller process was recorded fewer than two times".into()));
     };
     ensure(rest.iter().chain([last]).all(|pid| pid == first), || {
         violation(CONTROLLER_RESTARTED, "the controller was restarted")

@@ -15,8 +15,7 @@ pub fn name(history: &History) -> Result<&str, Broken> {
         let asked = mark.detail["asked"].as_array().into_iter().flatten();
         let names: Vec<_> = asked.filter_map(|asked| asked["scheduler"].as_str()).collect();
         Broken::NotAsked(format!(
-            "the implementation has no second scheduler profile that this could be asked of: {} would do, and is not \
-             enabled",
+            "the operator serves no second scheduler: enable the scheduler profile {}",
             names.join(" or ")
         ))
     })
@@ -52,8 +51,8 @@ mod tests {
         let refused = ["conformance-external", "volcano"].map(|name| json!({"scheduler": name}));
         let none = told(json!({"asked": refused, "foreign": true}));
         let Err(Broken::NotAsked(why)) = name(&none) else { panic!("{:?}", name(&none)) };
-        assert!(why.contains("no second scheduler profile"), "{why}");
-        assert!(why.contains("conformance-external or volcano would do"), "{why}");
+        assert!(why.contains("no second scheduler"), "{why}");
+        assert!(why.contains("enable the scheduler profile conformance-external or volcano"), "{why}");
         assert!(matches!(name(&Story::flat().end()), Err(Broken::NotReached(_))));
     }
 }

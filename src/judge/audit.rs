@@ -62,7 +62,10 @@ fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Ve
 pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     none(by_object(history, part).values().map(|all| {
         let last = all.last().map(Request::described).unwrap_or_default();
-        let message = format!("the operator sent {} writes at rest, the last: {last}", all.len());
+        let message = format!(
+            "the operator sent {} write requests for the object while idle, want 0; the last: {last}",
+            all.len()
+        );
         violation(REQUESTED_AT_REST, message)
     }))
 }
@@ -78,7 +81,10 @@ pub fn no_more_often_than(
     none(by_object(history, part).into_iter().filter_map(|((_, name), all)| {
         let most = occasions(name).filter(|most| all.len() > *most)?;
         let last = all.last().map(Request::described).unwrap_or_default();
-        let message = format!("the operator sent {} writes on {most} occasions, the last: {last}", all.len());
+        let message = format!(
+            "the operator sent {} write requests for the object, want at most {most}; the last: {last}",
+            all.len()
+        );
         Some(violation(REQUESTED_TOO_OFTEN, message))
     }))
 }
@@ -92,7 +98,10 @@ pub fn no_gang_resource_requested_of(history: &History, pod_gang: &str, part: Ra
         versions.any(|version| controller(version.object).is_some_and(|owner| owner["name"] == pod_gang))
     };
     none(requests(history, part).filter(is_its).map(|request| {
-        let message = format!("the operator sent {}, which nothing asked for", request.described());
+        let message = format!(
+            "the operator sent {}, want no request for gang resources of this PodGang",
+            request.described()
+        );
         violation(GANG_RESOURCE_REQUESTED, message)
     }))
 }
@@ -108,8 +117,7 @@ pub fn only_what_there_was(history: &History) -> Ruling {
     };
     let strange = requests(history, 0..history.entries.len()).filter(is_strange);
     none(strange.map(|request| {
-        let message =
-            format!("the operator sent {}, and there never was such an object", request.described());
+        let message = format!("the operator sent {} for an object that never existed", request.described());
         violation(WRITES_WHAT_IS_NOT_ITS_OWN, message)
     }))
 }
@@ -150,7 +158,8 @@ mod tests {
         let said = messages(nothing_requested(&history, 0..history.entries.len()));
         assert_eq!(
             said,
-            ["the operator sent 2 writes at rest, the last: patch podcliques/status w-0-a (200)"]
+            ["the operator sent 2 write requests for the object while idle, want 0; the last: patch \
+                 podcliques/status w-0-a (200)",]
         );
         assert_eq!(nothing_requested(&history, 0..1), Ok(()), "the mark is behind it");
         assert_eq!(nothing_requested(&told(&[]), 0..9), Ok(()));
@@ -166,10 +175,14 @@ mod tests {
         let history = told(&writes);
         let all = || 0..history.entries.len();
         let said = messages(no_gang_resource_requested_of(&history, "w-0", all()));
-        assert_eq!(said, ["the operator sent patch podgroups w-0-a (200), which nothing asked for"]);
+        assert_eq!(
+            said,
+            ["the operator sent patch podgroups w-0-a (200), want no request for gang resources of this \
+                 PodGang",]
+        );
         assert_eq!(no_gang_resource_requested_of(&history, "v-0", all()), Ok(()));
         let said = messages(only_what_there_was(&history));
-        let wanted = "the operator sent patch podgroups w-0-a (403), and there never was such an object";
+        let wanted = "the operator sent patch podgroups w-0-a (403) for an object that never existed";
         assert_eq!(said, [wanted]);
     }
 }

@@ -23,7 +23,7 @@ fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Itera
 pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     for kind in ["PodGang", "Pod"] {
         if made_for(history, kind, set).next().is_none() {
-            return Err(Broken::NotReached(format!("there never was a {kind} of {set}")));
+            return Err(Broken::NotReached(format!("PodCliqueSet {set} never had a {kind}")));
         }
     }
     let gangs = made_for(history, "PodGang", set).map(|version| {
@@ -36,9 +36,9 @@ pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
         let found = found.map_or("none".to_owned(), |found| format!("{found:?}"));
         violation(
             WRONG_SCHEDULER,
-            format!("{} {} has {what} {found}, not {scheduler:?}", version.kind(), version.name()),
+            format!("{} {} has {what} {found}, want {scheduler:?}", version.kind(), version.name()),
         )
-        .shown_by("it", version)
+        .shown_by("observed", version)
     }))
 }
 
@@ -54,22 +54,24 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
         .collect();
     let released = |version: &Version<'_>| version.kind() == "Pod" && version.pod().gates().is_empty();
     if !was.values().any(released) {
-        return Err(Broken::NotReached(format!("no pod of {set} had been released")));
+        return Err(Broken::NotReached(format!(
+            "no pod of PodCliqueSet {set} had lost its scheduling gates"
+        )));
     }
     let touched = ["PodGang", "Pod"].into_iter().flat_map(|kind| made_for(history, kind, set));
     let touched = touched.filter(|version| part.contains(&version.index));
     none(touched.filter_map(|version| {
         let wrong = match (was.get(version.uid()), version.change) {
-            (None, _) => "was made",
-            (Some(_), Change::Deleted) => "is gone",
+            (None, _) => "was created",
+            (Some(_), Change::Deleted) => "was deleted",
             (Some(_), _) if version.pod().is_terminating() => "is being deleted",
             (Some(was), _) if version.object["spec"] != was.object["spec"] => "was changed",
             (Some(_), _) => return None,
         };
         let (kind, name) = (version.kind(), version.name());
         Some(
-            violation(NOT_LEFT_ALONE, format!("{kind} {name} {wrong}, though it was to be left alone"))
-                .shown_by("it", version),
+            violation(NOT_LEFT_ALONE, format!("{kind} {name} {wrong}, want it unchanged"))
+                .shown_by("observed", version),
         )
     }))
 }

@@ -48,7 +48,7 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
-        return Err(Broken::NotReached("the scheduler had not had its pass".into()));
+        return Err(Broken::NotReached("the scheduler had not completed a full pass".into()));
     }
     premise("AON-02", never(history, units, Some(until)))
 }
@@ -79,7 +79,10 @@ pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
             (bound < *minimum).then(|| {
                 let short = violation(
                     NOT_BOUND_WHOLE,
-                    format!("{unit} is not bound whole: {bound} of {minimum} pods of {clique} are"),
+                    format!(
+                        "{unit} is not fully bound: {bound} pods of PodClique {clique} are bound, want \
+                         {minimum}"
+                    ),
                 );
                 let unbound =
                     live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
@@ -99,7 +102,10 @@ pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
         (bound < group.replicas).then(|| {
             violation(
                 PODS_UNBOUND,
-                format!("{bound} of {} pods of {} are bound", group.replicas, group.clique),
+                format!(
+                    "{bound} of {} pods of PodClique {} are bound, want all",
+                    group.replicas, group.clique
+                ),
             )
         })
     }))
@@ -129,10 +135,10 @@ pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Viol
     if bound.is_empty() {
         return None;
     }
-    let message = format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
+    let message = format!("{} pods of {unit} were bound, want 0 because it did not fit", bound.len());
     Some(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
         let node = version.pod().node().unwrap_or_default();
-        violation.shown_by(format!("bound to {node}"), *version)
+        violation.shown_by(format!("bound to Node {node}"), *version)
     }))
 }
 
@@ -143,7 +149,10 @@ pub fn says_why(history: &History, gang: &Gang) -> Ruling {
     ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {
         violation(
             SILENT_ABOUT_PENDING,
-            format!("neither a pod nor a gang resource of {} ever said why it is not bound", gang.name),
+            format!(
+                "PodGang {}: no condition of a pod or gang resource ever reported why it is not bound",
+                gang.name
+            ),
         )
     })
 }
@@ -161,7 +170,7 @@ pub fn some_whole_others_never(
     ensure(won.len() == winners, || {
         violation(
             WRONG_NUMBER_OF_WHOLE_GANGS,
-            format!("{} of {} gangs are bound whole; there is room for {winners}", won.len(), gangs.len()),
+            format!("{} of {} gangs are fully bound, want {winners}", won.len(), gangs.len()),
         )
     })?;
     lost.into_iter().try_for_each(|units| never(history, units, until))
@@ -190,7 +199,8 @@ pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
                 violation(
                     BOUND_BEFORE_BASE,
                     format!(
-                        "{} of scaled PodGang {} was bound before {} of its base {} had {} pods bound",
+                        "Pod {} of scaled PodGang {} was bound before PodClique {} of base PodGang {} had \
+                         {} bound pods",
                         pod.name(),
                         scaled.name,
                         group.clique,
@@ -220,7 +230,7 @@ pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     ensure(bound == count, || {
         violation(
             WRONG_NUMBER_OF_BOUND_PODS,
-            format!("{bound} pods of {clique} are bound; there is room for {count}"),
+            format!("{bound} pods of PodClique {clique} are bound, want {count}"),
         )
     })
 }
@@ -236,7 +246,7 @@ pub fn hard_gang(gang: &Gang) -> Unit {
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
-        return Err(Broken::NotReached(format!("{lost} was not there to be lost")));
+        return Err(Broken::NotReached(format!("Pod {lost} did not exist before the loss")));
     };
     let expectations = schedulers::of(history.header.target);
     let place = |pod: Pod<'_>| {
@@ -251,12 +261,12 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
         Some(pod) if pod.node().is_some() => return Ok(()),
         Some(pod) => violation(
             REPLACEMENT_UNBOUND,
-            format!("{} replaces {} and is not bound", pod.name(), lost.name()),
+            format!("Pod {} replaces Pod {} but is not bound", pod.name(), lost.name()),
         )
         .shown_by_object("not bound", pod.0),
-        None => violation(NOT_REPLACED, format!("no pod took the place of {} in its gang", lost.name())),
+        None => violation(NOT_REPLACED, format!("Pod {} was not replaced in its gang", lost.name())),
     };
-    Err(found.shown_by_object("as it was", lost.0).into())
+    Err(found.shown_by_object("before", lost.0).into())
 }
 
 /// The other pods of a gang kept uid and node when some were lost (AON-17). Every pod that was bound at
@@ -269,13 +279,20 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     none(before.pods().filter(stays).filter_map(|pod| {
         let now = end.pods().find(|other| other.uid() == pod.uid());
         let found = match now {
-            None => violation(BYSTANDER_GONE, format!("{} is gone, though it was not lost", pod.name())),
-            Some(now) if now.node() != pod.node() => {
-                violation(BYSTANDER_MOVED, format!("{} moved", pod.name()))
-            }
+            None => violation(
+                BYSTANDER_GONE,
+                format!("Pod {} was deleted, want it unaffected by the loss of other pods", pod.name()),
+            ),
+            Some(now) if now.node() != pod.node() => violation(
+                BYSTANDER_MOVED,
+                format!(
+                    "Pod {} was bound to another node, want it unaffected by the loss of other pods",
+                    pod.name()
+                ),
+            ),
             Some(_) => return None,
         };
-        Some(found.shown_by_object("as it was", pod.0))
+        Some(found.shown_by_object("before", pod.0))
     }))
 }
 
@@ -290,8 +307,11 @@ pub fn on_own_nodes(history: &History) -> Ruling {
     let is_elsewhere =
         |version: &Version<'_>| !own.is_empty() && !own.contains(version.pod().node().unwrap_or_default());
     none(bindings(history).filter(is_elsewhere).map(|version| {
-        violation(BOUND_OUTSIDE_POOL, format!("{} is bound to a node of another case", version.name()))
-            .shown_by("bound", version)
+        violation(
+            BOUND_OUTSIDE_POOL,
+            format!("Pod {} was bound to a node outside the node pool of its case", version.name()),
+        )
+        .shown_by("bound", version)
     }))
 }
 

@@ -80,8 +80,8 @@ fn whole_needs_every_minimum() {
     insta::assert_snapshot!(
         messages(whole(&bound(&["a"]).end().end(), &flat_units())).join("\n"),
         @r"
-    the unit of g-0 (2 of a) is not bound whole: 1 of 2 pods of a are
-    the unit of g-0 (1 of b) is not bound whole: 0 of 1 pods of b are
+    the unit of PodGang g-0 (2 pods of a) is not fully bound: 1 pods of PodClique a are bound, want 2
+    the unit of PodGang g-0 (1 pods of b) is not fully bound: 0 pods of PodClique b are bound, want 1
     "
     );
 }
@@ -106,7 +106,7 @@ fn never_is_about_every_version_up_to_the_mark() {
     let (mark, _) = early.reached(MARK).expect("marked");
     insta::assert_snapshot!(
         message(never(&early, &flat_units(), Some(mark))),
-        @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
+        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because it did not fit"
     );
     let late = bound(&[]).mark(MARK, Value::Null).modified(pod("a0", "a", Some("n"))).end();
     let (mark, _) = late.reached(MARK).expect("marked");
@@ -124,7 +124,7 @@ fn a_pod_or_a_pod_group_says_why(#[case] condition: &str) {
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     assert_eq!(
         message(says_why(&Story::flat().added(gated).end(), &gangs()[0])),
-        "neither a pod nor a gang resource of g-0 ever said why it is not bound"
+        "PodGang g-0: no condition of a pod or gang resource ever reported why it is not bound"
     );
     let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
     let group = with_condition(group, condition, "Unschedulable", "no room");
@@ -140,11 +140,11 @@ fn one_wins_and_the_other_gets_nothing() {
     assert_eq!(some_whole_others_never(&bound(&["a", "a"]).end(), &rivals, 1, None), Ok(()));
     insta::assert_snapshot!(
         message(some_whole_others_never(&bound(&["a", "b"]).end(), &rivals, 1, None)),
-        @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
+        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because it did not fit"
     );
     insta::assert_snapshot!(
         message(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),
-        @"2 of 2 gangs are bound whole; there is room for 1"
+        @"2 of 2 gangs are fully bound, want 1"
     );
 }
 
@@ -153,7 +153,7 @@ fn the_base_comes_first() {
     assert_eq!(base_first(&bound(&["a", "a", "b", "c"]).end(), &gangs()), Ok(()));
     insta::assert_snapshot!(
         message(base_first(&bound(&["a", "b", "c", "a"]).end(), &gangs())),
-        @"c0 of scaled PodGang g-0-sg-0 was bound before a of its base g-0 had 2 pods bound"
+        @"Pod c0 of scaled PodGang g-0-sg-0 was bound before PodClique a of base PodGang g-0 had 2 bound pods"
     );
 }
 
@@ -171,7 +171,7 @@ fn surplus_never_stands_alone() {
 fn exact_counts() {
     let end = bound(&["a", "a"]).end().end();
     assert_eq!(exactly(&end, "a", 2), Ok(()));
-    insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"2 pods of a are bound; there is room for 3");
+    insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"2 pods of PodClique a are bound, want 3");
 }
 
 #[test]
@@ -180,10 +180,16 @@ fn the_others_stay() {
     let history = running.end();
     let (mark, _) = history.reached(LOST).expect("marked");
     assert_eq!(others_untouched(&history, mark, &["a0"]), Ok(()));
-    insta::assert_snapshot!(message(others_untouched(&history, mark, &[])), @"a0 is gone, though it was not lost");
+    insta::assert_snapshot!(
+        message(others_untouched(&history, mark, &[])),
+        @"Pod a0 was deleted, want it unaffected by the loss of other pods"
+    );
     let moved = bound(&["b"]).mark(LOST, Value::Null).modified(pod("b0", "b", Some("other"))).end();
     let (mark, _) = moved.reached(LOST).expect("marked");
-    insta::assert_snapshot!(message(others_untouched(&moved, mark, &[])), @"b0 moved");
+    insta::assert_snapshot!(
+        message(others_untouched(&moved, mark, &[])),
+        @"Pod b0 was bound to another node, want it unaffected by the loss of other pods"
+    );
 }
 
 #[test]
@@ -195,10 +201,10 @@ fn a_replacement_has_the_lost_pods_place() {
         replaced(&history, mark, "b0")
     };
     assert_eq!(judge(lost().added(pod("b1", "b", Some("n")))), Ok(()));
-    insta::assert_snapshot!(message(judge(lost())), @"no pod took the place of b0 in its gang");
+    insta::assert_snapshot!(message(judge(lost())), @"Pod b0 was not replaced in its gang");
     insta::assert_snapshot!(
         message(judge(lost().added(pod("b1", "b", None)))),
-        @"b1 replaces b0 and is not bound"
+        @"Pod b1 replaces Pod b0 but is not bound"
     );
     let mut stranger = pod("b1", "b", Some("n"));
     stranger["spec"]["schedulingGroup"]["podGroupName"] = "another".into();
@@ -214,7 +220,10 @@ fn own_nodes() {
     assert_eq!(on_own_nodes(&own), Ok(()));
     let foreign =
         bound(&["a"]).added(node("n", json!({}))).added(node("own", json!({names::POOL: "ns"}))).end();
-    insta::assert_snapshot!(message(on_own_nodes(&foreign)), @"a0 is bound to a node of another case");
+    insta::assert_snapshot!(
+        message(on_own_nodes(&foreign)),
+        @"Pod a0 was bound to a node outside the node pool of its case"
+    );
     assert_eq!(on_own_nodes(&bound(&["a"]).end()), Ok(()), "nothing is known of nodes");
 }
 
@@ -227,7 +236,7 @@ fn pending_is_passed_over_and_not_bound() {
     };
     let passed = |story: Story| story.mark(SharedMark::SchedulerPassed, Value::Null);
     assert_eq!(judge(passed(bound(&[]))), Ok(()));
-    assert!(is_not_reached(&judge(bound(&[]))), "the scheduler had not had its pass");
+    assert!(is_not_reached(&judge(bound(&[]))), "the scheduler had not completed a full pass");
     let ruling = judge(passed(bound(&["a"])));
     let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}: a part was bound") };
     assert_eq!((clause, violations.len()), ("AON-02", 1));

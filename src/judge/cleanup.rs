@@ -26,7 +26,8 @@ pub fn nothing_left(history: &History) -> Ruling {
     let leftovers = Leftovers::of(history, listed.iter().copied());
     let live = history.before(index);
     let seen = live.all().filter(|object| is_namespaced(object) && leftovers.contains(object));
-    let seen = seen.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("left", object));
+    let seen =
+        seen.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("still exists", object));
     let listed = listed.iter().filter(|object| leftovers.contains(object));
     none(listed.map(|object| violation(LEFT_BEHIND, says_left(object))).chain(seen))
 }
@@ -34,12 +35,12 @@ pub fn nothing_left(history: &History) -> Ruling {
 fn says_left(object: &Value) -> String {
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let left = format!("{} {} is left", text(&object["kind"]), text(&metadata["name"]));
+    let left = format!("{} {} still exists", text(&object["kind"]), text(&metadata["name"]));
     let held = metadata["finalizers"].as_array().filter(|_| metadata["deletionTimestamp"].is_string());
     match held {
         Some(finalizers) => {
             let names: Vec<_> = finalizers.iter().filter_map(Value::as_str).collect();
-            format!("{left}, held by finalizers {}", names.join(", "))
+            format!("{left}, blocked by finalizers {}", names.join(", "))
         }
         None => left,
     }
@@ -80,12 +81,16 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
     let left = services_of(target, &end, gangs);
-    none(left.map(|service| violation(LEFT_BEHIND, says_left(service)).shown_by_object("left", service)))?;
+    none(
+        left.map(|service| {
+            violation(LEFT_BEHIND, says_left(service)).shown_by_object("still exists", service)
+        }),
+    )?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
         let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
         if !services.any(|service| is_headless(&service)) {
-            return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
+            return Err(Broken::NotReached(format!("PodGang {} never had a headless Service", gang.name)));
         }
     }
     Ok(())
@@ -99,10 +104,12 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let end = history.end();
     let left = left_of(history, &end, gangs);
     // Report remaining objects even if other expected objects never existed.
-    none(left.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("left", object)))?;
+    none(
+        left.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("still exists", object)),
+    )?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
-        let never = |kind: &str| format!("there never was a {kind} of {}", gang.name);
+        let never = |kind: &str| format!("PodGang {} never had a {kind}", gang.name);
         if let Some(kind) = ["PodGang", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind)) {
             return Err(Broken::NotReached(never(kind)));
         }
@@ -118,7 +125,8 @@ pub fn namespace_gone(history: &History) -> Ruling {
     let gone = history.named("Namespace", namespace).any(|version| version.change == Change::Deleted);
     ensure(gone, || {
         let end = history.end();
-        let found = violation(NAMESPACE_STUCK, format!("namespace {namespace} is not gone"));
+        let found =
+            violation(NAMESPACE_STUCK, format!("Namespace {namespace} still exists, want it deleted"));
         let held = end
             .all()
             .filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
@@ -162,20 +170,23 @@ mod tests {
         assert!(messages(nothing_left(&gone().mark(SharedMark::LeftOver, json!([])).end())).is_empty());
         assert_eq!(
             messages(nothing_left(&story().mark(SharedMark::LeftOver, json!([])).end())),
-            ["PodGang w-0 is left"]
+            ["PodGang w-0 still exists"]
         );
         let role = json!([{"kind": "Role", "metadata": {
             "name": "w-r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
         }}]);
         let held = gone().mark(SharedMark::LeftOver, role).end();
-        assert_eq!(messages(nothing_left(&held)), ["Role w-r is left, held by finalizers example.com/f"]);
+        assert_eq!(
+            messages(nothing_left(&held)),
+            ["Role w-r still exists, blocked by finalizers example.com/f"]
+        );
         assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
         // A service mesh's ConfigMap, created after the namespace; a Service of the PodCliqueSet remains too.
         let injected = json!([{"kind": "ConfigMap", "metadata": {"name": "istio-ca-root-cert"}}]);
         let beside =
             |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));
         assert!(beside(gone()).is_empty());
-        assert_eq!(beside(gone().added(there("Service", "w-0"))), ["Service w-0 is left"]);
+        assert_eq!(beside(gone().added(there("Service", "w-0"))), ["Service w-0 still exists"]);
     }
 
     #[test]
@@ -204,7 +215,7 @@ mod tests {
             messages(removed(&history, &scaled[1..]))
         };
         assert!(told(&["leaf-a"]).is_empty());
-        assert_eq!(told(&["leaf-a", "leaf-b"]), [format!("{POD_GROUP} grove-w-0 is left")]);
+        assert_eq!(told(&["leaf-a", "leaf-b"]), [format!("{POD_GROUP} grove-w-0 still exists")]);
     }
 
     #[test]
@@ -237,9 +248,12 @@ mod tests {
         let but_service = all[..5].iter().cloned().fold(grown(), Story::deleted);
         let but_service = but_service.end();
         assert!(messages(removed(&but_service, &gangs[1..])).is_empty());
-        assert_eq!(messages(services_removed(&but_service, &gangs[1..])), ["Service headless-1 is left"]);
+        assert_eq!(
+            messages(services_removed(&but_service, &gangs[1..])),
+            ["Service headless-1 still exists"]
+        );
         let but_gang = all[1..].iter().cloned().fold(grown(), Story::deleted).end();
-        assert_eq!(messages(removed(&but_gang, &gangs[1..])), ["PodGang w-1 is left"]);
+        assert_eq!(messages(removed(&but_gang, &gangs[1..])), ["PodGang w-1 still exists"]);
         assert!(messages(services_removed(&but_gang, &gangs[1..])).is_empty());
         let gone = all.iter().cloned().fold(grown(), Story::deleted).end();
         assert!(messages(removed(&gone, &gangs[1..])).is_empty());
@@ -249,7 +263,7 @@ mod tests {
             let story = objects.iter().cloned().fold(begin(), Story::added);
             messages(services_removed(&objects.into_iter().fold(story, Story::deleted).end(), &gangs[1..]))
         };
-        let none = ["not reached: there never was a headless Service of w-1"];
+        let none = ["not reached: PodGang w-1 never had a headless Service"];
         assert_eq!(told(None), none);
         assert_eq!(told(Some(there("Service", "w-1"))), none, "it has an address");
         let never = Story::flat().added(there("PodGang", "w-1")).deleted(there("PodGang", "w-1"));
@@ -259,7 +273,7 @@ mod tests {
         let story = without().cloned().fold(begin(), Story::added);
         let gone = without().cloned().fold(story, Story::deleted);
         let no_gangs =
-            ["Workload", "PodGroup"].map(|kind| format!("GANG-08: there never was a {kind} of w-1"));
+            ["Workload", "PodGroup"].map(|kind| format!("GANG-08: PodGang w-1 never had a {kind}"));
         assert_eq!(messages(removed(&gone.end(), &gangs[1..])), no_gangs);
     }
 
@@ -267,6 +281,6 @@ mod tests {
     fn the_namespace_goes() {
         let story = || Story::flat().added(object("Namespace", "ns"));
         assert!(namespace_gone(&story().deleted(object("Namespace", "ns")).end()).is_ok());
-        assert_eq!(messages(namespace_gone(&story().end())), ["namespace ns is not gone"]);
+        assert_eq!(messages(namespace_gone(&story().end())), ["Namespace ns still exists, want it deleted"]);
     }
 }

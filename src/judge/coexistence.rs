@@ -24,7 +24,7 @@ pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let running: BTreeSet<_> = chosen(history).filter(|name| !is_stood_in_for(&mark.detail, name)).collect();
     match running.len() {
-        0 | 1 => Err(Broken::NotReached("there were no two schedulers".into())),
+        0 | 1 => Err(Broken::NotReached("fewer than two schedulers were in use".into())),
         _ => Ok(running),
     }
 }
@@ -69,14 +69,21 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
             continue;
         }
         let Some(own) = mark.detail["users"][named].as_str() else {
-            return Err(Broken::NotReached(format!("{} names scheduler {named:?}", version.name())));
+            return Err(Broken::NotReached(format!(
+                "Pod {} belongs to scheduler {named:?}, whose user is unknown",
+                version.name()
+            )));
         };
         let Some(users) = users.get(version.name()) else {
-            return Err(Broken::NotReached(format!("it is not recorded who has bound {}", version.name())));
+            return Err(Broken::NotReached(format!(
+                "the audit log does not show who bound Pod {}",
+                version.name()
+            )));
         };
         let others: Vec<_> = users.iter().copied().filter(|user| *user != own).collect();
         if !others.is_empty() {
-            let message = format!("{} of {named} was bound by {}", version.name(), others.join(", "));
+            let message =
+                format!("Pod {} of scheduler {named} was bound by {}", version.name(), others.join(", "));
             violations.push(violation(BOUND_BY_ANOTHER_SCHEDULER, message).shown_by("bound", version));
         }
     }
@@ -90,14 +97,14 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));
     let chosen: BTreeSet<&str> = chosen(history).collect();
     if chosen.len() < 2 {
-        return Err(Broken::NotReached("there were no two schedulers".into()));
+        return Err(Broken::NotReached("fewer than two schedulers were in use".into()));
     }
     let served =
         |scheduler: &&str| resources().any(|version| backends.get(version.kind()) == Some(scheduler));
     // An operator need not create gang resources for schedulers other than the target's.
     let own = history.header.target.backend();
     if chosen.contains(own) && !served(&own) {
-        let never = violation(NEVER_SERVED, format!("there never was a gang resource of {own}"));
+        let never = violation(NEVER_SERVED, format!("no gang resource of {own} ever existed"));
         return premise("GANG-08", Err(never.into()));
     }
     let gangs: BTreeMap<&str, &str> = history
@@ -121,15 +128,18 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
             } else {
                 format!("a PodGang of {}", named.join(", "))
             };
-            let message =
-                format!("{} {}, a resource of {backend}, belongs to {owner}", version.kind(), version.name());
+            let message = format!(
+                "{} {}, a gang resource of {backend}, is owned by {owner}",
+                version.kind(),
+                version.name()
+            );
             wrong.entry(version.uid()).or_insert((message, version));
         }
     }
     none(
-        wrong
-            .into_values()
-            .map(|(message, version)| violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("it", version)),
+        wrong.into_values().map(|(message, version)| {
+            violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("observed", version)
+        }),
     )
 }
 
@@ -175,9 +185,9 @@ mod tests {
     #[case::each_by_its_own([("k", "system:kube-scheduler"), ("v", "system:volcano-scheduler")].to_vec(), "holds")]
     #[case::another(
         [("k", "system:kube-scheduler"), ("v", "system:kube-scheduler")].to_vec(),
-        "v of volcano was bound by system:kube-scheduler"
+        "Pod v of scheduler volcano was bound by system:kube-scheduler"
     )]
-    #[case::not_recorded([("k", "system:kube-scheduler")].to_vec(), "not reached: it is not recorded who has bound v")]
+    #[case::not_recorded([("k", "system:kube-scheduler")].to_vec(), "not reached: the audit log does not show who bound Pod v")]
     fn who_binds(#[case] bound: Vec<(&str, &str)>, #[case] wanted: &str) {
         let bindings: Vec<_> = bound.iter().map(|(pod, user)| json!({"pod": pod, "user": user})).collect();
         let told = |stood_in: &[&str]| {
@@ -197,11 +207,13 @@ mod tests {
     #[case::own(gang("v-0", "volcano"), "holds")]
     #[case::of_another(
         gang("v-0", "default-scheduler"),
-        "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to a PodGang of default-scheduler"
+        "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by a PodGang of \
+         default-scheduler"
     )]
     #[case::of_none(
         object("PodGang", "v-0"),
-        "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to a PodGang of no scheduler"
+        "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by a PodGang of no \
+         scheduler"
     )]
     fn whose_resources(#[case] of_volcano: Value, #[case] wanted: &str) {
         let group = |name: &str| object("PodGroup.scheduling.volcano.sh", name);
@@ -214,7 +226,7 @@ mod tests {
         let stray = kube().added(group("v-0")).end();
         assert_eq!(
             message(resources_of_own_gangs(&stray)),
-            "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to no PodGang"
+            "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by no PodGang"
         );
         let never = resources_of_own_gangs(&kube().end());
         assert!(matches!(never, Err(Broken::Premise { clause: "GANG-08", .. })), "{never:?}");

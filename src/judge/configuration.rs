@@ -27,8 +27,9 @@ pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
     for flaw in flaws {
         let tried =
             history.marks(SharedMark::StartedWithFlaw).find(|(_, mark)| mark.detail["title"] == flaw.title);
-        let (_, mark) =
-            tried.ok_or_else(|| Broken::NotReached(format!("no start was tried with {:?}", flaw.title)))?;
+        let (_, mark) = tried.ok_or_else(|| {
+            Broken::NotReached(format!("the controller was not started with {:?}", flaw.title))
+        })?;
         violations.extend(
             wrong(flaw, &mark.detail)
                 .map(|wrong| violation(FLAW_ACCEPTED, format!("{}: {wrong}", flaw.title))),
@@ -39,8 +40,8 @@ pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
 
 fn wrong(flaw: &Flaw, start: &Value) -> Option<String> {
     match start["code"].as_i64() {
-        None => return Some("the controller started all the same".into()),
-        Some(0) => return Some("the controller ended as if nothing were wrong".into()),
+        None => return Some("the controller started, want a failed start".into()),
+        Some(0) => return Some("the controller exited with code 0, want a failure".into()),
         Some(_) => {}
     }
     let lines = start["said"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -48,7 +49,10 @@ fn wrong(flaw: &Flaw, start: &Value) -> Option<String> {
     let in_one_line = |line: &&str| flaw.says.iter().all(|word| line.contains(word));
     (!said.iter().any(in_one_line)).then(|| {
         let last = said.last().copied().unwrap_or("nothing");
-        format!("the controller did not say {}, but {last}", flaw.says.join(" and "))
+        format!(
+            "the controller logged no line that contains {}; the last line: {last}",
+            flaw.says.join(" and ")
+        )
     })
 }
 

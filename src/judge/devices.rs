@@ -26,7 +26,7 @@ struct Container<'a> {
 
 impl fmt::Display for Container<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "container {} of {}", self.name, self.pod)
+        write!(f, "container {} of Pod {}", self.name, self.pod)
     }
 }
 
@@ -50,7 +50,8 @@ pub fn at_most_once(history: &History) -> Ruling {
         for device in &container.devices {
             if let Some(other) = holders.insert((container.node, *device), container) {
                 let node = container.node;
-                let message = format!("{device} of {node} is allocated to {other} and to {container}");
+                let message =
+                    format!("device {device} of Node {node} is allocated to {other} and to {container}");
                 violations.push(violation(DEVICE_SHARED, message));
             }
         }
@@ -73,21 +74,23 @@ pub fn as_requested(history: &History) -> Ruling {
             let own = all.iter().filter(|found| found.pod == pod.name() && found.name == name);
             let found = own.map(|found| found.devices.len()).sum::<usize>();
             if found != wanted {
-                let message =
-                    format!("container {name} of {} has {found} GPUs, it asked for {wanted}", pod.name());
+                let message = format!(
+                    "container {name} of Pod {} has {found} GPUs, want the requested {wanted}",
+                    pod.name()
+                );
                 violations
                     .push(violation(WRONG_NUMBER_OF_DEVICES, message).shown_by_object("its request", pod.0));
             }
         }
     }
     if requested == 0 {
-        return Err(Broken::NotReached("no pod that is bound asked for a GPU".into()));
+        return Err(Broken::NotReached("no bound pod requests a GPU".into()));
     }
     let allocated = all.iter().map(|container| container.devices.len()).sum::<usize>();
     if allocated != requested {
         violations.push(violation(
             WRONG_NUMBER_OF_DEVICES,
-            format!("{allocated} GPUs are allocated, {requested} were requested"),
+            format!("{allocated} GPUs are allocated, want the requested {requested}"),
         ));
     }
     none(violations)
@@ -136,7 +139,7 @@ mod tests {
         let (once, requested) = judge(&["0", "1"], &["1", "2"]);
         assert_eq!(
             messages(once),
-            ["1 of n is allocated to container worker of p and to container worker of q"]
+            ["device 1 of Node n is allocated to container worker of Pod p and to container worker of Pod q"]
         );
         assert_eq!(requested, Ok(()));
     }
@@ -146,8 +149,8 @@ mod tests {
         let (once, requested) = judge(&["0"], &["1", "2", "3"]);
         assert_eq!(once, Ok(()));
         let each = [
-            "container worker of p has 1 GPUs, it asked for 2",
-            "container worker of q has 3 GPUs, it asked for 2",
+            "container worker of Pod p has 1 GPUs, want the requested 2",
+            "container worker of Pod q has 3 GPUs, want the requested 2",
         ];
         assert_eq!(messages(requested), each);
     }
@@ -158,8 +161,10 @@ mod tests {
         let mut pod = running("p", "w-0", "w-0-a", "n");
         pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
         let history = Story::flat().added(pod).mark(SharedMark::Allocated, stranger).end();
-        let both =
-            ["container worker of p has 0 GPUs, it asked for 2", "1 GPUs are allocated, 2 were requested"];
+        let both = [
+            "container worker of Pod p has 0 GPUs, want the requested 2",
+            "1 GPUs are allocated, want the requested 2",
+        ];
         assert_eq!(messages(as_requested(&history)), both);
     }
 

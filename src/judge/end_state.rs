@@ -56,7 +56,10 @@ pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -
         let counts = (wanted.len(), found.len());
         let name = name.replace(SET, other);
         if counts.0 != counts.1 {
-            let found_now = format!("{other} ended with {} {kind} {name} instead of {}", counts.1, counts.0);
+            let found_now = format!(
+                "PodCliqueSet {other} ended with {} objects {kind} {name}, want {}",
+                counts.1, counts.0
+            );
             return Some(found.iter().fold(violation(ENDED_WITH_OTHER_OBJECTS, found_now), |v, (_, raw)| {
                 v.shown_by_object("at the end", raw)
             }));
@@ -64,8 +67,11 @@ pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -
         wanted.iter().zip(found).find_map(|((wanted, _), (found, raw))| {
             let difference = first_difference("", wanted, found)?;
             Some(
-                violation(ENDED_OTHERWISE, format!("{kind} {name} ended otherwise: {difference}"))
-                    .shown_by_object("at the end", raw),
+                violation(
+                    ENDED_OTHERWISE,
+                    format!("{kind} {name} ended in another state than its reference: {difference}"),
+                )
+                .shown_by_object("at the end", raw),
             )
         })
     }))
@@ -221,7 +227,7 @@ fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String>
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             (0..a.len()).find_map(|i| first_difference(&format!("{path}[{i}]"), &a[i], &b[i]))
         }
-        _ => (wanted != found).then(|| format!("{path} is {found} instead of {wanted}")),
+        _ => (wanted != found).then(|| format!("{path} is {found}, want {wanted}")),
     }
 }
 
@@ -287,26 +293,29 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::missing(|o: &mut Vec<Value>| drop(o.pop()), "crash-1 ended with 0 Pod crash-1-0-a-0 instead of 1")]
+    #[case::missing(|o: &mut Vec<Value>| drop(o.pop()), "PodCliqueSet crash-1 ended with 0 objects Pod crash-1-0-a-0, want 1")]
     #[case::twice(
         |o: &mut Vec<Value>| { let mut twin = o[3].clone(); twin["metadata"]["name"] = "crash-1-0-a-twin".into(); o.push(twin) },
-        "crash-1 ended with 2 Pod crash-1-0-a-0 instead of 1"
+        "PodCliqueSet crash-1 ended with 2 objects Pod crash-1-0-a-0, want 1"
     )]
     #[case::status(
         |o: &mut Vec<Value>| o[0]["status"]["availableReplicas"] = 0.into(),
-        "PodCliqueSet crash-1 ended otherwise: .status.availableReplicas is 0 instead of 1"
+        "PodCliqueSet crash-1 ended in another state than its reference: .status.availableReplicas is 0, \
+         want 1"
     )]
     #[case::condition(
         |o: &mut Vec<Value>| o[1]["status"]["conditions"][1]["status"] = "False".into(),
-        "PodClique crash-1-0-a ended otherwise: .status.conditions[0].status is \"False\" instead of \"True\""
+        "PodClique crash-1-0-a ended in another state than its reference: .status.conditions[0].status is \
+         \"False\", want \"True\""
     )]
     #[case::reference(
         |o: &mut Vec<Value>| o[2]["spec"]["podgroups"][0]["podReferences"] = json!([]),
-        "PodGang crash-1-0 ended otherwise: .spec.podgroups[0].podReferences is [] instead of [{\"name\":\"SET-0-a-0\"}]"
+        "PodGang crash-1-0 ended in another state than its reference: .spec.podgroups[0].podReferences is \
+         [], want [{\"name\":\"SET-0-a-0\"}]"
     )]
     #[case::unbound(
         |o: &mut Vec<Value>| o[3]["spec"]["nodeName"] = Value::Null,
-        "Pod crash-1-0-a-0 ended otherwise: .spec.nodeName is null instead of \"n\""
+        "Pod crash-1-0-a-0 ended in another state than its reference: .spec.nodeName is null, want \"n\""
     )]
     fn a_difference_is_named(#[case] change: fn(&mut Vec<Value>), #[case] said: &str) {
         assert_eq!(message(judge(change)), said);

@@ -38,7 +38,7 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
     if of_gang.peek().is_none() {
-        return Err(Broken::NotReached(format!("no pod of {} ever existed", gang.name)));
+        return Err(Broken::NotReached(format!("no pod of PodGang {} ever existed", gang.name)));
     }
     none(of_gang.filter(|version| seen.insert(version.uid())).filter_map(|version| {
         let pod = version.pod();
@@ -47,7 +47,7 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
         let wanted =
             podgroup(gang, pod).zip(index(pod)).map(|(group, index)| expectations.joins(gang, group, index));
         let fault = match (wanted, joined) {
-            (None, _) => format!("{} has no index", pod.name()),
+            (None, _) => format!("Pod {} has no pod index label", pod.name()),
             (Some(None), None) => return None,
             (Some(Some(name)), Some(joined)) if name.matches(joined) => return None,
             (Some(wanted), joined) => {
@@ -55,7 +55,7 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
                 let (wanted, joined) =
                     (text(wanted.map(|name| name.to_string())), text(joined.map(str::to_owned)));
                 format!(
-                    "{} with index {} is in {joined}, not in {wanted}",
+                    "Pod {} with index {} is in {joined}, want {wanted}",
                     pod.name(),
                     index(pod).unwrap_or_default()
                 )
@@ -72,7 +72,10 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     let members = gang.groups.iter().filter(|group| group.clique == clique).flat_map(|group| 0..group.min);
     let wanted: BTreeSet<_> = members.map(Some).collect();
     ensure(left == wanted, || {
-        violation(MEMBER_NOT_LEFT, format!("pods of {clique} with indexes {left:?} are left, not {wanted:?}"))
+        violation(
+            MEMBER_NOT_LEFT,
+            format!("PodClique {clique} has pods with indexes {left:?} after the scale-in, want {wanted:?}"),
+        )
     })
 }
 
@@ -96,18 +99,21 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
             let count = |group: &Group| bound.get(group.clique.as_str()).map_or(0, BTreeSet::len);
             if let Some(short) = gang.groups.iter().find(|group| count(group) < group.min) {
                 let fault = format!(
-                    "surplus pod {} was released when {} of {} members of {} were bound",
+                    "surplus Pod {} lost its gate when {} of {} required pods of PodClique {} were bound",
                     pod.name(),
                     count(short),
                     short.min,
                     short.clique
                 );
-                violations.push(violation(SURPLUS_RELEASED_EARLY, fault).shown_by("released", version));
+                violations.push(violation(SURPLUS_RELEASED_EARLY, fault).shown_by("gate removed", version));
             }
         }
     }
     if released.is_empty() {
-        return Err(Broken::NotReached(format!("no surplus pod of {} was ever released", gang.name)));
+        return Err(Broken::NotReached(format!(
+            "no surplus pod of PodGang {} ever lost its gate",
+            gang.name
+        )));
     }
     none(violations)
 }
@@ -120,7 +126,10 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
     let Some(domain) =
         history.of("Node").find(|version| version.name() == node).and_then(|node| node.label(key))
     else {
-        return Err(Broken::NotReached(format!("no pod of {} is in a domain of {key}", gang.name)));
+        return Err(Broken::NotReached(format!(
+            "no bound pod of PodGang {} is on a node with label {key}",
+            gang.name
+        )));
     };
     let mut seen = BTreeSet::new();
     let released = history.pods().filter(|version| {
@@ -129,9 +138,12 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
     none(released.filter(|version| !is_held_in(version.object, key, domain)).map(|version| {
         violation(
             SURPLUS_WITHOUT_AFFINITY,
-            format!("surplus pod {} was released without node affinity to {key}={domain}", version.name()),
+            format!(
+                "surplus Pod {} lost its gate without required node affinity to {key}={domain}",
+                version.name()
+            ),
         )
-        .shown_by("released", version)
+        .shown_by("gate removed", version)
     }))
 }
 
@@ -190,7 +202,7 @@ mod tests {
         joined["spec"]["schedulingGroup"] = json!({"podGroupName": "g-0"});
         insta::assert_snapshot!(
             message(members_have_the_lowest_indexes(&begin().added(joined).end(), &gang())),
-            @"late with index 1 is in g-0, not in no PodGroup"
+            @"Pod late with index 1 is in g-0, want no PodGroup"
         );
         let mut outside = pod(0, true, None);
         outside["metadata"]["name"] = "loose".into();
@@ -204,7 +216,7 @@ mod tests {
         assert_eq!(left(begin().deleted(pod(1, true, None))), Ok(()));
         insta::assert_snapshot!(
             message(left(begin().deleted(pod(0, true, None)))),
-            @"pods of g-0-a with indexes {Some(1)} are left, not {Some(0)}"
+            @"PodClique g-0-a has pods with indexes {Some(1)} after the scale-in, want {Some(0)}"
         );
     }
 
@@ -216,7 +228,7 @@ mod tests {
         let before = begin().modified(pod(0, false, None)).modified(pod(1, false, None)).end();
         insta::assert_snapshot!(
             message(released_after_the_hard_gang(&before, &gang())),
-            @"surplus pod p1 was released when 0 of 1 members of g-0-a were bound"
+            @"surplus Pod p1 lost its gate when 0 of 1 required pods of PodClique g-0-a were bound"
         );
         let lost = bound().deleted(pod(0, false, Some("n"))).modified(pod(1, false, None)).end();
         assert!(released_after_the_hard_gang(&lost, &gang()).is_err());
@@ -231,7 +243,7 @@ mod tests {
         let free = bound().modified(pod(1, false, None)).end();
         insta::assert_snapshot!(
             message(released_into_the_domain(&free, &gang(), KEY)),
-            @"surplus pod p1 was released without node affinity to topology.kubernetes.io/rack=ns-a"
+            @"surplus Pod p1 lost its gate without required node affinity to topology.kubernetes.io/rack=ns-a"
         );
         let elsewhere = bound().modified(affine(pod(1, false, None), "ns-b")).end();
         assert!(released_into_the_domain(&elsewhere, &gang(), KEY).is_err());

@@ -24,8 +24,12 @@ pub fn never_served(history: &History, gang: &Gang) -> Ruling {
     };
     let made = history.versions().filter(|version| is_gang_resource(version.object));
     none(made.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
-        let message = format!("{} {} was made for PodGang {pod_gang}", version.kind(), version.name());
-        violation(MADE_FOR_INEXPRESSIBLE_GANG, message).shown_by("it", version)
+        let message = format!(
+            "{} {} was created for PodGang {pod_gang}, want no gang resource",
+            version.kind(),
+            version.name()
+        );
+        violation(MADE_FOR_INEXPRESSIBLE_GANG, message).shown_by("observed", version)
     }))
 }
 
@@ -36,15 +40,18 @@ pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     ensure(is_told(&history.end(), gang, about), || {
         violation(
             NO_WARNING,
-            format!("no Warning event says about PodGang {pod_gang} what is wrong with it: {about}"),
+            format!("PodGang {pod_gang}: no Warning event on it or its PodCliqueSet contains {about:?}"),
         )
     })?;
     never_served(history, gang)?;
     let of_gang = history.pods().filter(|version| version.pod().pod_gang() == Some(pod_gang));
     let there = of_gang.filter(|version| version.change != Change::Deleted);
     none(there.filter(|version| version.pod().gates().is_empty()).map(|version| {
-        violation(RELEASED_UNSERVED, format!("{} of PodGang {pod_gang} was released", version.name()))
-            .shown_by("no gate", version)
+        violation(
+            RELEASED_UNSERVED,
+            format!("Pod {} of PodGang {pod_gang} lost its gate, want it kept", version.name()),
+        )
+        .shown_by("no gate", version)
     }))
 }
 

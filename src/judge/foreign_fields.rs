@@ -24,15 +24,20 @@ pub fn kept(history: &History) -> Ruling {
             .filter(|version| version.index > index && version.change != Change::Deleted)
             .skip_while(|version| !is_there(version));
         let written = since.next().ok_or_else(|| {
-            Broken::NotReached(format!("what others wrote into {kind} {name} was never seen"))
+            Broken::NotReached(format!(
+                "the fields that another client wrote to {kind} {name} were never observed"
+            ))
         })?;
         violations.extend(since.find(|version| !is_there(version)).map(|lost| {
-            violation(FOREIGN_FIELDS_LOST, format!("{kind} {name} lost what others had written: {patch}"))
-                .shown_by("written", written)
-                .shown_by("lost", lost)
+            violation(
+                FOREIGN_FIELDS_LOST,
+                format!("{kind} {name} lost fields that another client had written: {patch}"),
+            )
+            .shown_by("written", written)
+            .shown_by("lost", lost)
         }));
     }
-    if any { none(violations) } else { Err(Broken::NotReached("others wrote nothing".into())) }
+    if any { none(violations) } else { Err(Broken::NotReached("no other client wrote to an object".into())) }
 }
 
 /// Whether an object contains a patch. Lists must contain the patch's entries, in any order.

@@ -37,16 +37,16 @@ fn members<'a>(live: &'a Live, pod_gang: &'a Value) -> impl Iterator<Item = &'a 
 /// PodGroups.
 pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     let Some(gang) = live.get("PodGang", pod_gang) else {
-        return Err(Broken::NotReached(format!("there is no PodGang {pod_gang}")));
+        return Err(Broken::NotReached(format!("PodGang {pod_gang} does not exist")));
     };
     let podgroups = list(&gang["spec"]["podgroups"]).len();
     let members: Vec<_> = members(live, gang).collect();
     ensure(members.len() == podgroups, || {
         violation(
             WRONG_NUMBER_OF_GROUPS,
-            format!("PodGang {pod_gang} has {} PodGroups for {podgroups} podgroups", members.len()),
+            format!("PodGang {pod_gang} has {} PodGroups, want {podgroups}: one per podgroup", members.len()),
         )
-        .shown_by_object("it", gang)
+        .shown_by_object("observed", gang)
     })?;
     none(incomplete(&members, &members))
 }
@@ -70,9 +70,9 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
         let (name, groups) = (text(&object["metadata"]["name"]), annotation(object, "groups"));
         violation(
             WRONG_GROUP_LIST,
-            format!("PodGroup {name} lists {groups}, not exactly {wanted:?} as all do"),
+            format!("PodGroup {name} lists {groups}, want exactly {wanted:?}, the same in all PodGroups"),
         )
-        .shown_by_object("it", object)
+        .shown_by_object("observed", object)
     };
     all.iter().filter(is_wrong).map(wrong).collect()
 }
@@ -85,13 +85,13 @@ pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     let mut gone =
         gone.filter(|gone| of_gang().any(|gang| is_controlled_by(gone.object, gang.object))).peekable();
     if gone.peek().is_none() {
-        return Err(Broken::NotReached(format!("no PodGroup of PodGang {pod_gang} went")));
+        return Err(Broken::NotReached(format!("no PodGroup of PodGang {pod_gang} was deleted")));
     }
     none(gone.flat_map(|gone| {
         let Some(gang) = of_gang().filter(|gang| gang.revision() < gone.revision()).last() else {
             return vec![violation(
                 GROUP_BEFORE_GANG,
-                format!("PodGroup {} was there before its PodGang", gone.name()),
+                format!("PodGroup {} was deleted before its PodGang existed", gone.name()),
             )];
         };
         let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
@@ -102,9 +102,13 @@ pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
             |member: &&Value| wanted.iter().any(|name| name.matches(text(&member["metadata"]["name"])));
         let stay: Vec<_> = members(&before, gang.object).filter(is_wanted).collect();
         if stay.len() < wanted.len() {
-            let message =
-                format!("PodGroup {} went while {} of {} were there", gone.name(), stay.len(), wanted.len());
-            return vec![violation(PRUNED_BEFORE_COMPLETE, message).shown_by("gone", gone)];
+            let message = format!(
+                "PodGroup {} was deleted while {} of the {} remaining PodGroups existed, want all",
+                gone.name(),
+                stay.len(),
+                wanted.len()
+            );
+            return vec![violation(PRUNED_BEFORE_COMPLETE, message).shown_by("deleted", gone)];
         }
         incomplete(&stay, &stay)
     }))
@@ -129,17 +133,24 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             violations.extend(loose.map(|pod| {
                 violation(
                     NAMES_NO_GROUP,
-                    format!("{} was released and names no PodGroup of {}", pod.name(), gang.name),
+                    format!(
+                        "Pod {} lost its gate but names no PodGroup of PodGang {}",
+                        pod.name(),
+                        gang.name
+                    ),
                 )
-                .shown_by_object("it", pod.0)
+                .shown_by_object("observed", pod.0)
             }));
             let named: BTreeSet<_> = pods().filter_map(|pod| expectations.named_by(pod)).collect();
             let [name] = Vec::from_iter(named)[..] else {
                 none(violations)?;
-                return Err(Broken::NotReached(format!("the pods of {} name no one PodGroup", group.clique)));
+                return Err(Broken::NotReached(format!(
+                    "the pods of PodClique {} do not all name the same PodGroup",
+                    group.clique
+                )));
             };
             let wrong = match live.get(POD_GROUP, name) {
-                None => Some("there is none".to_owned()),
+                None => Some("it does not exist".to_owned()),
                 Some(found) => wrong(found, pod_gang, gang, group),
             };
             violations.extend(wrong.map(|wrong| {
@@ -158,16 +169,16 @@ fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<
         return Some(format!("its label {} is not {}", names::POD_GANG, gang.name));
     }
     if found["spec"]["minMember"] != group.min {
-        return Some(format!("minMember {} instead of {}", found["spec"]["minMember"], group.min));
+        return Some(format!("minMember is {}, want {}", found["spec"]["minMember"], group.min));
     }
     let podgroup = list(&pod_gang["spec"]["podgroups"]).iter().find(|of| of["name"] == group.clique.as_str());
     let references = podgroup.map_or(0, |podgroup| list(&podgroup["podReferences"]).len());
     let (number, wanted) = (annotation(found, "total-number"), references.to_string());
     if references >= group.min && *number != wanted.as_str() {
-        return Some(format!("total-number {number} of {wanted} pods"));
+        return Some(format!("total-number is {number}, want {wanted}"));
     }
     let wanted = name_of(gang, group);
-    (!is_named(text(&found["metadata"]["name"]), &wanted)).then(|| format!("its name is not {wanted}"))
+    (!is_named(text(&found["metadata"]["name"]), &wanted)).then(|| format!("want the name {wanted}"))
 }
 
 fn name_of(gang: &Gang, group: &Group) -> Name {
@@ -190,7 +201,7 @@ pub fn long_names_are_cut(live: &Live, gangs: &[Gang]) -> Ruling {
         long.extend(named.filter(|(_, wanted)| !wanted.is_exact()));
     }
     if long.is_empty() {
-        return Err(Broken::NotReached("no PodGroup's name is too long for a label".into()));
+        return Err(Broken::NotReached("no PodGroup name is too long for a label".into()));
     }
     let expectations = schedulers::of(Target::KOORDINATOR);
     let mut violations = Vec::new();
@@ -198,13 +209,13 @@ pub fn long_names_are_cut(live: &Live, gangs: &[Gang]) -> Ruling {
         let pods = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
         let named: BTreeSet<_> = pods.filter_map(|pod| expectations.named_by(pod)).collect();
         if named.is_empty() {
-            return Err(Broken::NotReached(format!("no pod of {} names a PodGroup", group.clique)));
+            return Err(Broken::NotReached(format!("no pod of PodClique {} names a PodGroup", group.clique)));
         }
         let is_right = |name: &&str| is_named(name, &wanted) && live.get(POD_GROUP, name).is_some();
         if named.len() > 1 || !named.iter().all(is_right) {
             violations.push(violation(
                 WRONG_GROUP,
-                format!("the pods of {} name PodGroups {named:?}, not one {wanted}", group.clique),
+                format!("the pods of PodClique {} name PodGroups {named:?}, want one {wanted}", group.clique),
             ));
         }
     }

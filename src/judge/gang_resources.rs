@@ -137,8 +137,10 @@ fn strayed(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     live.all().filter(|object| is_gang_resource(object)).filter_map(move |object| {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         (!goes_with_its_gang(live, object)).then(|| {
-            let message =
-                format!("{kind} {name} is controlled by nothing that goes with a PodGang or its set");
+            let message = format!(
+                "{kind} {name} is not controlled by an existing PodGang or PodCliqueSet, directly or \
+                     through other owners"
+            );
             violation(OUTLIVES_ITS_GANG, message).shown_by_object("its owners", object)
         })
     })
@@ -156,7 +158,7 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
         let told = missing.map(|wanted| {
             let found = violation(
                 GANG_RESOURCE_NEVER_MADE,
-                format!("{} {} was never made", wanted.kind, wanted.name),
+                format!("{} {} was never created", wanted.kind, wanted.name),
             );
             created.into_iter().fold(found, |found, created| found.shown_by("its PodGang", created))
         });
@@ -198,8 +200,8 @@ fn deviations(history: &History, live: &Live, gang: &Gang) -> Vec<Violation> {
     for extra in of_gang.filter(|object| is_controlled_by(object, pod_gang)) {
         if !found.iter().flatten().any(|known| known["metadata"] == extra["metadata"]) {
             let (kind, extra_name) = (text(&extra["kind"]), text(&extra["metadata"]["name"]));
-            let message = format!("{kind} {extra_name} stands for nothing of {name}");
-            violations.push(violation(GANG_RESOURCE_EXTRA, message).shown_by_object("one too many", extra));
+            let message = format!("{kind} {extra_name} matches no part of PodGang {name}, want it absent");
+            violations.push(violation(GANG_RESOURCE_EXTRA, message).shown_by_object("unexpected", extra));
         }
     }
     for (wanted, found) in expected.iter().zip(found) {
@@ -216,7 +218,7 @@ fn deviations(history: &History, live: &Live, gang: &Gang) -> Vec<Violation> {
                 format!("{} {}: {}", wanted.kind, text(&found["metadata"]["name"]), faults.join("; "));
             violations.push(
                 violation(GANG_RESOURCE_DIFFERS, message)
-                    .shown_by_object("it", found)
+                    .shown_by_object("observed", found)
                     .shown_by_object("its PodGang", pod_gang),
             );
         }
@@ -240,11 +242,14 @@ pub fn never_reshaped(history: &History, until: usize) -> Ruling {
             _ if version.object["spec"] != original.object["spec"] => "got another spec",
             _ => continue,
         };
-        let found = violation(GANG_RESOURCE_RESHAPED, format!("{kind} {name} {what} under a live gang"));
+        let found = violation(
+            GANG_RESOURCE_RESHAPED,
+            format!("{kind} {name} {what} while its gang existed, want it unchanged"),
+        );
         violations.push(found.shown_by("as created", original).shown_by(what, version));
     }
     if first.is_empty() {
-        return Err(Broken::NotReached("there never was a gang resource".into()));
+        return Err(Broken::NotReached("no gang resource ever existed".into()));
     }
     none(violations)
 }
@@ -253,10 +258,10 @@ pub fn never_reshaped(history: &History, until: usize) -> Ruling {
 pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruling {
     let (before, end) = (history.before(since), history.end());
     let Some(lost) = before.get(kind, name) else {
-        return Err(Broken::NotReached(format!("{kind} {name} did not exist")));
+        return Err(Broken::NotReached(format!("{kind} {name} did not exist before the deletion")));
     };
     let Some(found) = end.get(kind, name) else {
-        return Err(violation(NOT_RESTORED, format!("{kind} {name} was not restored"))
+        return Err(violation(NOT_RESTORED, format!("{kind} {name} was not created again"))
             .shown_by_object("lost", lost)
             .into());
     };
@@ -265,9 +270,12 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
     let (owners, new_owners) = metadata("ownerReferences");
     let whole = old != new && owners == new_owners && lost["spec"] == found["spec"];
     ensure(whole && found["metadata"]["deletionTimestamp"].is_null(), || {
-        violation(RESTORED_DIFFERENTLY, format!("{kind} {name} is not what it was before it was deleted"))
-            .shown_by_object("lost", lost)
-            .shown_by_object("at the end", found)
+        violation(
+            RESTORED_DIFFERENTLY,
+            format!("{kind} {name} was not created again with the same owners and spec"),
+        )
+        .shown_by_object("lost", lost)
+        .shown_by_object("at the end", found)
     })
 }
 
@@ -279,7 +287,7 @@ pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &
     ensure(told, || {
         violation(
             NO_WARNING,
-            format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} names {about}"),
+            format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} contains {about:?}"),
         )
     })
 }
@@ -323,8 +331,8 @@ fn gangs_without_priority<'a>(
 
 fn without_priority(object: &Value, class: &str) -> Violation {
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
-    violation(WRONG_PRIORITY, format!("{kind} {name} has not got priority class {class}"))
-        .shown_by_object("it", object)
+    violation(WRONG_PRIORITY, format!("{kind} {name} does not have priority class {class}"))
+        .shown_by_object("observed", object)
 }
 
 /// At the end, PodGangs and gang resources have the priority class, and each got it soon after the change at
@@ -339,7 +347,10 @@ pub fn priority_follows(
 ) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     ensure(expectations.follows_priority(), || {
-        let message = format!("priority class {class} was admitted, and no gang resource can follow");
+        let message = format!(
+            "the change to priority class {class} was admitted, want it refused because gang resources \
+             cannot follow it"
+        );
         violation(PRIORITY_ADMITTED, message)
     })?;
     let live = history.end();
@@ -355,8 +366,8 @@ pub fn priority_follows(
         let first = versions.find(|version| has_it(version.object))?;
         (first.at.duration_since(asked) > patience(history)).then(|| {
             let (kind, name) = (first.kind(), first.name());
-            violation(WRONG_PRIORITY, format!("{kind} {name} got priority class {class} late"))
-                .shown_by("got it", first)
+            violation(WRONG_PRIORITY, format!("{kind} {name} got priority class {class} too late"))
+                .shown_by("updated", first)
         })
     }))
 }
@@ -365,11 +376,14 @@ pub fn priority_follows(
 /// refusal names the field (UPD-20).
 pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
     ensure(!schedulers::of(target).follows_priority(), || {
-        let message = format!("another priority class was refused, and gang resources can follow: {refusal}");
+        let message = format!(
+            "the change of the priority class was refused, want it admitted because gang resources can \
+             follow it: {refusal}"
+        );
         violation(PRIORITY_REFUSED, message)
     })?;
     ensure(refusal.contains("priorityClassName"), || {
-        violation(PRIORITY_REFUSED, format!("a refusal does not name priorityClassName: {refusal}"))
+        violation(PRIORITY_REFUSED, format!("the refusal does not contain priorityClassName: {refusal}"))
     })
 }
 

@@ -91,15 +91,15 @@ type Spoil = fn(&mut Vec<Value>);
 #[rstest::rstest]
 #[case::no_workload(|all: &mut Vec<Value>| drop(all.remove(1)), "Workload w-0 does not exist")]
 #[case::no_group(|all: &mut Vec<Value>| drop(all.remove(3)), "PodGroup w-0-w-0-b does not exist")]
-#[case::orphan(|all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]), "PodGroup w-0-w-0-a is controlled by nothing that goes with a PodGang or its set")]
+#[case::orphan(|all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]), "PodGroup w-0-w-0-a is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners")]
 #[case::of_a_predecessor(
     |all: &mut Vec<Value>| all[1]["metadata"]["ownerReferences"][0]["uid"] = json!("other"),
-    "Workload w-0 is controlled by nothing that goes with a PodGang or its set"
+    "Workload w-0 is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners"
 )]
-#[case::min_count(|all: &mut Vec<Value>| all[3]["spec"] = group("", "w-0-b", 2)["spec"].clone(), "minCount 2 instead of 3")]
+#[case::min_count(|all: &mut Vec<Value>| all[3]["spec"] = group("", "w-0-b", 2)["spec"].clone(), "minCount is 2, want 3")]
 #[case::template(
     |all: &mut Vec<Value>| all[3] = group("w-0-w-0-b", "w-0-a", 3),
-    "its template is \"w-0-a\", not w-0-b"
+    "its template is \"w-0-a\", want w-0-b"
 )]
 #[case::no_template(|all: &mut Vec<Value>| all[1] = workload(&[("w-0-a", 2)]), "the Workload has no template \"w-0-b\"")]
 #[case::another_key(
@@ -108,7 +108,7 @@ type Spoil = fn(&mut Vec<Value>);
 )]
 #[case::one_too_many(
     |all: &mut Vec<Value>| all.push(group("w-0-w-0-c", "w-0-a", 2)),
-    "PodGroup w-0-w-0-c stands for nothing of w-0"
+    "PodGroup w-0-w-0-c matches no part of PodGang w-0, want it absent"
 )]
 fn spoilt(#[case] spoil: Spoil, #[case] message: &str) {
     let mut all = flat();
@@ -174,7 +174,7 @@ fn gang_resources_were_made_at_some_time() {
     let ruling = made(Story::flat().all_added(flat().into_iter().take(2)));
     let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}") };
     let messages: Vec<_> = violations.iter().map(|violation| violation.message.as_str()).collect();
-    let never = ["PodGroup w-0-w-0-a was never made", "PodGroup w-0-w-0-b was never made"];
+    let never = ["PodGroup w-0-w-0-a was never created", "PodGroup w-0-w-0-b was never created"];
     assert_eq!((clause, messages), ("GANG-08", never.to_vec()));
     assert_eq!(violations[0].proof[0].name, "w-0", "its PodGang is the measure");
     assert_eq!(made(Story::flat()), Ok(()), "that there is no PodGang is another clause's matter");
@@ -196,7 +196,7 @@ fn what_was_deleted_by_hand_is_restored() {
     };
     let of = |story: Story| said(restored(&story.end(), 4, "PodGroup", "w-0-w-0-a"));
     assert!(of(deleted().added(again("new", 2))).is_empty());
-    assert_eq!(of(deleted()), ["PodGroup w-0-w-0-a was not restored"]);
+    assert_eq!(of(deleted()), ["PodGroup w-0-w-0-a was not created again"]);
     assert_eq!(of(deleted().added(again("new", 1))).len(), 1, "it has another shape");
     assert_eq!(
         of(Story::flat().all_added(flat()).mark(SharedMark::Deleted, json!({}))).len(),
@@ -272,11 +272,11 @@ fn another_priority(after: i64, class: &str) -> Ruling {
 fn another_priority_is_followed_soon() {
     assert_eq!(another_priority(1, "high"), Ok(()));
     assert_eq!(said(another_priority(6, "high")).len(), 1);
-    assert!(said(another_priority(1, "low"))[0].contains("has not got priority class high"));
+    assert!(said(another_priority(1, "low"))[0].contains("does not have priority class high"));
     let history = Story::flat().mark(SharedMark::Scaled, Value::Null).end();
     assert!(
         said(priority_follows(&history, &gangs(), "high", true, 0))[0]
-            .contains("no gang resource can follow")
+            .contains("gang resources cannot follow it")
     );
 }
 
@@ -284,6 +284,9 @@ fn another_priority_is_followed_soon() {
 fn another_priority_is_refused_by_name_where_nothing_can_follow() {
     let named = "spec.template.priorityClassName: Forbidden: gangs are immutable";
     assert_eq!(priority_is_refused(Target::KUBE_POD_GROUP, named), Ok(()));
-    assert!(said(priority_is_refused(Target::KUBE_POD_GROUP, "no"))[0].contains("does not name"));
-    assert!(said(priority_is_refused(Target::VOLCANO, named))[0].contains("gang resources can follow"));
+    assert!(
+        said(priority_is_refused(Target::KUBE_POD_GROUP, "no"))[0]
+            .contains("does not contain priorityClassName")
+    );
+    assert!(said(priority_is_refused(Target::VOLCANO, named))[0].contains("gang resources can follow it"));
 }

@@ -70,8 +70,8 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
         of_set && !gangs.iter().any(|gang| gang.name == name(found))
     });
     let beyond = beyond.map(|found| {
-        violation(GANG_EXTRA, format!("PodGang {} should not exist", name(found)))
-            .shown_by_object("there", found)
+        violation(GANG_EXTRA, format!("PodGang {} exists, want it absent", name(found)))
+            .shown_by_object("exists", found)
     });
     none(missing.chain(strayed).chain(beyond).chain(called_otherwise(live, gangs)))
 }
@@ -91,7 +91,7 @@ fn called_otherwise<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item
             let said = object["metadata"]["labels"][names::POD_GANG].as_str().unwrap_or("none");
             let (kind, of) = (object["kind"].as_str().unwrap_or_default(), name(object));
             let message = format!(
-                "label {} of {kind} {of} says {said}; PodGang {} lists it",
+                "label {} of {kind} {of} is {said}, want {}: this PodGang lists it",
                 names::POD_GANG,
                 gang.name
             );
@@ -108,7 +108,7 @@ pub fn keeps_its_name(history: &History, gangs: &[Gang]) -> Ruling {
         let last = of_gang().last()?;
         let earlier =
             of_gang().find(|version| version.name() != last.name() && owner(version) == owner(&last))?;
-        let message = format!("PodGang {} was {} before", last.name(), earlier.name());
+        let message = format!("PodGang {} had another name before: {}", last.name(), earlier.name());
         Some(violation(GANG_RENAMED, message).shown_by("first", earlier).shown_by("then", last))
     }))
 }
@@ -145,8 +145,10 @@ pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
         let wanted: Vec<&str> = cliques().filter(|clique| found.contains(clique)).collect();
         (found != wanted).then(|| {
             let (found, wanted) = (found.join(", "), wanted.join(", "));
-            let message =
-                format!("PodGang {} was created with podgroups [{found}], not [{wanted}]", gang.name);
+            let message = format!(
+                "PodGang {} was created with podgroups in the order [{found}], want [{wanted}]",
+                gang.name
+            );
             violation(WRONG_PODGROUP_ORDER, message).shown_by("created", created)
         })
     }))
@@ -159,9 +161,11 @@ fn shared(live: &Live, gangs: &[Gang]) -> Vec<Violation> {
         let of: Vec<_> = live.of("PodGang").filter(lists).collect();
         (of.len() > 1).then(|| {
             let names: Vec<_> = of.iter().map(|found| name(found)).collect();
-            let message = format!("{} is a podgroup of {}", group.clique, names.join(" and of "));
-            of.iter()
-                .fold(violation(IN_SEVERAL_GANGS, message), |found, gang| found.shown_by_object("one", gang))
+            let message =
+                format!("PodClique {} is a podgroup of several PodGangs: {}", group.clique, names.join(", "));
+            of.iter().fold(violation(IN_SEVERAL_GANGS, message), |found, gang| {
+                found.shown_by_object("lists it", gang)
+            })
         })
     });
     several.collect()
@@ -175,7 +179,7 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
     let mut violations = Vec::new();
     if sorted(found.clone()) != sorted(wanted.clone()) {
         let message = format!(
-            "PodGang {} was created with podgroups {}, not {}",
+            "PodGang {} was created with podgroups {}, want {}",
             gang.name,
             listed(&found),
             listed(&wanted)
@@ -189,7 +193,7 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
         .filter(|version| version.index > created.index)
         .find(|version| names(&podgroups_in(version.object)) != names(&found));
     violations.extend(changed.map(|version| {
-        violation(PODGROUPS_CHANGED, format!("PodGang {} changed its podgroups", gang.name))
+        violation(PODGROUPS_CHANGED, format!("PodGang {}: its podgroups changed after creation", gang.name))
             .shown_by("created", created)
             .shown_by("changed", version)
     }));
@@ -212,8 +216,8 @@ pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruli
         let mut later = versions(history, &gang.name).filter(|version| version.index >= since);
         let grown = later.find(|version| podgroups_in(version.object).iter().any(more))?;
         let (now, asked) = (listed(&podgroups_in(grown.object)), listed(&asked));
-        let message = format!("PodGang {} asks for {now}, where it asked for {asked}", gang.name);
-        Some(violation(MINIMUM_RAISED, message).shown_by_object("before", was).shown_by("grown", grown))
+        let message = format!("PodGang {} has podgroups {now}, want no minReplicas above {asked}", gang.name);
+        Some(violation(MINIMUM_RAISED, message).shown_by_object("before", was).shown_by("raised", grown))
     }))
 }
 
@@ -233,8 +237,8 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
         let other = all.find(|version| version.label(names::SCHEDULER_NAME) != Some(backend))?;
         let label = other.label(names::SCHEDULER_NAME).unwrap_or("absent");
         let message =
-            format!("label {} of PodGang {} is {label}, not {backend}", names::SCHEDULER_NAME, gang.name);
-        Some(violation(WRONG_SCHEDULER_LABEL, message).shown_by("then", other))
+            format!("label {} of PodGang {} is {label}, want {backend}", names::SCHEDULER_NAME, gang.name);
+        Some(violation(WRONG_SCHEDULER_LABEL, message).shown_by("observed", other))
     }))
 }
 
@@ -260,8 +264,8 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
         };
         let (before, after) = all.split_at(turned);
         if !before.iter().any(|version| status(version).as_deref() == Some("False")) {
-            let message = format!("PodGang {} never said Initialized=False", gang.name);
-            return Some(violation(NEVER_UNINITIALIZED, message).shown_by("True at once", after[0]));
+            let message = format!("PodGang {} never had condition Initialized=False", gang.name);
+            return Some(violation(NEVER_UNINITIALIZED, message).shown_by("Initialized=True", after[0]));
         }
         let too_soon = gang.groups.iter().find_map(|group| {
             // A missing podgroup references no pod.
@@ -273,10 +277,13 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
             };
             let exist = referenced.iter().filter(|(_, name)| there(name)).count();
             (exist < group.replicas)
-                .then(|| format!("{exist} of {} pods of {}", group.replicas, group.clique))
+                .then(|| format!("{exist} of {} pods of PodClique {}", group.replicas, group.clique))
         })?;
-        let message =
-            format!("PodGang {} became Initialized with {too_soon} existing and referred to", gang.name);
+        let message = format!(
+            "PodGang {} became Initialized when {too_soon} existed and were in its podReferences, want \
+                 all",
+            gang.name
+        );
         Some(violation(INITIALIZED_EARLY, message).shown_by("Initialized", after[0]))
     }))
 }
@@ -289,7 +296,7 @@ pub fn stays_initialized(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let all: Vec<_> = versions(history, &gang.name).skip_while(|version| !is_true(version)).collect();
         let back = all.iter().find(|version| !is_true(version))?;
-        let message = format!("Initialized of PodGang {} did not stay True", gang.name);
+        let message = format!("PodGang {}: condition Initialized did not stay True", gang.name);
         let found = violation(UNINITIALIZED_AGAIN, message);
         Some(found.shown_by("True", all[0]).shown_by("not True", *back))
     }))
@@ -303,8 +310,8 @@ pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
         let referenced = references(pod_gang, &group.clique)?;
         (!referenced.is_sorted()).then(|| {
             let names = referenced.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
-            let message = format!("the references of {} are not sorted: [{names}]", group.clique);
-            violation(UNSORTED_REFERENCES, message).shown_by_object("the references", pod_gang)
+            let message = format!("the podReferences of podgroup {} are not sorted: [{names}]", group.clique);
+            violation(UNSORTED_REFERENCES, message).shown_by_object("podReferences", pod_gang)
         })
     }))
 }
@@ -334,9 +341,13 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             let clique = &group.clique;
             violation(
                 WRONG_REFERENCES,
-                format!("{clique} refers to [{}]; its pods are [{}]", names(&referenced), names(&pods)),
+                format!(
+                    "podgroup {clique} has podReferences [{}], want its pods [{}]",
+                    names(&referenced),
+                    names(&pods)
+                ),
             )
-            .shown_by_object("the references", pod_gang)
+            .shown_by_object("podReferences", pod_gang)
         })
     }))
 }

@@ -79,7 +79,7 @@ fn base_and_scaled_pod_gangs_exist_and_are_owned() {
     );
 
     let beyond = complete().added(pod_gang("w-1", BASE, None)).end();
-    assert_eq!(said(base(&beyond.end(), "w", &gangs())), ["PodGang w-1 should not exist"]);
+    assert_eq!(said(base(&beyond.end(), "w", &gangs())), ["PodGang w-1 exists, want it absent"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_base_pod_gang_that_is_recreated_under_another_name_breaks_one_clause_only()
     let renamed =
         complete().deleted(pod_gang("w-0", BASE, None)).added(pod_gang("w-0-again", BASE, None)).end();
     assert!(keeps_its_name(&complete().end(), &gangs()).is_ok());
-    assert_eq!(said(keeps_its_name(&renamed, &gangs())), ["PodGang w-0-again was w-0 before"]);
+    assert_eq!(said(keeps_its_name(&renamed, &gangs())), ["PodGang w-0-again had another name before: w-0"]);
     assert_eq!(said(podgroups(&renamed, &gangs())), Vec::<String>::new());
 }
 
@@ -124,8 +124,7 @@ fn the_order_of_podgroups(#[case] created: &[&str], #[case] holds: bool) {
 #[rstest::rstest]
 #[case::as_before(1, &[])]
 #[case::released(0, &[])]
-#[case::grown(2, &["PodGang w-0 asks for [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)], where it asked for \
-    [w-0-a (minReplicas 1), w-0-sg-0-b (minReplicas 1)]"])]
+#[case::grown(2, &["PodGang w-0 has podgroups [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)], want no minReplicas above [w-0-a (minReplicas 1), w-0-sg-0-b (minReplicas 1)]"])]
 fn a_minimum_does_not_grow(#[case] then: u64, #[case] wanted: &[&str]) {
     let since = complete().end().entries.len();
     let history = complete().modified(pod_gang("w-0", &[("w-0-a", then, &[]), BASE[1]], None)).end();
@@ -139,7 +138,7 @@ fn podgroups_stay_but_minimums_may_be_released_later() {
         complete().modified(pod_gang("w-0", &[("w-0-a", 0, &[]), ("w-0-sg-0-b", 0, &[])], None)).end();
     assert!(podgroups(&released, &gangs()).is_ok(), "minReplicas counts as of creation");
     let dropped = complete().modified(pod_gang("w-0", &[("w-0-a", 1, &[])], None)).end();
-    assert_eq!(said(podgroups(&dropped, &gangs())), ["PodGang w-0 changed its podgroups"]);
+    assert_eq!(said(podgroups(&dropped, &gangs())), ["PodGang w-0: its podgroups changed after creation"]);
 }
 
 #[test]
@@ -168,7 +167,8 @@ fn initialized_once_every_pod_exists_and_is_referred_to() {
     let too_soon = becoming_initialized(&[pending.clone(), done.clone(), pod("p", "w-0-a")]);
     assert_eq!(
         too_soon,
-        ["PodGang w-0 became Initialized with 0 of 1 pods of w-0-a existing and referred to"]
+        ["PodGang w-0 became Initialized when 0 of 1 pods of PodClique w-0-a existed and were in its \
+             podReferences, want all",]
     );
     let not_referred = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), step(&[], Some("True"))]);
     assert_eq!(not_referred.len(), 1);
@@ -178,7 +178,7 @@ fn initialized_once_every_pod_exists_and_is_referred_to() {
     let lacking = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), without]);
     assert_eq!(lacking, too_soon, "a podgroup that is not there refers to nothing");
     let never_false = becoming_initialized(&[pod("p", "w-0-a"), done.clone()]);
-    assert_eq!(never_false, ["PodGang w-0 never said Initialized=False"]);
+    assert_eq!(never_false, ["PodGang w-0 never had condition Initialized=False"]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn what_was_initialized_stays_initialized() {
     let staying = |steps: &[Value]| {
         said(stays_initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
     };
-    assert_eq!(staying(&back), ["Initialized of PodGang w-0 did not stay True"]);
+    assert_eq!(staying(&back), ["PodGang w-0: condition Initialized did not stay True"]);
     assert!(staying(&back[..3]).is_empty());
 }
 

@@ -129,8 +129,11 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     }
     none(by_object.into_iter().filter_map(|((kind, name), writes)| {
         let last = writes.last()?;
-        let message =
-            format!("{kind} {name} was written {} times at rest, last by {}", writes.len(), last.authors());
+        let message = format!(
+            "{kind} {name} was written {} times while idle, want 0; last written by {}",
+            writes.len(),
+            last.authors()
+        );
         Some(
             violation(WRITTEN_AT_REST, message)
                 .shown_by("first", writes[0].version)
@@ -155,7 +158,8 @@ fn touch(write: &Write<'_>) -> Violation {
         Change::Deleted => "deleted".to_owned(),
         Change::Added | Change::Modified => format!("written by {}", write.authors()),
     };
-    let found = violation(TOUCHED, format!("{} {} was {what}", version.kind(), version.name()));
+    let found =
+        violation(TOUCHED, format!("{} {} was {what}, want it untouched", version.kind(), version.name()));
     let found = write.previous.into_iter().fold(found, |found, previous| found.shown_by("before", previous));
     found.shown_by("after", version)
 }

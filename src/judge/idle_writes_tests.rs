@@ -51,7 +51,7 @@ fn every_write_between_the_marks_disturbs_a_rest() {
     let write = |story: Story| story.modified(written("PodGang", "w-0", "op", "2"));
     assert_eq!(
         at_rest(gang(), |story| write(story).later(20), |story| story),
-        ["PodGang w-0 was written 1 times at rest, last by op"],
+        ["PodGang w-0 was written 1 times while idle, want 0; last written by op"],
         "however long it is quiet thereafter"
     );
     assert!(at_rest(gang(), |story| story.later(10), write).is_empty());
@@ -128,7 +128,7 @@ fn gang_resources_unwritten() {
     assert!(of(begin().modified(written("PodGang", "w-0", "op", "2"))).is_empty());
     assert_eq!(
         of(begin().modified(owned(written("Workload", "w-0", "op", "2"), "PodGang", "w-0"))),
-        ["Workload w-0 was written by op"]
+        ["Workload w-0 was written by op, want it untouched"]
     );
     let deleted = owned(written("Workload", "w-0", "op", "1"), "PodGang", "w-0");
     assert_eq!(of(begin().deleted(deleted)).len(), 1);
@@ -155,9 +155,12 @@ fn scaling_the_set_leaves_the_first_replica_alone() {
     assert!(scaled(growing()).is_empty());
     assert_eq!(
         scaled(growing().modified(written("PodGang", "w-0", "op", "2"))),
-        ["PodGang w-0 was written by op"]
+        ["PodGang w-0 was written by op, want it untouched"]
     );
-    assert_eq!(scaled(growing().deleted(pod("w-0-a-x", "op"))), ["Pod w-0-a-x was deleted"]);
+    assert_eq!(
+        scaled(growing().deleted(pod("w-0-a-x", "op"))),
+        ["Pod w-0-a-x was deleted, want it untouched"]
+    );
 }
 
 #[test]
@@ -166,7 +169,10 @@ fn scaling_a_clique_leaves_its_remaining_pods_alone() {
     let scaled = |story: Story| touched(&one, &two, story);
     let growing = || converged().modified(written("PodGang", "w-0", "op", "2")).added(pod("w-0-a-y", "op"));
     assert!(scaled(growing()).is_empty());
-    assert_eq!(scaled(growing().modified(pod("w-0-a-x", "else"))), ["Pod w-0-a-x was written by else"]);
+    assert_eq!(
+        scaled(growing().modified(pod("w-0-a-x", "else"))),
+        ["Pod w-0-a-x was written by else, want it untouched"]
+    );
     assert!(
         touched(&two, &one, converged().deleted(pod("w-0-a-x", "op"))).is_empty(),
         "one of them has to go"

@@ -106,7 +106,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 #[rstest]
 #[case::capacity(
     ready().modified(bound("w0")).modified(bound("w1")).added(gated("w2")).modified(bound("w2")),
-    "AON-14", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
+    "AON-14", "over-capacity", "Pod w2 was bound to Node n, whose pods then requested 12 nvidia.com/gpu of 8 allocatable"
 )]
 #[case::capacity_of_containers_told_once(
     {
@@ -117,19 +117,19 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         };
         ready().modified(told("w0")).modified(told("w1")).added(gated("w2")).modified(told("w2"))
     },
-    "AON-14", "over-capacity", "w2 was bound to n, which then held 12 nvidia.com/gpu of 8"
+    "AON-14", "over-capacity", "Pod w2 was bound to Node n, whose pods then requested 12 nvidia.com/gpu of 8 allocatable"
 )]
 #[case::created_ungated(
     ready().added(pod("w2", "w", &[], None)),
-    "GANG-05", "created-ungated", "w2 was created without the scheduling gate grove.io/podgang-pending-creation"
+    "GANG-05", "created-ungated", "Pod w2 was created without the scheduling gate grove.io/podgang-pending-creation"
 )]
 #[case::a_second_gate(
     ready().added(pod("w2", "w", &[names::GATE, "grove.io/more"], None)),
-    "GANG-05", "second-gate", "w2 was created with grove.io/more, another scheduling gate of Grove's"
+    "GANG-05", "second-gate", "Pod w2 was created with grove.io/more, a second scheduling gate of Grove"
 )]
 #[case::a_foreign_gate(
     ready().added(pod("w2", "w", &[names::GATE, FOREIGN], None)).modified(pod("w2", "w", &[], None)),
-    "GANG-17", "foreign-gate-removed", "the release of w2 removed example.com/quota too, which is another's"
+    "GANG-17", "foreign-gate-removed", "Pod w2: the write that removed Grove's gate also removed the foreign gate example.com/quota"
 )]
 #[case::a_template_lost(
     {
@@ -138,7 +138,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         ready().submitted(set).mark(SharedMark::Submitted, json!({"name": "w"}))
     },
     "GANG-16", "template-lost",
-    "w0 was created without what its template says: spec.containers[main] is not there"
+    "Pod w0 was created with a difference from its template: spec.containers[main] is missing"
 )]
 #[case::another_gang(
     {
@@ -146,25 +146,25 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         other["metadata"]["labels"][names::POD_GANG] = "w-1".into();
         ready().modified(other)
     },
-    "GANG-05", "names-another-gang", "label grove.io/podgang of w0 says w-1; PodGang w-0 lists it"
+    "GANG-05", "names-another-gang", "label grove.io/podgang of Pod w0 is w-1, want w-0: this PodGang lists its PodClique"
 )]
 #[case::an_index_twice(
     ready().added(gated("x0")),
-    "GANG-18", "index-taken-twice", "w0 and x0 both have index 0 of w-0-worker"
+    "GANG-18", "index-taken-twice", "Pods w0 and x0 both have index 0 of PodClique w-0-worker"
 )]
 #[case::uninitialized(
     ready().modified(gang("False")),
-    "GANG-19", "uninitialized-again", "PodGang w-0 was Initialized and no longer is"
+    "GANG-19", "uninitialized-again", "PodGang w-0: condition Initialized did not stay True"
 )]
 #[case::before_initialized(
     begun().added(group()).modified(pod("w0", "w", &[], None)),
     "GANG-07", "ungated-before-initialized",
-    "w0 lost its gate before a PodGang that lists w-0-worker was Initialized"
+    "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
 )]
 #[case::its_gang_is_gone(
     ready().deleted(gang("True")).added(gated("w2")).modified(pod("w2", "w", &[], None)),
     "GANG-07", "ungated-before-initialized",
-    "w2 lost its gate before a PodGang that lists w-0-worker was Initialized"
+    "Pod w2 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
 )]
 #[case::before_the_next_is_initialized(
     {
@@ -173,16 +173,17 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         ready().deleted(gang("True")).added(next).modified(pod("w0", "w", &[], None))
     },
     "GANG-07", "ungated-before-initialized",
-    "w0 lost its gate before a PodGang that lists w-0-worker was Initialized"
+    "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
 )]
 #[case::before_its_group(
     begun().modified(gang("True")).modified(pod("w0", "w", &[], None)).added(group()),
-    "GANG-07", "ungated-before-group", "w0 lost its gate before PodGroup w-0 existed"
+    "GANG-07", "ungated-before-group", "Pod w0 lost its gate before PodGroup w-0 existed"
 )]
 #[case::in_part(
     passed(ready().modified(bound("w0"))),
     "AON-02", "bound-in-part",
-    "1 pods of the unit of w-0 (2 of w-0-worker) were bound when the scheduler had had its pass, and it was never whole"
+    "1 pods of the unit of PodGang w-0 (2 pods of w-0-worker) were bound after a full pass of the \
+     scheduler, and the unit was never fully bound"
 )]
 #[case::membership(
     {
@@ -190,12 +191,12 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
         member["metadata"]["annotations"] = json!({"scheduling.volcano.sh/group-name": "g"});
         ready().added(member)
     },
-    "COEX-02", "member-of-another-backend", "w2 of default-scheduler says that it is in g of volcano"
+    "COEX-02", "member-of-another-backend", "Pod w2 of scheduler default-scheduler names g, a gang resource of volcano"
 )]
 #[case::a_resource_of_another(
     ready().added(owned(object("PodGroup.scheduling.volcano.sh", "v"), "PodGang", "w-0")),
     "COEX-02", "owned-by-another-backend",
-    "PodGroup.scheduling.volcano.sh v, a resource of volcano, belongs to a PodGang of default-scheduler"
+    "PodGroup.scheduling.volcano.sh v, a gang resource of volcano, is owned by a PodGang of default-scheduler"
 )]
 fn a_breach_is_found(#[case] story: Story, #[case] clause: &str, #[case] code: &str, #[case] message: &str) {
     let history = story.end();
@@ -299,7 +300,8 @@ fn scaled_pods_wait_for_their_base() {
     let message = crate::message(found(&scaled(1, 0)));
     assert_eq!(
         message,
-        "p1 of a scaled PodGang was bound before its base: 0 of 1 pods of w-0-sg-0-a had been"
+        "Pod p1 of a scaled PodGang was bound before its base PodGang: 0 of 1 required pods of PodClique \
+         w-0-sg-0-a were bound"
     );
     assert_eq!(found(&replaced(with_a_replica_beyond())), Ok(()), "an update");
     let mut recycled = with_a_replica_beyond();
@@ -345,7 +347,9 @@ fn nobody_waits_for_what_is_idle() {
     };
     let found = |history: &History| base_first::is_kept(&Course::of(history));
     assert_eq!(found(&bound(0)), Ok(()));
-    assert!(crate::message(found(&bound(1))).contains("0 of 1 pods of w-0-lead had been"));
+    assert!(
+        crate::message(found(&bound(1))).contains("0 of 1 required pods of PodClique w-0-lead were bound")
+    );
 }
 
 #[test]

@@ -61,14 +61,17 @@ pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
         if running >= group.replicas {
             return None;
         }
-        let message = format!("{running} of {} pods of {} run", group.replicas, group.clique);
+        let message = format!(
+            "{running} of {} pods of PodClique {} are running, want all",
+            group.replicas, group.clique
+        );
         let Some(other) = pods_of(live, &group.clique).find(|pod| !runs(*pod)) else {
             return Some(violation(PODS_NOT_RUNNING, message));
         };
         let said = waits(other).next().map(|(reason, message)| format!("{reason}: {message}"));
         let said = said.unwrap_or_else(|| text(&other.0["status"]["phase"]).to_owned());
         Some(
-            violation(PODS_NOT_RUNNING, format!("{message}; {}: {said}", other.name()))
+            violation(PODS_NOT_RUNNING, format!("{message}; Pod {}: {said}", other.name()))
                 .shown_by_object("not running", other.0),
         )
     }))
@@ -107,7 +110,7 @@ fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) 
     others
         .filter(|(_, found)| *found != wanted)
         .map(|(field, found)| {
-            violation(WRONG_STATUS, format!("{kind} {name} says {field} {found}, not {wanted}"))
+            violation(WRONG_STATUS, format!("{kind} {name}: {field} is {found}, want {wanted}"))
                 .shown_by_object("its status", object)
         })
         .collect()
@@ -130,12 +133,12 @@ pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
             .named("PodClique", &group.clique)
             .find(|version| version.change != Change::Deleted && says(version) > by_then(version))?;
         let message = format!(
-            "PodClique {} said readyReplicas {} when {} of its pods had been Ready",
+            "PodClique {}: readyReplicas was {} when {} of its pods had been Ready",
             group.clique,
             says(&early),
             by_then(&early)
         );
-        Some(violation(READY_UNEARNED, message).shown_by("said", early))
+        Some(violation(READY_UNEARNED, message).shown_by("reported", early))
     }))
 }
 
@@ -152,8 +155,10 @@ pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
         waits(pod).any(|(reason, message)| NOT_PULLED.contains(&reason) && !message.is_empty())
     };
     ensure(pods_of(live, clique).any(says), || {
-        let found =
-            violation(SILENT_ABOUT_IMAGE, format!("no pod of {clique} says why its image is not pulled"));
+        let found = violation(
+            SILENT_ABOUT_IMAGE,
+            format!("no pod of PodClique {clique} reports why its image is not pulled"),
+        );
         match pods_of(live, clique).next() {
             Some(pod) => found.shown_by_object("its status", pod.0),
             None => found,
@@ -167,7 +172,7 @@ pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
     let before = history.before(since);
     let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();
     if ran.is_empty() {
-        return Err(Broken::NotReached("no pod ran that could have been disturbed".into()));
+        return Err(Broken::NotReached("no pod was running before the disturbance".into()));
     }
     none(ran.into_iter().filter_map(|was| {
         let mut later = history
@@ -175,8 +180,9 @@ pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
             .filter(|version| version.index > since && version.index < until && version.uid() == was.uid());
         later.find_map(|version| {
             let what = disturbed(was, version)?;
-            let found = violation(DISTURBED, format!("{} {what}", was.name())).shown_by("disturbed", version);
-            Some(found.shown_by_object("as it was", was.0))
+            let found = violation(DISTURBED, format!("Pod {} {what}, want it to keep running", was.name()))
+                .shown_by("disturbed", version);
+            Some(found.shown_by_object("before", was.0))
         })
     }))
 }
@@ -188,10 +194,10 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
         return Some("was deleted".into());
     }
     if now.node() != was.node() {
-        return Some(format!("moved to {}", now.node().unwrap_or("no node")));
+        return Some(format!("moved to Node {}", now.node().unwrap_or("no node")));
     }
     if now.0["status"]["phase"] != "Running" {
-        return Some(format!("is {}", text(&now.0["status"]["phase"])));
+        return Some(format!("is in phase {}", text(&now.0["status"]["phase"])));
     }
     let other = |container: &&Value| {
         let found = containers(now).iter().find(|found| found["name"] == container["name"]);
@@ -203,15 +209,15 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
         })
     };
     let restarted = containers(was).iter().find(other)?;
-    Some(format!("has its container {} started again", text(&restarted["name"])))
+    Some(format!("had its container {} restarted", text(&restarted["name"])))
 }
 
 /// All pods on a node are terminating, or there are none (KLT-05).
 pub fn deserted(live: &Live, node: &str) -> Ruling {
     let left = live.pods().filter(|pod| pod.node() == Some(node) && !pod.is_terminating());
     none(left.map(|pod| {
-        violation(NODE_NOT_DESERTED, format!("{} is still on {node}", pod.name()))
-            .shown_by_object("nobody has deleted it", pod.0)
+        violation(NODE_NOT_DESERTED, format!("Pod {} is still on Node {node}, want it deleted", pod.name()))
+            .shown_by_object("not deleted", pod.0)
     }))
 }
 
@@ -223,10 +229,10 @@ pub fn gpus(live: &Live, node: &str) -> Option<u64> {
 
 /// A node's kubelet reports this number of GPUs as allocatable (KLT-03, KLT-04).
 pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
-    let unknown = || Broken::NotReached(format!("there is no node {node}"));
+    let unknown = || Broken::NotReached(format!("Node {node} does not exist"));
     let (object, found) = live.get("Node", node).zip(gpus(live, node)).ok_or_else(unknown)?;
     ensure(found == wanted, || {
-        violation(WRONG_ALLOCATABLE_GPUS, format!("{found} GPUs of {node} are allocatable, not {wanted}"))
+        violation(WRONG_ALLOCATABLE_GPUS, format!("Node {node}: {found} GPUs are allocatable, want {wanted}"))
             .shown_by_object("its status", object)
     })
 }

@@ -66,22 +66,31 @@ fn a_pod_runs_with_each_of_its_containers() {
     assert_eq!(judge(pods().to_vec()), Ok(()));
     let mut starting = pods().to_vec();
     starting[0] = waiting(starting[0].clone(), "ContainerCreating", "");
-    assert_eq!(message(judge(starting)), "1 of 2 pods of w-0-a run; a0: ContainerCreating: ");
+    assert_eq!(
+        message(judge(starting)),
+        "1 of 2 pods of PodClique w-0-a are running, want all; Pod a0: ContainerCreating: "
+    );
     let mut half = pods().to_vec();
     half[3]["status"]["containerStatuses"] =
         json!([{"name": "worker", "state": {"running": {}}}, {"name": "side", "state": {"terminated": {}}}]);
-    assert_eq!(message(judge(half)), "0 of 1 pods of w-0-sg-1-b run; b1: Running");
-    assert_eq!(message(judge(pods()[..3].to_vec())), "0 of 1 pods of w-0-sg-1-b run");
+    assert_eq!(
+        message(judge(half)),
+        "0 of 1 pods of PodClique w-0-sg-1-b are running, want all; Pod b1: Running"
+    );
+    assert_eq!(
+        message(judge(pods()[..3].to_vec())),
+        "0 of 1 pods of PodClique w-0-sg-1-b are running, want all"
+    );
     let mut dying = pods().to_vec();
     dying[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     assert!(judge(dying).is_err(), "one that is being deleted does not count");
 }
 
 #[rstest::rstest]
-#[case::clique_not_ready(0, "readyReplicas", "PodClique w-0-a says readyReplicas 0, not 2")]
-#[case::scaled_clique(2, "scheduledReplicas", "PodClique w-0-sg-1-b says scheduledReplicas 0, not 1")]
-#[case::group(3, "availableReplicas", "PodCliqueScalingGroup w-0-sg says availableReplicas 0, not 2")]
-#[case::set(4, "availableReplicas", "PodCliqueSet w says availableReplicas 0, not 1")]
+#[case::clique_not_ready(0, "readyReplicas", "PodClique w-0-a: readyReplicas is 0, want 2")]
+#[case::scaled_clique(2, "scheduledReplicas", "PodClique w-0-sg-1-b: scheduledReplicas is 0, want 1")]
+#[case::group(3, "availableReplicas", "PodCliqueScalingGroup w-0-sg: availableReplicas is 0, want 2")]
+#[case::set(4, "availableReplicas", "PodCliqueSet w: availableReplicas is 0, want 1")]
 fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] said: &str) {
     let judge =
         |statuses: Vec<Value>| statuses_follow(&Story::flat().all_added(statuses).end().end(), "w", &gangs());
@@ -100,7 +109,7 @@ fn a_status_that_runs_ahead_is_not_earned() {
     let ahead = one().modified(clique("w-0-a", 2, 2)).added(second).end();
     assert_eq!(
         message(readiness_is_earned(&ahead, &gangs())),
-        "PodClique w-0-a said readyReplicas 2 when 1 of its pods had been Ready"
+        "PodClique w-0-a: readyReplicas was 2 when 1 of its pods had been Ready"
     );
     let unready = waiting(first, "ContainerCreating", "");
     let from_the_start = Story::flat().added(unready).added(clique("w-0-a", 2, 1)).end();
@@ -114,13 +123,13 @@ fn a_status_tells_which_clique_is_not_ready() {
     let live = Story::flat().all_added([clique("w-0-a", 2, 2), clique("w-0-sg-0-b", 1, 0)]).end().end();
     assert_eq!(clique_says(&live, a, 2), Ok(()));
     assert_eq!(clique_says(&live, b, 0), Ok(()));
-    assert_eq!(message(clique_says(&live, b, 1)), "PodClique w-0-sg-0-b says readyReplicas 0, not 1");
+    assert_eq!(message(clique_says(&live, b, 1)), "PodClique w-0-sg-0-b: readyReplicas is 0, want 1");
     let untold = Story::flat().added(with_status("PodClique", "w-0-sg-0-b", json!({}))).end().end();
     assert_eq!(
         messages(clique_says(&untold, b, 0)),
         [
-            "PodClique w-0-sg-0-b says replicas 0, not 1",
-            "PodClique w-0-sg-0-b says scheduledReplicas 0, not 1"
+            "PodClique w-0-sg-0-b: replicas is 0, want 1",
+            "PodClique w-0-sg-0-b: scheduledReplicas is 0, want 1"
         ]
     );
 }
@@ -157,16 +166,22 @@ fn who_runs_runs_on() {
     assert_eq!(judge(Some(unknown_yet)), Ok(()), "a kubelet that starts may not know its containers yet");
     type Change = fn(&mut Value);
     let changes: [(Change, &str); 5] = [
-        (|pod| pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into(), "a0 was deleted"),
-        (|pod| pod["spec"]["nodeName"] = "m".into(), "a0 moved to m"),
-        (|pod| pod["status"]["phase"] = "Failed".into(), "a0 is Failed"),
+        (
+            |pod| pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into(),
+            "Pod a0 was deleted, want it to keep running",
+        ),
+        (|pod| pod["spec"]["nodeName"] = "m".into(), "Pod a0 moved to Node m, want it to keep running"),
+        (
+            |pod| pod["status"]["phase"] = "Failed".into(),
+            "Pod a0 is in phase Failed, want it to keep running",
+        ),
         (
             |pod| pod["status"]["containerStatuses"][0]["containerID"] = "c-other".into(),
-            "a0 has its container worker started again",
+            "Pod a0 had its container worker restarted, want it to keep running",
         ),
         (
             |pod| pod["status"]["containerStatuses"][0]["restartCount"] = 1.into(),
-            "a0 has its container worker started again",
+            "Pod a0 had its container worker restarted, want it to keep running",
         ),
     ];
     for (change, said) in changes {
@@ -181,7 +196,10 @@ fn what_happened_outside_of_the_time_does_not_count() {
     let history = gone.deleted(pods()[0].clone()).end();
     let place = |name: MarkName| history.reached(name).map(|(place, _)| place).expect("marked");
     assert_eq!(ran_on(&history, place(SINCE), place(UNTIL)), Ok(()));
-    assert_eq!(message(ran_on(&history, place(SINCE), history.entries.len())), "a0 was deleted");
+    assert_eq!(
+        message(ran_on(&history, place(SINCE), history.entries.len())),
+        "Pod a0 was deleted, want it to keep running"
+    );
 }
 
 #[test]
@@ -193,14 +211,17 @@ fn a_node_that_was_given_up_is_deserted() {
     let live = Story::flat().all_added([going, moved]).end().end();
     assert_eq!(deserted(&live, "n"), Ok(()));
     let stuck = Story::flat().all_added([first, second]).end().end();
-    assert_eq!(messages(deserted(&stuck, "n")), ["a0 is still on n", "a1 is still on n"]);
+    assert_eq!(
+        messages(deserted(&stuck, "n")),
+        ["Pod a0 is still on Node n, want it deleted", "Pod a1 is still on Node n, want it deleted"]
+    );
 }
 
 #[test]
 fn a_kubelet_says_how_many_gpus_there_are() {
     let live = Story::flat().added(node("n", 6)).end().end();
     assert_eq!(has_gpus(&live, "n", 6), Ok(()));
-    assert_eq!(message(has_gpus(&live, "n", 8)), "6 GPUs of n are allocatable, not 8");
+    assert_eq!(message(has_gpus(&live, "n", 8)), "Node n: 6 GPUs are allocatable, want 8");
     assert!(is_not_reached(&has_gpus(&live, "m", 6)));
     let mut without = node("n", 0);
     without["status"]["allocatable"] = json!({});

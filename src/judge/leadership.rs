@@ -23,7 +23,7 @@ const LEADS_AGAIN: Code = Code::new("leads-again");
 /// versions of the lease are missing.
 pub fn one_leader_at_a_time(history: &History) -> Ruling {
     if history.marks(SharedMark::LeaseLost).next().is_some() {
-        return Err(Broken::NotReached("not every version of the lease was seen".into()));
+        return Err(Broken::NotReached("the history lacks versions of the Lease".into()));
     }
     let mut violations = Vec::new();
     let mut former: BTreeSet<&str> = BTreeSet::new();
@@ -40,13 +40,15 @@ pub fn one_leader_at_a_time(history: &History) -> Ruling {
                 violations.push(violation(
                     LEASE_TAKEN_EARLY,
                     format!(
-                        "{holder} took the lease at {} while {before} held it, renewed at {} for {} s",
+                        "{holder} acquired the Lease at {} while {before} still held it, renewed at {} for \
+                         {} s",
                         spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
                     ),
                 ));
             }
             if former.contains(holder) {
-                violations.push(violation(LEADS_AGAIN, format!("{holder} leads again after {before}")));
+                violations
+                    .push(violation(LEADS_AGAIN, format!("{holder} became leader again after {before}")));
             }
             former.insert(before);
         }
@@ -54,7 +56,7 @@ pub fn one_leader_at_a_time(history: &History) -> Ruling {
         is_free = false;
     }
     if former.is_empty() {
-        return Err(Broken::NotReached("the leader was always the same".into()));
+        return Err(Broken::NotReached("the leader never changed".into()));
     }
     none(violations)
 }
@@ -118,15 +120,15 @@ mod tests {
     fn one_that_does_not_wait() {
         assert_eq!(
             messages(judge(&[("a", 0), ("a", 2), ("b", 10)])),
-            ["b took the lease at \"2026-01-01T00:00:10.000000Z\" while a held it, renewed at \
-              \"2026-01-01T00:00:02.000000Z\" for 15 s"]
+            ["b acquired the Lease at \"2026-01-01T00:00:10.000000Z\" while a still held it, renewed at \
+                 \"2026-01-01T00:00:02.000000Z\" for 15 s",]
         );
     }
 
     #[test]
     fn two_that_take_turns() {
         let all = messages(judge(&[("a", 0), ("-", 1), ("b", 2), ("-", 3), ("a", 4)]));
-        assert_eq!(all, ["a leads again after b"]);
+        assert_eq!(all, ["a became leader again after b"]);
     }
 
     #[test]

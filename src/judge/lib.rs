@@ -126,7 +126,7 @@ pub fn all(sentences: impl IntoIterator<Item = Ruling>) -> Ruling {
 pub fn messages(ruling: Ruling) -> Vec<String> {
     match ruling {
         Err(Broken::Violated(found)) => found.into_iter().map(|violation| violation.message).collect(),
-        other => panic!("{other:?} is no violation"),
+        other => panic!("{other:?} is not a violation"),
     }
 }
 

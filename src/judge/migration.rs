@@ -47,7 +47,7 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     let mut bound: BTreeMap<&str, Option<&Value>> =
         before.pods().filter(is_up).map(|pod| (pod.uid(), Some(pod.0))).collect();
     if bound.is_empty() {
-        return Err(Broken::NotReached("no pod was bound when the upgrade began".into()));
+        return Err(Broken::NotReached("no pod was bound when the upgrade started".into()));
     }
     let mut violations = Vec::new();
     for version in history.pods().filter(|version| part.contains(&version.index)) {
@@ -59,7 +59,7 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
                 };
                 if let Some(harm) = harm(Pod(was), version) {
                     *last = None;
-                    violations.push(harm.shown_by_object("as it was", was).shown_by("then", version));
+                    violations.push(harm.shown_by_object("before", was).shown_by("after", version));
                 }
             }
             None if version.change != Change::Deleted && is_up(&version.pod()) => {
@@ -74,8 +74,8 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     });
     let ended = sets.filter(|version| version.change == Change::Deleted || version.pod().is_terminating());
     let ended = ended.map(|version| {
-        violation(SET_GONE, format!("PodCliqueSet {} went in the upgrade", version.name()))
-            .shown_by("it", version)
+        violation(SET_GONE, format!("PodCliqueSet {} was deleted during the upgrade", version.name()))
+            .shown_by("observed", version)
     });
     none(violations.into_iter().chain(ended))
 }
@@ -84,23 +84,25 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
 fn harm(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
     let (pod, name) = (now.pod(), now.name());
     let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-    let found = |code, what: &str| Some(violation(code, format!("{name} was bound, and {what}")));
+    let found = |code, what: &str| {
+        Some(violation(code, format!("Pod {name} was bound before the upgrade, but {what}")))
+    };
     if now.change == Change::Deleted {
-        return found(POD_GONE, "is gone");
+        return found(POD_GONE, "it was deleted");
     }
     if pod.is_terminating() {
-        return found(POD_GONE, "is being deleted");
+        return found(POD_GONE, "it is being deleted");
     }
     if pod.node() != was.node() {
-        return found(POD_MOVED, "is on another node");
+        return found(POD_MOVED, "it is now on another node");
     }
     if restarts(pod) > restarts(was) {
-        return found(POD_RESTARTED, "a container of it was restarted");
+        return found(POD_RESTARTED, "one of its containers was restarted");
     }
     if was.0["status"]["phase"] == "Running" && pod.0["status"]["phase"] != "Running"
         || is_ready(was) && !is_ready(pod)
     {
-        return found(POD_STOPPED, "does not run any more");
+        return found(POD_STOPPED, "it is no longer Running and Ready");
     }
     None
 }
@@ -155,13 +157,13 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
         let lacks = |kind: &str, name: &str| !lives.exists(kind, name, at);
         let (what, gang) = (format!("{} {}", now.kind(), now.name()), now.label(names::POD_GANG));
         let mut early = |code, kind: &str, name: &str, doing: &str| {
-            let message = format!("{what} {doing} {kind} {name}, which did not exist then");
-            violations.push(violation(code, message).shown_by("as it was", was).shown_by("changed", now));
+            let message = format!("{what} {doing} {kind} {name} before that existed");
+            violations.push(violation(code, message).shown_by("before", was).shown_by("changed", now));
         };
         if let Some(gang) = gang.filter(|_| gang != was.label(names::POD_GANG))
             && lacks("PodGang", gang)
         {
-            early(LABELLED_TOO_EARLY, "PodGang", gang, "got the label of");
+            early(LABELLED_TOO_EARLY, "PodGang", gang, "was labelled with");
         }
         if now.kind() != "Pod" {
             continue;
@@ -195,13 +197,15 @@ pub fn one_scheme(history: &History, live: &Live) -> Ruling {
     for gang in pod_gangs(live) {
         for clique in cliques_of(gang) {
             if let Some(other) = of_clique.insert(clique, gang) {
-                let message = format!("PodClique {clique} is in PodGangs {} and {}", name(other), name(gang));
+                let message =
+                    format!("PodClique {clique} is in two PodGangs: {} and {}", name(other), name(gang));
                 let found = violation(IN_TWO_GANGS, message);
                 violations.push(found.shown_by_object("one", other).shown_by_object("another", gang));
             }
             if live.get("PodClique", clique).is_none() {
-                let message = format!("PodGang {} is left: there is no PodClique {clique}", name(gang));
-                violations.push(violation(OLD_GANG_LEFT, message).shown_by_object("left", gang));
+                let message =
+                    format!("PodGang {} still exists, but its PodClique {clique} does not", name(gang));
+                violations.push(violation(OLD_GANG_LEFT, message).shown_by_object("still exists", gang));
             }
         }
     }
@@ -212,8 +216,8 @@ pub fn one_scheme(history: &History, live: &Live) -> Ruling {
         if let Some((kind, group)) = resources.last().zip(expectations.named_by(pod))
             && live.get(kind, group).is_none()
         {
-            let message = format!("Pod {} is a member of {kind} {group}, which is not there", pod.name());
-            violations.push(violation(JOINS_NOTHING, message).shown_by_object("it", pod.0));
+            let message = format!("Pod {} is a member of {kind} {group}, which does not exist", pod.name());
+            violations.push(violation(JOINS_NOTHING, message).shown_by_object("observed", pod.0));
         }
     }
     let owned = ["PodGang", "PodClique", "PodCliqueScalingGroup"].iter().chain(resources);
@@ -234,19 +238,19 @@ fn stray(live: &Live, pod: Pod<'_>) -> Option<Violation> {
     };
     let wrong = match (label, gang) {
         (None, _) => "names no PodGang".to_owned(),
-        (Some(label), None) => format!("names PodGang {label}, which is not there"),
+        (Some(label), None) => format!("names PodGang {label}, which does not exist"),
         (Some(label), Some(gang)) if !refers(gang) => {
             format!("names PodGang {label}, which does not list it")
         }
         _ => return None,
     };
-    Some(violation(IN_NO_GANG, format!("Pod {} {wrong}", pod.name())).shown_by_object("it", pod.0))
+    Some(violation(IN_NO_GANG, format!("Pod {} {wrong}", pod.name())).shown_by_object("observed", pod.0))
 }
 
 fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
     let what = format!("{} {}", text(&object["kind"]), name(object));
     let message = match controller(object) {
-        None => format!("{what} has no owner"),
+        None => format!("{what} has no controller reference"),
         Some(owner) => {
             // A history does not contain owners of unknown kinds.
             let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());
@@ -254,10 +258,14 @@ fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
             if is_there || !is_watched {
                 return None;
             }
-            format!("{what} is left: its owner, {} {}, is gone", text(&owner["kind"]), text(&owner["name"]))
+            format!(
+                "{what} still exists, but its owner {} {} does not",
+                text(&owner["kind"]),
+                text(&owner["name"])
+            )
         }
     };
-    Some(violation(NO_OWNER, message).shown_by_object("it", object))
+    Some(violation(NO_OWNER, message).shown_by_object("observed", object))
 }
 
 /// These units were pending when the upgrade began, and none of their pods was bound until the first
@@ -281,7 +289,9 @@ fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
     let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
     let mut passes = history.marks(SharedMark::SchedulerPassed).map(|(passed, _)| passed);
     let passed = passes.find(|passed| *passed > ended);
-    passed.ok_or_else(|| Broken::NotReached("the scheduler had not had its pass after the upgrade".into()))
+    passed.ok_or_else(|| {
+        Broken::NotReached("the scheduler had not completed a full pass after the upgrade".into())
+    })
 }
 
 /// No object reports an ongoing migration (MIG-05).
@@ -292,8 +302,11 @@ pub fn migrated(live: &Live) -> Ruling {
             conditions.filter(|is| is["status"] == "True" && text(&is["type"]).contains("Migrat"));
         migrating.map(move |condition| {
             let (kind, name) = (text(&object["kind"]), name(object));
-            violation(STILL_MIGRATING, format!("{kind} {name} still has {} True", condition["type"]))
-                .shown_by_object("it", object)
+            violation(
+                STILL_MIGRATING,
+                format!("{kind} {name}: condition {} is still True", condition["type"]),
+            )
+            .shown_by_object("observed", object)
         })
     }))
 }
@@ -309,8 +322,10 @@ pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
         let found = found.count();
         if found != 1 {
             let cliques = wanted.into_iter().collect::<Vec<_>>().join(", ");
-            violations
-                .push(violation(OTHER_GANGS, format!("{found} PodGangs of exactly {cliques} instead of 1")));
+            violations.push(violation(
+                OTHER_GANGS,
+                format!("{found} PodGangs consist of exactly {cliques}, want 1"),
+            ));
         }
     }
     let groups: BTreeMap<&str, usize> = gangs
@@ -331,7 +346,7 @@ pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
         let wanted = groups.get(clique).copied().unwrap_or_default();
         if (all, ready) != (wanted, wanted) {
             let message =
-                format!("{all} pods of {clique}, {ready} of them bound and ready, instead of {wanted}");
+                format!("PodClique {clique} has {all} pods, {ready} of them bound and Ready, want {wanted}");
             violations.push(violation(OTHER_PODS, message));
         }
     }
@@ -353,8 +368,11 @@ pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], a
         let (was, now) = (bound(&was, &group.clique), bound(&now, &group.clique));
         let (kept, wanted) = (was.intersection(&now).count(), was.len().min(after));
         (kept < wanted).then(|| {
-            let message =
-                format!("{kept} of {} bound pods of {} stayed, {wanted} should", was.len(), group.clique);
+            let message = format!(
+                "{kept} of {} bound pods of PodClique {} were kept, want {wanted}",
+                was.len(),
+                group.clique
+            );
             violation(DISTURBED, message)
         })
     }))

@@ -101,25 +101,25 @@ fn terminating(mut object: Value) -> Value {
 }
 
 #[rstest]
-#[case::gone(|story: Story| story.deleted(old(0)), "p-0 was bound, and is gone")]
-#[case::going(|story: Story| story.modified(terminating(old(0))).deleted(old(0)), "p-0 was bound, and is being deleted")]
+#[case::gone(|story: Story| story.deleted(old(0)), "Pod p-0 was bound before the upgrade, but it was deleted")]
+#[case::going(|story: Story| story.modified(terminating(old(0))).deleted(old(0)), "Pod p-0 was bound before the upgrade, but it is being deleted")]
 #[case::moved(
     |story: Story| story.modified(with(old(0), "/spec/nodeName", json!("m"))),
-    "p-0 was bound, and is on another node"
+    "Pod p-0 was bound before the upgrade, but it is now on another node"
 )]
 #[case::restarted(
     |story: Story| story.modified(with(old(0), "/status/containerStatuses/0/restartCount", json!(1))),
-    "p-0 was bound, and a container of it was restarted"
+    "Pod p-0 was bound before the upgrade, but one of its containers was restarted"
 )]
 #[case::not_ready_for_a_moment(
     |story: Story| {
         story.modified(with(old(0), "/status/conditions/0/status", json!("False"))).modified(old(0))
     },
-    "p-0 was bound, and does not run any more"
+    "Pod p-0 was bound before the upgrade, but it is no longer Running and Ready"
 )]
 #[case::failed(
     |story: Story| story.modified(with(old(0), "/status/phase", json!("Failed"))),
-    "p-0 was bound, and does not run any more"
+    "Pod p-0 was bound before the upgrade, but it is no longer Running and Ready"
 )]
 #[case::bound_since(
     |story: Story| {
@@ -127,9 +127,9 @@ fn terminating(mut object: Value) -> Value {
         late["metadata"]["uid"] = "late".into();
         story.added(late.clone()).deleted(late)
     },
-    "p-2 was bound, and is gone"
+    "Pod p-2 was bound before the upgrade, but it was deleted"
 )]
-#[case::the_set(|story: Story| story.modified(terminating(set())), "PodCliqueSet w went in the upgrade")]
+#[case::the_set(|story: Story| story.modified(terminating(set())), "PodCliqueSet w was deleted during the upgrade")]
 fn what_must_not_happen_to_a_bound_pod(#[case] then: fn(Story) -> Story, #[case] said: &str) {
     let history = then(before()).end();
     let found = crate::messages(untouched(&history, upgrade(&history)));
@@ -158,7 +158,7 @@ fn ungated() -> Value {
 #[rstest]
 #[case::label(
     |story: Story| story.modified(pod(0, "w-0-7", "w-0-g")).added(gang("w-0-7")),
-    "Pod p-0 got the label of PodGang w-0-7, which did not exist then"
+    "Pod p-0 was labelled with PodGang w-0-7 before that existed"
 )]
 #[case::label_of_a_clique(
     |story: Story| {
@@ -166,19 +166,19 @@ fn ungated() -> Value {
         labelled["metadata"]["labels"] = json!({names::POD_GANG: "w-0-7"});
         story.modified(labelled).added(gang("w-0-7"))
     },
-    "PodClique w-0-a got the label of PodGang w-0-7, which did not exist then"
+    "PodClique w-0-a was labelled with PodGang w-0-7 before that existed"
 )]
 #[case::membership(
     |story: Story| story.modified(pod(0, "w-0", "w-0-7-g")).added(group("w-0-7-g", "w-0")),
-    "Pod p-0 joined PodGroup w-0-7-g, which did not exist then"
+    "Pod p-0 joined PodGroup w-0-7-g before that existed"
 )]
 #[case::gang_gone_already(
     |story: Story| story.deleted(gang("w-0")).modified(ungated()),
-    "Pod p-1 lost its gate for PodGang w-0, which did not exist then"
+    "Pod p-1 lost its gate for PodGang w-0 before that existed"
 )]
 #[case::group_gone_for_a_moment(
     |story: Story| story.deleted(group("w-0-g", "w-0")).modified(ungated()).added(group("w-0-g", "w-0")),
-    "Pod p-1 lost its gate for PodGroup w-0-g, which did not exist then"
+    "Pod p-1 lost its gate for PodGroup w-0-g before that existed"
 )]
 fn what_comes_too_early(#[case] then: fn(Story) -> Story, #[case] said: &str) {
     let history = then(before_with(gated())).end();
@@ -194,11 +194,11 @@ fn a_gate_may_go_when_all_is_there() {
 #[rstest]
 #[case::both_gangs(
     |story: Story| story.added(gang("w-0")),
-    "PodClique w-0-a is in PodGangs w-0 and w-0-7"
+    "PodClique w-0-a is in two PodGangs: w-0 and w-0-7"
 )]
 #[case::gang_of_nothing(
     |story: Story| story.added(with(gang("v-0"), "/spec/podgroups/0/name", json!("v-0-a"))),
-    "PodGang v-0 is left: there is no PodClique v-0-a"
+    "PodGang v-0 still exists, but its PodClique v-0-a does not"
 )]
 #[case::not_listed(
     |story: Story| story.modified(with(gang("w-0-7"), "/spec/podgroups/0/podReferences", json!([{"name": "p-1"}]))),
@@ -206,7 +206,7 @@ fn a_gate_may_go_when_all_is_there() {
 )]
 #[case::old_label(
     |story: Story| story.modified(pod(0, "w-0", "w-0-7-g")),
-    "Pod p-0 names PodGang w-0, which is not there"
+    "Pod p-0 names PodGang w-0, which does not exist"
 )]
 #[case::no_label(
     |story: Story| story.modified(with(old(0), "/metadata/labels", json!({names::POD_CLIQUE: "w-0-a"}))),
@@ -214,12 +214,12 @@ fn a_gate_may_go_when_all_is_there() {
 )]
 #[case::group_gone(
     |story: Story| story.deleted(group("w-0-7-g", "w-0-7")),
-    "Pod p-0 is a member of PodGroup w-0-7-g, which is not there"
+    "Pod p-0 is a member of PodGroup w-0-7-g, which does not exist"
 )]
-#[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no owner")]
+#[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no controller reference")]
 #[case::owner_gone(
     |story: Story| story.added(group("w-0-g", "w-0")),
-    "PodGroup w-0-g is left: its owner, PodGang w-0, is gone"
+    "PodGroup w-0-g still exists, but its owner PodGang w-0 does not"
 )]
 fn what_is_left_of_the_old_scheme(#[case] then: fn(Story) -> Story, #[case] said: &str) {
     let history = then(renamed()).end();
@@ -245,7 +245,7 @@ fn a_migration_that_goes_on() {
     let during = before().modified(migrating("True"));
     assert_eq!(
         message(migrated(&during.end().end())),
-        "PodCliqueSet w still has \"PodGangMigrationInProgress\" True"
+        "PodCliqueSet w: condition \"PodGangMigrationInProgress\" is still True"
     );
     assert_eq!(
         migrated(&before().modified(migrating("True")).modified(migrating("False")).end().end()),
@@ -254,18 +254,18 @@ fn a_migration_that_goes_on() {
 }
 
 #[rstest]
-#[case::no_gang(|story: Story| story.deleted(gang("w-0-7")), "0 PodGangs of exactly w-0-a instead of 1")]
+#[case::no_gang(|story: Story| story.deleted(gang("w-0-7")), "0 PodGangs consist of exactly w-0-a, want 1")]
 #[case::another_podgroup(
     |story: Story| {
         let mut larger = gang("w-0-7");
         larger["spec"]["podgroups"].as_array_mut().unwrap().push(json!({"name": "w-0-b"}));
         story.modified(larger)
     },
-    "0 PodGangs of exactly w-0-a instead of 1"
+    "0 PodGangs consist of exactly w-0-a, want 1"
 )]
 #[case::not_ready(
     |story: Story| story.modified(with(pod(0, "w-0-7", "w-0-7-g"), "/status/conditions/0/status", json!("False"))),
-    "2 pods of w-0-a, 1 of them bound and ready, instead of 2"
+    "PodClique w-0-a has 2 pods, 1 of them bound and Ready, want 2"
 )]
 #[case::one_too_many(
     |story: Story| story.added(with(pod(2, "w-0-7", "w-0-7-g"), "/metadata/labels/grove.io~1podclique", json!("w-1-a"))),
@@ -283,7 +283,7 @@ fn a_set_at_zero_has_nothing() {
     let history = before().end();
     assert_eq!(
         message(composed(&history.end(), "w", &[])),
-        "2 pods of w-0-a, 2 of them bound and ready, instead of 0"
+        "PodClique w-0-a has 2 pods, 2 of them bound and Ready, want 0"
     );
 }
 
@@ -301,7 +301,7 @@ fn only_what_a_scaling_takes_may_go() {
     assert_eq!(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &smaller), Ok(()));
     assert_eq!(
         message(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &gangs)),
-        "1 of 2 bound pods of w-0-a stayed, 2 should"
+        "1 of 2 bound pods of PodClique w-0-a were kept, want 2"
     );
     assert_eq!(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &[]), Ok(()));
 }

@@ -28,7 +28,7 @@ pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     let gated =
         gangs.iter().find(|gang| first_ungated(history).all(|pod| pod.pod().pod_gang() != Some(&gang.name)));
     match gated {
-        Some(gang) => Err(Broken::NotReached(format!("no pod of {} ever lost its gate", gang.name))),
+        Some(gang) => Err(Broken::NotReached(format!("no pod of PodGang {} ever lost its gate", gang.name))),
         None => Ok(()),
     }
 }
@@ -40,7 +40,7 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Creation)).collect();
     none(violations)?;
     match gangs.iter().find(|gang| became_initialized(history, &gang.name).is_none()) {
-        Some(gang) => Err(Broken::NotReached(format!("{} never became Initialized", gang.name))),
+        Some(gang) => Err(Broken::NotReached(format!("PodGang {} never became Initialized", gang.name))),
         None => Ok(()),
     }
 }
@@ -55,10 +55,12 @@ fn became_initialized<'a>(history: &'a History, pod_gang: &'a str) -> Option<Ver
 /// Every pod of the workload has this gate, which is not Grove's (GANG-17).
 pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
     let without = live.pods().filter(|pod| !pod.gates().contains(&gate));
-    none(
-        without
-            .map(|pod| violation(FOREIGN_GATE_REMOVED, format!("{} is without the gate {gate}", pod.name()))),
-    )
+    none(without.map(|pod| {
+        violation(
+            FOREIGN_GATE_REMOVED,
+            format!("Pod {} does not have the scheduling gate {gate}", pod.name()),
+        )
+    }))
 }
 
 /// A step in the creation of a PodGang: its description, and the version that shows it.
@@ -99,7 +101,7 @@ fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violati
         vec![vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())]];
     phases.extend(expectations.kinds().iter().map(|kind| steps_of(kind)));
     phases.push(vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)]);
-    phases.push(vec![(format!("the first gate of {pod_gang} removed"), ungated)]);
+    phases.push(vec![(format!("the first gate removal in PodGang {pod_gang}"), ungated)]);
     let is_judged = |number: usize| (number + 1 == phases.len()) == (judged == Steps::Release);
     for (number, later) in phases.iter().enumerate().filter(|(number, _)| is_judged(*number)) {
         for (what, after) in later.iter().filter_map(|(what, version)| Some((what, (*version)?))) {
@@ -107,12 +109,13 @@ fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violati
                 match before {
                     None => {
                         return Some(
-                            violation(NEVER_MADE, format!("{what}, but {missing} never was"))
+                            violation(NEVER_MADE, format!("{what} happened, but {missing} never did"))
                                 .shown_by(what, after),
                         );
                     }
                     Some(before) if before.revision() >= after.revision() => {
-                        let late = violation(OUT_OF_ORDER, format!("{what} came before {missing}"));
+                        let late =
+                            violation(OUT_OF_ORDER, format!("{what} came before {missing}, want it after"));
                         return Some(late.shown_by(what, after).shown_by(missing, *before));
                     }
                     Some(_) => {}
@@ -148,7 +151,7 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
     none(first_ungated(history).filter_map(|version| {
         let named = expectations.named_by(version.pod()).map(|group| (of_pods, group));
         let (kind, group) = named.or(version.pod().pod_gang().map(|gang| (of_pod_gangs, gang)))?;
-        let what = format!("{} lost its gate", version.name());
+        let what = format!("Pod {} lost its gate", version.name());
         match created.get(&(kind, group)) {
             Some(found) if found.revision() < version.revision() => None,
             Some(found) => Some(
@@ -210,18 +213,26 @@ mod tests {
     #[case::pods_are_made_any_time("CGWPIU", None)]
     #[case::ungated_first(
         "GWPCUI",
-        Some("the first gate of w-0 removed came before Initialized=True of PodGang w-0")
+        Some(
+            "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want it \
+             after",
+        )
     )]
-    #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never was"))]
+    #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never did"))]
     #[case::group_after_initialized("GWICPU", None)]
     #[case::group_after_release(
         "GWICUP",
-        Some("the first gate of w-0 removed came before PodGroup w-0-w-0-a")
+        Some("the first gate removal in PodGang w-0 came before PodGroup w-0-w-0-a, want it after")
     )]
     #[case::group_before_workload("GPWCIU", None)]
-    #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
+    #[case::no_workload("GPCIU", Some("but Workload w-0 never did"))]
     #[case::workload_before_gang("WGPCIU", None)]
-    #[case::never_gated("GWPUI", Some("the first gate of w-0 removed came before Initialized=True"))]
+    #[case::never_gated(
+        "GWPUI",
+        Some(
+            "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want it after"
+        )
+    )]
     fn the_release_of_a_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
         is_ruled(release(&story(steps), &gangs()), broken);
     }
@@ -232,11 +243,14 @@ mod tests {
     #[case::ungated_first("GWPCUI", None)]
     #[case::group_after_initialized(
         "GWICPU",
-        Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a")
+        Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a, want it after")
     )]
-    #[case::group_before_workload("GPWCIU", Some("PodGroup w-0-w-0-a came before Workload w-0"))]
-    #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
-    #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0"))]
+    #[case::group_before_workload(
+        "GPWCIU",
+        Some("PodGroup w-0-w-0-a came before Workload w-0, want it after")
+    )]
+    #[case::no_workload("GPCIU", Some("but Workload w-0 never did"))]
+    #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0, want it after"))]
     fn the_creation_of_a_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
         is_ruled(creation(&story(steps), &gangs()), broken);
     }

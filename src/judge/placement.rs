@@ -64,15 +64,20 @@ pub(super) fn in_one_domain<'a>(
         return Ok(());
     }
     let names: Vec<_> = domains.into_iter().map(|domain| domain.unwrap_or("none")).collect();
-    let message =
-        format!("the pods of {whose} were bound in {} domains of {key}: {}", names.len(), names.join(", "));
+    let message = format!(
+        "the pods of {whose} were bound in {} domains of {key}, want 1: {}",
+        names.len(),
+        names.join(", ")
+    );
     Err(placements.iter().fold(violation(SEVERAL_DOMAINS, message), shown).into())
 }
 
 fn shown(violation: Violation, placement: &Placement<'_>) -> Violation {
     let node = placement.pod.pod().node().unwrap_or_default();
-    violation
-        .shown_by(format!("bound to {node}, domain {}", placement.domain.unwrap_or("none")), placement.pod)
+    violation.shown_by(
+        format!("bound to Node {node}, domain {}", placement.domain.unwrap_or("none")),
+        placement.pod,
+    )
 }
 
 /// All pods of a PodGang that were ever bound, surplus included, were bound in one domain (TOPO-01).
@@ -91,11 +96,14 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
         if let Some((name, index)) = &group.scaling_group {
-            replicas.entry(format!("replica {index} of {name}")).or_default().push(&group.clique);
+            replicas
+                .entry(format!("replica {index} of scaling group {name}"))
+                .or_default()
+                .push(&group.clique);
         }
     }
     if replicas.is_empty() {
-        return Err(Broken::NotReached("there is no scaling group".into()));
+        return Err(Broken::NotReached("no PodCliqueSet of the case has a scaling group".into()));
     }
     replicas.iter().try_for_each(|(whose, cliques)| {
         in_one_domain(history, key, whose, |pod| {
@@ -135,10 +143,10 @@ pub fn together(
         count => {
             let names: Vec<_> = domains.into_iter().collect();
             let message =
-                format!("the pods of {whose} are in {count} domains of {key}: {}", names.join(", "));
+                format!("the pods of {whose} are in {count} domains of {key}, want 1: {}", names.join(", "));
             let found = violation(SEVERAL_DOMAINS, message);
             let shown = |found: Violation, pod: &Pod<'_>| {
-                found.shown_by_object(format!("on {}", pod.node().unwrap_or_default()), pod.0)
+                found.shown_by_object(format!("on Node {}", pod.node().unwrap_or_default()), pod.0)
             };
             Err(bound.iter().fold(found, shown).into())
         }
@@ -157,7 +165,7 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     none(elsewhere.map(|placement| {
         let found = violation(
             WRONG_DOMAIN,
-            format!("{} is not in {wanted}, the only domain with room", placement.pod.name()),
+            format!("Pod {} is not in domain {wanted}, the only one with room", placement.pod.name()),
         );
         shown(found, placement)
     }))
@@ -187,12 +195,12 @@ fn never_where(
 ) -> Ruling {
     let meant: BTreeSet<_> = history.of("Node").filter(is_meant).map(|version| version.name()).collect();
     if meant.is_empty() {
-        return Err(Broken::NotReached(format!("there is no node {which}")));
+        return Err(Broken::NotReached(format!("no node {which} exists")));
     }
     let of_gang = bindings(history).filter(|version| version.pod().pod_gang() == Some(gang));
     none(of_gang.filter(|version| version.pod().node().is_some_and(|node| meant.contains(node))).map(
         |version| {
-            let message = format!("{} of {gang} is bound to a node {which}", version.name());
+            let message = format!("Pod {} of PodGang {gang} was bound to a node {which}", version.name());
             violation(code.clone(), message).shown_by("bound", version)
         },
     ))
@@ -235,12 +243,12 @@ mod tests {
         assert_eq!(clique_in_one_domain(&packed, "a", KEY), Ok(()));
         insta::assert_snapshot!(
             message(gang_in_one_domain(&packed, "g-0", KEY)),
-            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack, want 1: ns-a, ns-b"
         );
         let nowhere = history(&[("a", "4")]);
         insta::assert_snapshot!(
             message(clique_in_one_domain(&nowhere, "a", KEY)),
-            @"the pods of a were bound in 1 domains of topology.kubernetes.io/rack: none"
+            @"the pods of a were bound in 1 domains of topology.kubernetes.io/rack, want 1: none"
         );
         assert!(matches!(gang_in_one_domain(&history(&[]), "g-0", KEY), Err(Broken::NotReached(_))));
     }
@@ -262,7 +270,7 @@ mod tests {
         assert_eq!(gang_in(&packed, "g-0", KEY, &domain_named(&packed, "a")), Ok(()));
         insta::assert_snapshot!(
             message(gang_in(&packed, "g-0", KEY, &domain_named(&packed, "b"))),
-            @"p0 is not in ns-b, the only domain with room"
+            @"Pod p0 is not in domain ns-b, the only one with room"
         );
     }
 
@@ -280,7 +288,7 @@ mod tests {
         assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
         insta::assert_snapshot!(
             message(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 0)])], KEY)),
-            @"the pods of replica 0 of g-0-sg were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+            @"the pods of replica 0 of scaling group g-0-sg were bound in 2 domains of topology.kubernetes.io/rack, want 1: ns-a, ns-b"
         );
         assert!(matches!(
             replicas_in_one_domain(&apart, &[gang(Vec::new())], KEY),
@@ -310,7 +318,7 @@ mod tests {
         assert_eq!(set_replicas_in_one_domain(&story("2"), &gangs, KEY), Ok(()));
         insta::assert_snapshot!(
             message(set_replicas_in_one_domain(&story("3"), &gangs, KEY)),
-            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack, want 1: ns-a, ns-b"
         );
         let none = set_replicas_in_one_domain(&Story::flat().end(), &gangs, KEY);
         assert!(matches!(none, Err(Broken::NotReached(_))));
@@ -321,7 +329,7 @@ mod tests {
         assert_eq!(never_unlabelled(&history(&[("a", "1")]), "g-0", KEY), Ok(()));
         insta::assert_snapshot!(
             message(never_unlabelled(&history(&[("a", "1"), ("a", "4")]), "g-0", KEY)),
-            @"p1 of g-0 is bound to a node without the label topology.kubernetes.io/rack"
+            @"Pod p1 of PodGang g-0 was bound to a node without the label topology.kubernetes.io/rack"
         );
         let labelled = Story::flat().added(node("1", Some("ns-a"))).end();
         assert!(matches!(never_unlabelled(&labelled, "g-0", KEY), Err(Broken::NotReached(_))));

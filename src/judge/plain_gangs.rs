@@ -26,7 +26,7 @@ fn bound<'a>(live: &'a Live, gang: &'a PlainGang) -> impl Iterator<Item = Pod<'a
 pub fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     let on_nodes = bound(live, gang).count();
     ensure(on_nodes == gang.pods, || {
-        let message = format!("{gang} is not bound whole: {on_nodes} of {} pods are", gang.pods);
+        let message = format!("{gang} is not fully bound: {on_nodes} of {} pods are bound", gang.pods);
         let unbound = live.pods().find(|pod| gang.has(*pod) && pod.node().is_none());
         let short = violation(NOT_BOUND_WHOLE, message);
         match unbound {
@@ -36,7 +36,7 @@ pub fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     })?;
     let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
     none(bound(live, gang).filter(|pod| !is_ready(pod)).map(|pod| {
-        let message = format!("{gang} is bound whole, and pod {} is not Ready", pod.name());
+        let message = format!("{gang} is fully bound, but Pod {} is not Ready", pod.name());
         violation(NOT_READY, message).shown_by_object("not Ready", pod.0)
     }))
 }
@@ -50,7 +50,7 @@ pub fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Rulin
     none(in_part(gang, &bound))?;
     let seen: BTreeSet<_> = history.pods().filter(is_its).map(|version| version.uid()).collect();
     if seen.len() < gang.pods {
-        return Err(Broken::NotReached(format!("{} of the pods of {gang} ever existed", seen.len())));
+        return Err(Broken::NotReached(format!("only {} of the pods of {gang} ever existed", seen.len())));
     }
     Ok(())
 }
@@ -63,7 +63,11 @@ fn place(history: &History, mark: SharedMark) -> usize {
 /// The scheduler made a pass before this entry.
 fn passed_before(history: &History, place: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
-    if passed < place { Ok(()) } else { Err(Broken::NotReached("the scheduler had not had its pass".into())) }
+    if passed < place {
+        Ok(())
+    } else {
+        Err(Broken::NotReached("the scheduler had not completed a full pass".into()))
+    }
 }
 
 /// A gang that was short of room had no bound pod until room became available, although the scheduler had
@@ -98,7 +102,7 @@ pub fn one_of(history: &History, names: &[&str]) -> Ruling {
     let room_comes = place(history, SharedMark::Deleted);
     let (first, others) = contenders(history, names, room_comes)?;
     let wrong_number = ensure(first.len() == 1, || {
-        let message = format!("{} of {} gangs run; there is room for 1", first.len(), names.len());
+        let message = format!("{} of {} gangs are running, want 1", first.len(), names.len());
         violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
     });
     let never_bound = others.iter().map(|gang| never(history, gang, Some(room_comes)));
@@ -113,11 +117,14 @@ pub fn another_runs_in_its_room(history: &History, names: &[&str]) -> Ruling {
     let (first, others) = contenders(history, names, deleted)?;
     let (Some(first), end) = (first.first(), history.end()) else { return Ok(()) };
     if let Some(pod) = end.pods().find(|pod| first.has(*pod)) {
-        let message = format!("pod {} of {first}, which was deleted, still exists", pod.name());
+        let message = format!("Pod {} of the deleted {first} still exists", pod.name());
         return Err(Broken::NotReached(message));
     }
     ensure(others.iter().any(|gang| runs(&end, gang).is_ok()), || {
-        violation(NOT_BOUND_WHOLE, format!("{first} was deleted, and no other gang runs in its room"))
+        violation(
+            NOT_BOUND_WHOLE,
+            format!("{first} was deleted, but no other gang is running in the freed room"),
+        )
     })
 }
 
@@ -132,7 +139,9 @@ pub fn whole_or_nothing(history: &History) -> Ruling {
             let is_its = |version: &Version<'_>| version.index < passed && gang.has(version.pod());
             let ever: BTreeSet<_> = bindings(history).filter(is_its).map(|version| version.uid()).collect();
             if now > 0 && now < gang.pods && ever.len() < gang.pods {
-                let message = format!("{now} pods of {gang} are bound after the scheduler's pass");
+                let message = format!(
+                    "only {now} pods of {gang} are bound after a full pass of the scheduler, want all or none"
+                );
                 let shown = violation(BOUND_IN_PART, message);
                 violations.extend(bound(&live, gang).next().map(|pod| shown.shown_by_object("bound", pod.0)));
             }

@@ -52,11 +52,11 @@ fn a_gang_that_fits_runs_whole() {
     assert_eq!(after(|story| run(story, "g", 3)), Ok(()));
     assert_eq!(
         message(after(|story| run(story, "g", 2))),
-        "gang g (3 pods) is not bound whole: 2 of 3 pods are"
+        "gang g (3 pods) is not fully bound: 2 of 3 pods are bound"
     );
-    assert_eq!(message(after(|story| story)), "gang g (3 pods) is not bound whole: 0 of 3 pods are");
+    assert_eq!(message(after(|story| story)), "gang g (3 pods) is not fully bound: 0 of 3 pods are bound");
     let unready = after(|story| run(story, "g", 2).modified(pod("g", 2, Some("n"), "False")));
-    assert_eq!(message(unready), "gang g (3 pods) is bound whole, and pod g-2 is not Ready");
+    assert_eq!(message(unready), "gang g (3 pods) is fully bound, but Pod g-2 is not Ready");
     assert!(is_not_reached(&gang(&story(&[]).end(), "g").map(drop)));
 }
 
@@ -74,11 +74,11 @@ fn a_gang_that_is_short_waits() {
     assert_eq!(waited(0, 3).0, Ok(()));
     assert_eq!(
         message(waited(2, 3).0),
-        "2 pods of gang g (3 pods) were bound, though it could not be bound whole"
+        "2 pods of gang g (3 pods) were bound, want 0 because it did not fit"
     );
     assert_eq!(
         message(waited(3, 3).0),
-        "3 pods of gang g (3 pods) were bound, though it could not be bound whole",
+        "3 pods of gang g (3 pods) were bound, want 0 because it did not fit",
         "before there was room"
     );
     assert_eq!(waited(0, 0).0, Ok(()), "what comes later is another clause's");
@@ -87,8 +87,8 @@ fn a_gang_that_is_short_waits() {
 #[test]
 fn a_gang_that_waited_runs_when_room_comes() {
     assert_eq!(waited(0, 3).1, Ok(()));
-    assert_eq!(message(waited(0, 0).1), "gang g (3 pods) is not bound whole: 0 of 3 pods are");
-    assert_eq!(message(waited(0, 2).1), "gang g (3 pods) is not bound whole: 2 of 3 pods are");
+    assert_eq!(message(waited(0, 0).1), "gang g (3 pods) is not fully bound: 0 of 3 pods are bound");
+    assert_eq!(message(waited(0, 2).1), "gang g (3 pods) is not fully bound: 2 of 3 pods are bound");
     assert!(matches!(waited(2, 3).1, Err(Broken::Premise { clause: "AIC-02", .. })));
     let short = passed(story(&[("g", 3)]).all_added(waiting("g", 3))).end();
     assert!(is_not_reached(&runs_in_new_room(&short, "g")), "no room came");
@@ -126,11 +126,11 @@ fn of_two_gangs_one_runs() {
     assert_eq!(judged(next(deleted(two(2, 0), 2), 2)), Ok(()));
     assert_eq!(
         message(judged(next(deleted(two(2, 1), 2), 2))),
-        "1 pods of gang b (2 pods) were bound, though it could not be bound whole"
+        "1 pods of gang b (2 pods) were bound, want 0 because it did not fit"
     );
     assert_eq!(messages(judged(two(1, 1))).len(), 1, "each in part");
-    assert_eq!(message(judged(two(0, 0))), "0 of 2 gangs run; there is room for 1");
-    assert_eq!(message(judged(deleted(two(2, 2), 2))), "2 of 2 gangs run; there is room for 1");
+    assert_eq!(message(judged(two(0, 0))), "0 of 2 gangs are running, want 1");
+    assert_eq!(message(judged(deleted(two(2, 2), 2))), "2 of 2 gangs are running, want 1");
     assert_eq!(judged(deleted(two(2, 0), 2)), Ok(()), "what comes later is another clause's");
 }
 
@@ -142,7 +142,7 @@ fn when_the_one_is_deleted_the_other_runs() {
     for pods in [0, 1] {
         assert_eq!(
             message(judged(next(deleted(two(2, 0), 2), pods))),
-            "gang a (2 pods) was deleted, and no other gang runs in its room"
+            "gang a (2 pods) was deleted, but no other gang is running in the freed room"
         );
     }
     assert!(is_not_reached(&judged(next(deleted(two(2, 0), 1), 2))), "a pod still exists");
@@ -155,5 +155,8 @@ fn when_the_one_is_deleted_the_other_runs() {
 fn after_a_pass_a_gang_is_whole_or_not_bound() {
     let judged = |pods| whole_or_nothing(&passed(run(story(&[("g", 3)]), "g", pods)).end());
     assert_eq!((judged(0), judged(3)), (Ok(()), Ok(())));
-    assert_eq!(message(judged(2)), "2 pods of gang g (3 pods) are bound after the scheduler's pass");
+    assert_eq!(
+        message(judged(2)),
+        "only 2 pods of gang g (3 pods) are bound after a full pass of the scheduler, want all or none"
+    );
 }

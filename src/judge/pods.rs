@@ -39,18 +39,23 @@ pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling
             any = true;
             let faults = faults(version.pod(), history.header.target, set, gangs);
             (!faults.is_empty()).then(|| {
-                violation(CREATED_WRONG, format!("{} was created with {}", version.name(), faults.join("; ")))
-                    .shown_by("created", version)
+                violation(
+                    CREATED_WRONG,
+                    format!("Pod {} was created with wrong fields: {}", version.name(), faults.join("; ")),
+                )
+                .shown_by("created", version)
             })
         })
         .collect();
     if !any {
-        return Err(violation(NO_POD_CREATED, format!("no pod of {set} was ever created")).into());
+        return Err(
+            violation(NO_POD_CREATED, format!("no pod of PodCliqueSet {set} was ever created")).into()
+        );
     }
     let late = released(history).filter_map(|version| {
         let name = late_and_missing(version.pod(), history.header.target, gangs)?;
-        let message = format!("{} was released without PodGroup {name}", version.name());
-        Some(violation(RELEASED_WITHOUT_GROUP, message).shown_by("released", version))
+        let message = format!("Pod {} lost its gate without naming PodGroup {name}", version.name());
+        Some(violation(RELEASED_WITHOUT_GROUP, message).shown_by("gate removed", version))
     });
     none(violations.into_iter().chain(late))
 }
@@ -78,14 +83,14 @@ fn late_and_missing(pod: Pod<'_>, target: Target, gangs: &[Gang]) -> Option<Name
 fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String> {
     let Some((gang, group)) = place(pod, gangs) else {
         return vec![format!(
-            "label {} {}, which is no podgroup of {set}",
+            "label {} {}, which is not a podgroup of PodCliqueSet {set}",
             names::POD_CLIQUE,
             pod.pod_clique().unwrap_or("absent")
         )];
     };
     let mut faults: Vec<_> = label_fault(pod, gang).into_iter().collect();
     if pod.gates() != [names::GATE] {
-        faults.push(format!("scheduling gates {:?}, not exactly {}", pod.gates(), names::GATE));
+        faults.push(format!("scheduling gates {:?}, want exactly {}", pod.gates(), names::GATE));
     }
     let scheduler = pod.0["spec"]["schedulerName"].as_str().unwrap_or_default();
     if scheduler != target.backend() {
@@ -94,7 +99,7 @@ fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String
     match index(pod) {
         None => faults.push(format!("no index in label {}", names::POD_INDEX)),
         Some(index) if index >= group.replicas => {
-            faults.push(format!("index {index} of {} pods", group.replicas))
+            faults.push(format!("index {index}, want below {}", group.replicas))
         }
         Some(index) => faults.extend(membership_faults(pod, target, gang, group, index)),
     }
@@ -109,8 +114,8 @@ fn membership_faults(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, i
         (None, None) => {}
         (Some(_), None) if expectations.may_join_later(group, index) => {}
         (wanted, found) => {
-            let wanted = wanted.map_or("none: it is surplus".to_owned(), |name| name.to_string());
-            faults.push(format!("PodGroup {} instead of {wanted}", found.unwrap_or("none")));
+            let wanted = wanted.map_or("none because the pod is surplus".to_owned(), |name| name.to_string());
+            faults.push(format!("PodGroup {}, want {wanted}", found.unwrap_or("none")));
         }
     }
     faults
@@ -119,7 +124,7 @@ fn membership_faults(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, i
 fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
     let found = pod.pod_gang();
     (found != Some(gang.name.as_str()))
-        .then(|| format!("label {} {} instead of {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
+        .then(|| format!("label {} {}, want {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
 /// Pods created after their PodClique was deleted. Their creator could not know of the deletion, and the
@@ -156,8 +161,11 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
                     && !leaves
                     && blamed.insert((holder.uid(), version.uid())) =>
             {
-                let message =
-                    format!("{} and {} both have index {index} of {clique}", holder.name(), version.name());
+                let message = format!(
+                    "Pods {} and {} both have index {index} of PodClique {clique}",
+                    holder.name(),
+                    version.name()
+                );
                 let found = violation(INDEX_TAKEN_TWICE, message);
                 violations.push(found.shown_by("first", *holder).shown_by("second", version));
             }
@@ -264,8 +272,11 @@ mod tests {
 
     #[rstest::rstest]
     #[case::joined(Some("w-0-w-0-a"), None)]
-    #[case::loose(None, Some("w-0-a-1 was released without PodGroup w-0-w-0-a"))]
-    #[case::of_another(Some("w-0-other"), Some("w-0-a-1 was released without PodGroup w-0-w-0-a"))]
+    #[case::loose(None, Some("Pod w-0-a-1 lost its gate without naming PodGroup w-0-w-0-a"))]
+    #[case::of_another(
+        Some("w-0-other"),
+        Some("Pod w-0-a-1 lost its gate without naming PodGroup w-0-w-0-a")
+    )]
     fn surplus_joins_when_it_is_released(#[case] group: Option<&str>, #[case] message: Option<&str>) {
         let mut surplus = standalone("1", None);
         surplus["spec"]["schedulerName"] = json!("koord-scheduler");
@@ -280,10 +291,10 @@ mod tests {
     #[rstest::rstest]
     #[case::second_gate("/spec/schedulingGates", json!([{"name": "grove.io/podgang-pending-creation"}, {"name": "x"}]), "gates")]
     #[case::scheduler("/spec/schedulerName", json!("other"), "schedulerName \"other\"")]
-    #[case::loose("/spec/schedulingGroup", Value::Null, "PodGroup none instead of w-0-sg-0-w-0-sg-1-b")]
-    #[case::index("/metadata/labels/grove.io~1podclique-pod-index", json!("1"), "index 1 of 1 pods")]
-    #[case::gang("/metadata/labels/grove.io~1podgang", json!("w-0"), "label grove.io/podgang w-0 instead of w-0-sg-0")]
-    #[case::stranger("/metadata/labels/grove.io~1podclique", json!("w-0-z"), "no podgroup of w")]
+    #[case::loose("/spec/schedulingGroup", Value::Null, "PodGroup none, want w-0-sg-0-w-0-sg-1-b")]
+    #[case::index("/metadata/labels/grove.io~1podclique-pod-index", json!("1"), "index 1, want below 1")]
+    #[case::gang("/metadata/labels/grove.io~1podgang", json!("w-0"), "label grove.io/podgang w-0, want w-0-sg-0")]
+    #[case::stranger("/metadata/labels/grove.io~1podclique", json!("w-0-z"), "not a podgroup of PodCliqueSet w")]
     fn one_thing_wrong(#[case] field: &str, #[case] value: Value, #[case] message: &str) {
         let mut pod = of_scaled_gang();
         *pod.pointer_mut(field).unwrap() = value;

@@ -30,7 +30,7 @@ pub fn unheld(history: &History) -> Option<String> {
                 back.map_or_else(|| history.last_at(), |back| back.at).duration_since(version.at)
             };
             (version.revision() < until && !is_so(version, ready) && lasted() > MOMENT).then(|| {
-                format!("the harness said that Ready of pod {name} is {ready}, and it became something else")
+                format!("the harness set condition Ready of Pod {name} to {ready}, but it changed afterwards")
             })
         })
     })
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(unheld(&crashes().later(9).modified(pod("False")).end()), None);
         let lost = crashes().modified(pod("True")).later(9).modified(pod("True")).end();
         assert!(
-            unheld(&lost).is_some_and(|why| why.contains("said that Ready of pod")),
+            unheld(&lost).is_some_and(|why| why.contains("set condition Ready of Pod")),
             "KWOK wrote once more"
         );
         let mended = said(crashes().modified(pod("True")), "False", 5);

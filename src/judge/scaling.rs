@@ -27,7 +27,7 @@ fn as_many_pods_as_replicas(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
         let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating();
         let pods = live.pods().filter(is_its).count();
-        let message = || format!("{} has {pods} pods and {} replicas", group.clique, group.replicas);
+        let message = || format!("PodClique {} has {pods} pods, want {}", group.clique, group.replicas);
         (pods != group.replicas).then(|| violation(WRONG_NUMBER_OF_PODS, message()))
     }))
 }

@@ -67,15 +67,18 @@ pub fn pods_wait(history: &History, set: &str) -> Ruling {
         let times = containers.iter().filter(|container| container["name"] == INIT_CONTAINER).count();
         let fault = match (last_init(version.object), wanted.len()) {
             (None, 0) if times == 0 => return None,
-            (_, 0) => format!("has {INIT_CONTAINER}, and waits for nobody"),
-            (None, _) => format!("does not end its init containers with {INIT_CONTAINER}"),
-            (Some(_), _) if times > 1 => format!("has {INIT_CONTAINER} {times} times"),
+            (_, 0) => format!("has {INIT_CONTAINER} although it waits for no clique"),
+            (None, _) => format!("does not have {INIT_CONTAINER} as its last init container"),
+            (Some(_), _) if times > 1 => format!("has {INIT_CONTAINER} {times} times, want once"),
             (Some(last), wanted) if waited_for(last).len() != wanted => {
-                format!("has arguments {:?} for {wanted} cliques that it waits for", arguments(last))
+                format!(
+                    "has arguments {:?}, want one for each of the {wanted} cliques that it waits for",
+                    arguments(last)
+                )
             }
             (Some(_), _) => return None,
         };
-        let message = format!("{} {fault}", version.name());
+        let message = format!("Pod {} {fault}", version.name());
         Some(violation(WAITS_OTHERWISE, message).shown_by("created", version))
     }))
 }
@@ -85,7 +88,7 @@ pub fn for_the_right_ones(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let found = last_init(version.object).map(waited_for).unwrap_or_default();
         (found != wanted).then(|| {
-            let message = format!("{} waits for {found:?}, not for {wanted:?}", version.name());
+            let message = format!("Pod {} waits for {found:?}, want {wanted:?}", version.name());
             violation(WAITS_FOR_OTHERS, message).shown_by("created", version)
         })
     }))
@@ -105,7 +108,10 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     none(hashes(set).into_iter().filter_map(|(name, (hash, version))| {
         let (other, _) = plain.get(&name)?;
         (hash != *other).then(|| {
-            let message = format!("{} has hash {hash}, and {other} without an order", version.name());
+            let message = format!(
+                "PodClique {} has hash {hash}, want {other}, the hash without a startup order",
+                version.name()
+            );
             violation(ORDER_IN_HASH, message).shown_by("its hash", version)
         })
     }))
@@ -136,7 +142,8 @@ pub fn parents_first(history: &History, set: &str, made: Range<usize>) -> Ruling
         let started = its.find(|version| has_started(version.pod()))?;
         let begun = generation_begun(history, set, pod);
         (!were_ready(history, begun, pod.index..started.index, &parents)).then(|| {
-            let message = format!("{} started before {parents:?} were Ready at once", pod.name());
+            let message =
+                format!("Pod {} started before {parents:?} were all Ready at the same time", pod.name());
             violation(STARTED_EARLY, message).shown_by("started", started)
         })
     }))
@@ -182,7 +189,7 @@ pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Opt
         is_its && within.contains(&version.index) && seen.insert(version.uid())
     });
     none(started.map(|version| {
-        let message = format!("{} started for pods of others", version.name());
+        let message = format!("Pod {} started because of Ready pods of another workload", version.name());
         violation(STARTED_FOR_OTHERS, message).shown_by("started", version)
     }))
 }
@@ -210,7 +217,11 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
         };
         let others = ["containers", "initContainers"].into_iter().flat_map(|all| list(&pod["spec"][all]));
         let other = others.filter(|container| container["name"] != INIT_CONTAINER).find(has)?;
-        let message = format!("container {} of {} has the token {token}", other["name"], version.name());
+        let message = format!(
+            "container {} of Pod {} has the token {token}, want it only in the init container",
+            other["name"],
+            version.name()
+        );
         Some(violation(TOKEN_ELSEWHERE, message).shown_by("created", version))
     }))
 }
@@ -249,7 +260,7 @@ pub fn least_rights(mark: &Mark) -> Ruling {
         .filter(|verb| !may(verb))
         .map(|verb| format!("no {verb} on pods"));
     none(surplus.chain(elsewhere).chain(missing).map(|fault| {
-        violation(OTHER_RIGHTS, format!("account {} has {fault}", text(&mark.detail["account"])))
+        violation(OTHER_RIGHTS, format!("ServiceAccount {} has {fault}", text(&mark.detail["account"])))
     }))
 }
 
@@ -314,7 +325,7 @@ mod tests {
     #[test]
     fn one_that_waits_for_nobody_has_no_such_container() {
         let history = story(vec![pod("w-0-a", json!([waiting(&["--podcliques=w-0-b:2"])]))]);
-        assert!(message(pods_wait(&history, "w")).contains("waits for nobody"));
+        assert!(message(pods_wait(&history, "w")).contains("although it waits for no clique"));
     }
 
     #[test]
@@ -329,7 +340,7 @@ mod tests {
             same_hashes(&story, "w", "v")
         };
         assert_eq!(judged("h"), Ok(()));
-        assert!(message(judged("g")).contains("without an order"));
+        assert!(message(judged("g")).contains("without a startup order"));
     }
 
     /// A pod of a clique of `w-0` on a node; Ready, or with started containers.
@@ -360,7 +371,7 @@ mod tests {
         };
         assert_eq!(judged(made().modified(ready("p")).modified(ready("q"))), Ok(()));
         let one = made().modified(ready("p"));
-        assert!(message(judged(one)).starts_with("c started before"));
+        assert!(message(judged(one)).starts_with("Pod c started before"));
         let in_turn =
             made().modified(ready("p")).modified(bound("p", "w-0-a", false, true)).modified(ready("q"));
         assert!(judged(in_turn).is_err(), "never at once");
@@ -390,7 +401,7 @@ mod tests {
         let judged = |story: Story| {
             parents_first(&story.modified(bound("d", "w-0-b", false, true)).end(), "w", 0..usize::MAX)
         };
-        assert!(message(judged(recycled())).starts_with("d started before"), "for those of old");
+        assert!(message(judged(recycled())).starts_with("Pod d started before"), "for those of old");
         let ready = ["r", "s"].map(|name| bound(name, "w-0-a", true, true));
         let anew = ready.into_iter().fold(recycled(), Story::modified);
         assert_eq!(judged(anew), Ok(()));

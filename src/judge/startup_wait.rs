@@ -104,14 +104,15 @@ impl Fault {
             Self::Unsaid(Wait { clique, parent, ready, needed }) => violation(
                 WAITS_SILENTLY,
                 format!(
-                    "for {seconds} s no condition of PodClique {clique} says that it waits for {parent}, of which \
-                     {ready} of {needed} pods are Ready"
+                    "for {seconds} s no condition of PodClique {clique} reported that it waits for \
+                     PodClique {parent}, which has {ready} of {needed} Ready pods"
                 ),
             ),
             Self::StillSaid { clique, parent, message } => violation(
                 STILL_WAITS,
                 format!(
-                    "PodClique {clique} waits for {parent} no longer, and {seconds} s later still says {message:?}"
+                    "PodClique {clique} no longer waits for PodClique {parent}, but {seconds} s later \
+                     still reports {message:?}"
                 ),
             ),
         }
@@ -162,7 +163,9 @@ pub fn told(history: &History, set: &str) -> Ruling {
     none(late.into_iter().map(|fault| fault.violation(patience)))?;
     match ever {
         true => Ok(()),
-        false => Err(Broken::NotReached(format!("no pod of {set} was held back"))),
+        false => {
+            Err(Broken::NotReached(format!("no pod of PodCliqueSet {set} had to wait for another clique")))
+        }
     }
 }
 
@@ -248,7 +251,7 @@ mod tests {
     fn and_no_longer_than_it_is_so(#[case] end: Value) {
         let over = || held().modified(says("w-0-a: 1/2")).modified(end.clone());
         let watched = |story: Story| story.later(9).mark(END, Value::Null).end();
-        assert!(message(told(&watched(over()), "w")).contains("waits for w-0-a no longer"));
+        assert!(message(told(&watched(over()), "w")).contains("no longer waits for PodClique w-0-a"));
         assert_eq!(told(&watched(over().later(4).modified(says("w-0-a: 2/2"))), "w"), Ok(()));
         assert!(told(&watched(over().later(6).modified(says(""))), "w").is_err());
         let before = said(&with_set(&held().modified(says("w-0-a: 1/2")).end()), "w");
@@ -261,7 +264,7 @@ mod tests {
     fn other_counts_are_another_wait() {
         let story = held().modified(says("w-0-a: 1/2")).modified(pod("p", "w-0-a", false));
         let history = story.later(9).mark(END, Value::Null).end();
-        assert!(message(told(&history, "w")).contains("0 of 2 pods are Ready"));
+        assert!(message(told(&history, "w")).contains("0 of 2 Ready pods"));
     }
 
     #[test]

@@ -67,10 +67,12 @@ pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let wrong = |what: &str| {
         violation(IN_SYNC_UNSAID, format!("{what}: {entry}")).shown_by_object("the binding", found)
     };
-    ensure(entry["inSync"] == true, || wrong("a topology resource that follows its binding is said not to"))?;
+    ensure(entry["inSync"] == true, || {
+        wrong("inSync is not true although the topology resource matches its binding")
+    })?;
     let drift = condition(found, names::TOPOLOGY_DRIFT).map_or(&Value::Null, |drift| &drift["status"]);
     ensure(!all || drift == "False", || {
-        wrong("all follow the binding, and yet it does not say that nothing drifted")
+        wrong("the drift condition is not False although all topology resources match the binding")
     })
 }
 
@@ -82,14 +84,16 @@ pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling
         violation(DRIFT_UNSAID, format!("{what}: {entry}")).shown_by_object("the binding", found)
     };
     ensure(entry["inSync"] == false, || {
-        wrong("a topology resource that does not follow its binding is said to")
+        wrong("inSync is not false although the topology resource does not match its binding")
     })?;
     let says_why = entry["message"].as_str().is_some_and(|message| !message.is_empty());
-    ensure(says_why, || wrong("it is not said why a topology resource does not follow its binding"))?;
+    ensure(says_why, || {
+        wrong("the message does not report why the topology resource does not match its binding")
+    })?;
     let drift = condition(found, names::TOPOLOGY_DRIFT);
     let told = drift.is_some_and(|drift| drift["status"] != "False");
     ensure(told, || {
-        wrong("the condition of the binding does not tell of a topology resource that does not follow it")
+        wrong("the drift condition is False although a topology resource does not match the binding")
     })
 }
 
@@ -99,23 +103,24 @@ pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling 
     let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
     let mut references = references.filter(|of| of["schedulerName"] == history.header.target.backend());
     let Some(reference) = references.find_map(|of| of["topologyReference"].as_str()) else {
-        return Err(Broken::NotReached(format!("{BINDING} {binding} refers to no topology resource")));
+        return Err(Broken::NotReached(format!("{BINDING} {binding} has no topologyReference")));
     };
     let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
     ensure(is_named, || {
-        violation(REFERENCE_UNNAMED, format!("what is said does not name {reference}: {entry}"))
+        violation(REFERENCE_UNNAMED, format!("the message does not name {reference}: {entry}"))
             .shown_by_object("the binding", found)
     })
 }
 
 fn there<'a>(live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
-    live.get(BINDING, binding).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {binding}")))
+    live.get(BINDING, binding)
+        .ok_or_else(|| Broken::NotReached(format!("{BINDING} {binding} does not exist")))
 }
 
 fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
     let (found, scheduler) = (there(live, binding)?, history.header.target.backend());
     entry(found, scheduler).ok_or_else(|| {
-        let silent = format!("the status of {BINDING} {binding} does not speak of {scheduler}");
+        let silent = format!("the status of {BINDING} {binding} has no entry for {scheduler}");
         violation(SILENT_ABOUT_SCHEDULER, silent).shown_by_object("the binding", found).into()
     })
 }
@@ -124,7 +129,7 @@ fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Val
 pub fn never_became(history: &History, binding: &str) -> Ruling {
     let kind = kind(history.header.target)?;
     if history.named(BINDING, binding).next().is_none() {
-        return Err(Broken::NotReached(format!("there never was a {BINDING} {binding}")));
+        return Err(Broken::NotReached(format!("{BINDING} {binding} never existed")));
     }
     let of_binding = history.of(kind).filter(|version| {
         let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
@@ -132,8 +137,11 @@ pub fn never_became(history: &History, binding: &str) -> Ruling {
             && owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
     });
     none(of_binding.map(|version| {
-        violation(MADE_UNASKED, format!("{kind} {} was made for {binding}", version.name()))
-            .shown_by("it", version)
+        violation(
+            MADE_UNASKED,
+            format!("{kind} {} was created for {BINDING} {binding}, want none", version.name()),
+        )
+        .shown_by("observed", version)
     }))
 }
 
@@ -143,7 +151,7 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let mut versions = history.of(kind).filter(|version| version.uid() == uid && version.index < until);
     let Some(first) = versions.next() else {
-        return Err(Broken::NotReached(format!("the {kind} of somebody else was never there")));
+        return Err(Broken::NotReached(format!("the {kind} of another owner never existed")));
     };
     let its_own = |version: &Version<'_>| {
         let metadata = &version.object["metadata"];
@@ -154,10 +162,10 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     none(touched.map(|version| {
         violation(
             FOREIGN_OBJECT_TOUCHED,
-            format!("{kind} {} is somebody else's and was touched", version.name()),
+            format!("{kind} {} of another owner was changed or deleted", version.name()),
         )
-        .shown_by("as it was made", first)
-        .shown_by("touched", version)
+        .shown_by("as created", first)
+        .shown_by("changed", version)
     }))
 }
 
@@ -166,16 +174,16 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let (before, after) = (history.before(from), history.before(to));
     if before.of(kind).next().is_none() {
-        return Err(Broken::NotReached(format!("there was no {kind}")));
+        return Err(Broken::NotReached(format!("no {kind} existed before the deletion")));
     }
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     let stands = |object: &Value| after.of(kind).any(|later| uid(later) == uid(object));
     none(before.of(kind).filter(|object| !stands(object)).map(|object| {
         violation(
             GONE_BEFORE_BINDING,
-            format!("{kind} {} went before its binding", object["metadata"]["name"]),
+            format!("{kind} {} was deleted before its binding", object["metadata"]["name"]),
         )
-        .shown_by_object("it", object)
+        .shown_by_object("observed", object)
     }))
 }
 
@@ -187,12 +195,15 @@ pub fn went_with(history: &History, binding: &str, until: usize) -> Ruling {
         owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
     };
     if !history.of(kind).any(|version| is_its(version.object)) {
-        return Err(Broken::NotReached(format!("there never was a {kind} of {binding}")));
+        return Err(Broken::NotReached(format!("{BINDING} {binding} never had a {kind}")));
     }
     let live = history.before(until);
     none(live.of(kind).filter(|object| is_its(object)).map(|object| {
-        violation(OUTLIVED_BINDING, format!("{kind} {} outlives its binding", object["metadata"]["name"]))
-            .shown_by_object("it", object)
+        violation(
+            OUTLIVED_BINDING,
+            format!("{kind} {} still exists after its binding was deleted", object["metadata"]["name"]),
+        )
+        .shown_by_object("observed", object)
     }))
 }
 
@@ -240,15 +251,15 @@ mod tests {
     )]
     #[case::condition(
         binding(&[("kai-scheduler", true, "")], "True"),
-        "all follow the binding, and yet it does not say that nothing drifted"
+        "the drift condition is not False although all topology resources match the binding"
     )]
     #[case::entry(
         binding(&[("kai-scheduler", false, "differs")], "True"),
-        "a topology resource that follows its binding is said not to"
+        "inSync is not true although the topology resource matches its binding"
     )]
     #[case::silent(
         binding(&[("volcano", true, "")], "False"),
-        "the status of ClusterTopologyBinding rows does not speak of kai-scheduler"
+        "the status of ClusterTopologyBinding rows has no entry for kai-scheduler"
     )]
     fn one_that_follows(#[case] binding: Value, #[case] wanted: &str) {
         let story = Story::on(Target::KAI).added(binding);
@@ -260,10 +271,13 @@ mod tests {
     #[rstest]
     #[case::other_levels(
         owned(topology(names::HOST), BINDING, NAME),
-        "levels [\"kubernetes.io/hostname\"] instead of"
+        "levels is [\"kubernetes.io/hostname\"], want"
     )]
     #[case::of_nobody(topology(names::RACK), "Topology rows is not controlled by")]
-    #[case::of_another_name(owned(object("Topology", "columns"), BINDING, NAME), "there is no Topology rows")]
+    #[case::of_another_name(
+        owned(object("Topology", "columns"), BINDING, NAME),
+        "Topology rows does not exist"
+    )]
     fn one_that_does_not(#[case] topology: Value, #[case] wanted: &str) {
         let story = Story::on(Target::KAI).added(binding(&[("kai-scheduler", true, "")], "False"));
         let history = story.added(topology).end();
@@ -276,12 +290,12 @@ mod tests {
     #[case::not_found(binding(&[("kai-scheduler", false, "not found")], "Unknown"), "holds")]
     #[case::said_to_follow(
         binding(&[("kai-scheduler", true, "")], "False"),
-        "a topology resource that does not follow its binding is said to"
+        "inSync is not false although the topology resource does not match its binding"
     )]
-    #[case::no_reason(binding(&[("kai-scheduler", false, "")], "True"), "it is not said why")]
+    #[case::no_reason(binding(&[("kai-scheduler", false, "")], "True"), "the message does not report why")]
     #[case::condition(
         binding(&[("kai-scheduler", false, "differs")], "False"),
-        "the condition of the binding does not tell"
+        "the drift condition is False"
     )]
     fn drift_is_told(#[case] binding: Value, #[case] wanted: &str) {
         let history = Story::on(Target::KAI).added(binding).end();
@@ -291,7 +305,7 @@ mod tests {
 
     #[rstest]
     #[case::named("Topology \"site\" not found", "holds")]
-    #[case::unnamed("not found", "what is said does not name site")]
+    #[case::unnamed("not found", "the message does not name site")]
     fn the_reference_is_named(#[case] said: &str, #[case] wanted: &str) {
         let mut found = binding(&[("volcano", false, "site"), ("kai-scheduler", false, said)], "Unknown");
         found["spec"]["schedulerTopologyBindings"] = json!([
@@ -319,15 +333,18 @@ mod tests {
         ] {
             assert_eq!(
                 message(untouched(&touched, uid, 9)),
-                "Topology rows is somebody else's and was touched"
+                "Topology rows of another owner was changed or deleted"
             );
             assert_eq!(message(untouched(&touched, uid, 2)), "holds", "that was later");
         }
         let made = story().added(owned(object("Topology", "x"), BINDING, NAME)).end();
-        assert_eq!(message(never_became(&made, NAME)), "Topology x was made for rows");
+        assert_eq!(
+            message(never_became(&made, NAME)),
+            "Topology x was created for ClusterTopologyBinding rows, want none"
+        );
         assert_eq!(
             message(never_became(&made, "others")),
-            "not reached: there never was a ClusterTopologyBinding others"
+            "not reached: ClusterTopologyBinding others never existed"
         );
     }
 
@@ -337,13 +354,16 @@ mod tests {
         let story = || Story::on(Target::KAI).added(binding(&[], "False")).added(its());
         let gone = story().deleted(its()).end();
         assert_eq!(message(outlived(&gone, 2, 2)), "holds");
-        assert_eq!(message(outlived(&gone, 2, 3)), "Topology \"rows\" went before its binding");
-        assert_eq!(message(outlived(&gone, 1, 3)), "not reached: there was no Topology");
+        assert_eq!(message(outlived(&gone, 2, 3)), "Topology \"rows\" was deleted before its binding");
+        assert_eq!(message(outlived(&gone, 1, 3)), "not reached: no Topology existed before the deletion");
         assert_eq!(message(went_with(&gone, NAME, 3)), "holds");
-        assert_eq!(message(went_with(&gone, NAME, 2)), "Topology \"rows\" outlives its binding");
+        assert_eq!(
+            message(went_with(&gone, NAME, 2)),
+            "Topology \"rows\" still exists after its binding was deleted"
+        );
         assert_eq!(
             message(went_with(&gone, "others", 3)),
-            "not reached: there never was a Topology of others"
+            "not reached: ClusterTopologyBinding others never had a Topology"
         );
     }
 }

@@ -74,7 +74,7 @@ pub fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
         (bound != unit.pods()).then(|| {
             violation(
                 NOT_BOUND_WHOLE,
-                format!("{unit} is not bound whole: {bound} of {} pods are", unit.pods()),
+                format!("{unit} is not fully bound: {bound} of {} pods are bound", unit.pods()),
             )
         })
     }))
@@ -115,8 +115,9 @@ pub fn says_why(history: &History, name: &str) -> Ruling {
             all.any(|condition| expectations.is_refusal(condition) && has_message(condition))
         });
     ensure(told, || {
-        let message =
-            format!("neither a pod nor a gang resource of TrainJob {name} ever said why it is not bound");
+        let message = format!(
+            "TrainJob {name}: no condition of a pod or gang resource ever reported why it is not bound"
+        );
         violation(SILENT_ABOUT_PENDING, message)
     })
 }
@@ -127,7 +128,7 @@ pub fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
     let end = history.end();
     let won = units.iter().filter(|units| whole(&end, units).is_ok()).count();
     ensure(won == 1, || {
-        let message = format!("{won} of {} TrainJobs are bound whole; there is room for 1", names.len());
+        let message = format!("{won} of {} TrainJobs are fully bound, want 1", names.len());
         violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
     })
 }
@@ -172,8 +173,11 @@ pub fn whole_or_nothing(history: &History) -> Ruling {
                 .map(|version| version.uid().to_owned())
                 .collect();
             if now > 0 && now < unit.pods() && ever.len() < unit.pods() {
-                let message =
-                    format!("{now} of {} pods of {unit} are bound after the scheduler's pass", unit.pods());
+                let message = format!(
+                    "{now} of {} pods of {unit} are bound after a full pass of the scheduler, want all \
+                         or none",
+                    unit.pods()
+                );
                 let shown = violation(BOUND_IN_PART, message);
                 violations.extend(bound(&live, unit).next().map(|pod| shown.shown_by_object("bound", pod.0)));
             }
@@ -213,7 +217,7 @@ fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>
         .filter(|version| version.change == Change::Added && version.pod().label(JOB_SET) == Some(name))
         .collect();
     if pods.len() < wanted {
-        return Err(Broken::NotReached(format!("TrainJob {name} never had {wanted} pods")));
+        return Err(Broken::NotReached(format!("TrainJob {name} had fewer than {wanted} pods")));
     }
     Ok(pods)
 }
@@ -223,7 +227,7 @@ pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
     none(created_pods(history, name)?.into_iter().filter_map(|version| {
         let found = version.pod().label(QUEUE);
         (found != queue).then(|| {
-            let message = format!("pod {} has queue {found:?} instead of {queue:?}", version.name());
+            let message = format!("Pod {} has queue {found:?}, want {queue:?}", version.name());
             violation(WRONG_QUEUE, message).shown_by("created", version)
         })
     }))
@@ -240,13 +244,17 @@ pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
         let job = jobs.iter().find(|job| job["name"].as_str() == pod.label(REPLICATED_JOB));
         let Some(template) = job.map(|job| &job["template"]["spec"]["template"]) else { continue };
         if pod.0["spec"]["schedulerName"] != template["spec"]["schedulerName"] {
-            let message = format!("pod {} is on {}", pod.name(), pod.0["spec"]["schedulerName"]);
+            let message = format!(
+                "Pod {} has schedulerName {}, want that of its runtime",
+                pod.name(),
+                pod.0["spec"]["schedulerName"]
+            );
             violations.push(violation(WRONG_SCHEDULER, message).shown_by("created", version));
         }
         let labels = template["metadata"]["labels"].as_object().into_iter().flatten();
         for (key, value) in labels.filter(|(key, value)| pod.0["metadata"]["labels"][key.as_str()] != **value)
         {
-            let message = format!("pod {} lacks {key}={value} of its runtime", pod.name());
+            let message = format!("Pod {} lacks label {key}={value} of its runtime", pod.name());
             violations.push(violation(LABEL_LOST, message).shown_by("created", version));
         }
     }
@@ -257,7 +265,8 @@ pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
             && managers.iter().any(|manager| text(&manager["manager"]).contains("trainer"))
     });
     violations.extend(by_trainer.map(|version| {
-        let message = format!("{} {} was made by the trainer or its plugin", version.kind(), version.name());
+        let message =
+            format!("{} {} was created by the trainer or its plugin", version.kind(), version.name());
         violation(GANG_MADE_BY_THE_TRAINER, message).shown_by("created", version)
     }));
     none(violations)
@@ -267,14 +276,15 @@ pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
 /// pods name when they are bound (TRN-02).
 pub fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
-    let job_set = end.get("JobSet", name).ok_or_else(|| Broken::NotReached(format!("no JobSet {name}")))?;
+    let job_set =
+        end.get("JobSet", name).ok_or_else(|| Broken::NotReached(format!("JobSet {name} does not exist")))?;
     let called = format!("pg-{name}-{}", text(&job_set["metadata"]["uid"]));
     let found: Vec<_> =
         pod_groups(history, &end).filter(|group| is_owned_by(group, "JobSet", name)).collect();
     let [group] = found.as_slice() else {
         let names: Vec<_> = found.iter().map(|group| text(&group["metadata"]["name"])).collect();
         let message = format!(
-            "TrainJob {name} has {} PodGroups owned by its JobSet: {}",
+            "TrainJob {name} has {} PodGroups owned by its JobSet, want 1: {}",
             found.len(),
             names.join(", ")
         );
@@ -283,7 +293,7 @@ pub fn is_one_tree(history: &History, name: &str) -> Ruling {
     let mut faults = Vec::new();
     let mut differs = |field: String, found: &Value, wanted: Value| {
         if *found != wanted {
-            faults.push(format!("{field} {found} instead of {wanted}"));
+            faults.push(format!("{field} is {found}, want {wanted}"));
         }
     };
     differs("name".into(), &group["metadata"]["name"], called.as_str().into());
@@ -305,14 +315,14 @@ pub fn is_one_tree(history: &History, name: &str) -> Ruling {
     }
     let mut violations = Vec::new();
     if !faults.is_empty() {
-        let message = format!("PodGroup {called} says {}", faults.join(", "));
+        let message = format!("PodGroup {called}: {}", faults.join(", "));
         violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
     }
     let unnamed = bindings(history).filter(|version| version.pod().label(JOB_SET) == Some(name));
     let unnamed = unnamed
         .filter(|version| version.object["metadata"]["annotations"]["pod-group-name"] != called.as_str());
     violations.extend(unnamed.map(|version| {
-        let message = format!("pod {} was bound before it named its PodGroup", version.name());
+        let message = format!("Pod {} was bound before it named its PodGroup", version.name());
         violation(NO_MEMBER, message).shown_by("bound", version)
     }));
     none(violations)
@@ -323,7 +333,7 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let found: Vec<_> = pod_groups(history, &end).filter(|group| group["metadata"]["name"] == name).collect();
     let [group] = found.as_slice() else {
-        let message = format!("TrainJob {name} has {} PodGroups of its name", found.len());
+        let message = format!("TrainJob {name} has {} PodGroups of its name, want 1", found.len());
         return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
     };
     let owner = controller(group).map(|owner| (text(&owner["kind"]), text(&owner["name"])));
@@ -333,15 +343,16 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     let gpus = &group["spec"]["minResources"]["nvidia.com/gpu"];
     let gpus = gpus.as_u64().or_else(|| gpus.as_str()?.parse().ok());
     let faults: Vec<_> = [
-        (owner != Some(("TrainJob", name))).then(|| format!("its controller is {owner:?}")),
+        (owner != Some(("TrainJob", name)))
+            .then(|| format!("its controller is {owner:?}, want the TrainJob")),
         (group["spec"]["minMember"] != wanted.pods())
-            .then(|| format!("minMember {} instead of {}", group["spec"]["minMember"], wanted.pods())),
+            .then(|| format!("minMember is {}, want {}", group["spec"]["minMember"], wanted.pods())),
         (gpus != u64::try_from(wanted.gpus()).ok())
-            .then(|| format!("minResources {gpus:?} GPUs instead of {}", wanted.gpus())),
+            .then(|| format!("minResources has {gpus:?} GPUs, want {}", wanted.gpus())),
         (group["spec"]["networkTopology"] != *topology)
-            .then(|| format!("networkTopology {} instead of {topology}", group["spec"]["networkTopology"])),
+            .then(|| format!("networkTopology is {}, want {topology}", group["spec"]["networkTopology"])),
         (group["spec"]["scheduleTimeoutSeconds"] != *timeout).then(|| {
-            format!("scheduleTimeoutSeconds {} instead of {timeout}", group["spec"]["scheduleTimeoutSeconds"])
+            format!("scheduleTimeoutSeconds is {}, want {timeout}", group["spec"]["scheduleTimeoutSeconds"])
         }),
     ]
     .into_iter()
@@ -355,7 +366,7 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     violations.extend(
         pods_of(&end, name).filter(|pod| expectations.joined_for_trainer(*pod) != Some(name)).map(|pod| {
-            let message = format!("pod {} does not join PodGroup {name}", pod.name());
+            let message = format!("Pod {} does not join PodGroup {name}", pod.name());
             violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
         }),
     );
@@ -376,16 +387,15 @@ pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
             let (workloads, groups) = (of_job("Workload"), of_job("PodGroup"));
             let ([_], [group]) = (workloads.as_slice(), groups.as_slice()) else {
                 let (workloads, groups) = (workloads.len(), groups.len());
-                let message = format!(
-                    "Job {called} owns {workloads} Workloads and {groups} PodGroups instead of one each"
-                );
+                let message =
+                    format!("Job {called} owns {workloads} Workloads and {groups} PodGroups, want one each");
                 violations.push(violation(WRONG_NUMBER_OF_PODGROUPS, message));
                 continue;
             };
             let size = &group["spec"]["schedulingPolicy"]["gang"]["minCount"];
             if *size != job.parallelism {
                 let message =
-                    format!("PodGroup of Job {called} has minCount {size} instead of {}", job.parallelism);
+                    format!("PodGroup of Job {called}: minCount is {size}, want {}", job.parallelism);
                 violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
             }
             let is_its = |version: &Version<'_>| {
@@ -395,7 +405,7 @@ pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
                 version.object["spec"]["schedulingGroup"]["podGroupName"] != group["metadata"]["name"]
             });
             violations.extend(outside.map(|version| {
-                let message = format!("pod {} was not created in the PodGroup of its Job", version.name());
+                let message = format!("Pod {} was not created in the PodGroup of its Job", version.name());
                 violation(NO_MEMBER, message).shown_by("created", version)
             }));
         }
@@ -437,11 +447,11 @@ pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     });
     none(its.filter(|version| version.object["spec"]["queue"] != queue).map(|version| {
         let message = format!(
-            "PodGroup {} is in queue {}, not {queue}",
+            "PodGroup {} is in queue {}, want {queue}",
             version.name(),
             version.object["spec"]["queue"]
         );
-        violation(WRONG_QUEUE, message).shown_by("seen", version)
+        violation(WRONG_QUEUE, message).shown_by("observed", version)
     }))
 }
 
@@ -467,14 +477,23 @@ pub fn is_replaced(history: &History, name: &str) -> Ruling {
     ensure(whole(&end, &units(history, name)?).is_ok(), || {
         violation(
             REPLACEMENT_UNBOUND,
-            format!("TrainJob {name} is not bound whole after pod {gone} was lost"),
+            format!("TrainJob {name} is not fully bound after Pod {gone} was lost"),
         )
     })?;
     let others = before.pods().filter(|pod| pod.label(JOB_SET) == Some(name) && pod.name() != gone);
     none(others.filter_map(|pod| {
         let now = end.get("Pod", pod.name()).map(Pod);
         let same = now.is_some_and(|now| now.uid() == pod.uid() && now.node() == pod.node());
-        (!same).then(|| violation(BYSTANDER_MOVED, format!("pod {} went or moved too", pod.name())))
+        (!same).then(|| {
+            violation(
+                BYSTANDER_MOVED,
+                format!(
+                    "Pod {} was deleted or bound to another node, want it unaffected by the loss of \
+                     another pod",
+                    pod.name()
+                ),
+            )
+        })
     }))
 }
 
@@ -493,9 +512,8 @@ pub fn is_not_evicted(history: &History, name: &str) -> Ruling {
     let evicted = evicted.filter(|version| told.insert(version.uid().to_owned()));
     none(evicted.map(|version| {
         let why = version.pod().condition("DisruptionTarget").map_or("", |told| text(&told["message"]));
-        let message =
-            format!("pod {} was bound and was taken away before it had ended: {why}", version.name());
-        violation(EVICTED, message).shown_by("goes", version)
+        let message = format!("Pod {} was deleted before it had ended: {why}", version.name());
+        violation(EVICTED, message).shown_by("deleted", version)
     }))
 }
 
@@ -503,11 +521,12 @@ pub fn is_not_evicted(history: &History, name: &str) -> Ruling {
 pub fn has_the_same_pods(history: &History, name: &str, before: usize, after: usize) -> Ruling {
     let (before, after) = (history.before(before), history.before(after));
     if pods_of(&before, name).next().is_none() {
-        return Err(Broken::NotReached(format!("TrainJob {name} had no pod")));
+        return Err(Broken::NotReached(format!("TrainJob {name} had no pods")));
     }
     let stays = |pod: &Pod<'_>| pods_of(&after, name).any(|other| other.uid() == pod.uid());
     none(pods_of(&before, name).filter(|pod| !stays(pod)).map(|pod| {
-        violation(POD_GONE, format!("pod {} is gone", pod.name())).shown_by_object("was there", pod.0)
+        violation(POD_GONE, format!("Pod {} was deleted, want it kept", pod.name()))
+            .shown_by_object("before", pod.0)
     }))
 }
 
@@ -515,8 +534,8 @@ pub fn has_the_same_pods(history: &History, name: &str, before: usize, after: us
 pub fn has_no_pods(history: &History, name: &str, at: usize) -> Ruling {
     let live = history.before(at);
     none(pods_of(&live, name).map(|pod| {
-        let message = format!("pod {} is there though TrainJob {name} is suspended", pod.name());
-        violation(POD_WHILE_SUSPENDED, message).shown_by_object("there", pod.0)
+        let message = format!("Pod {} exists although TrainJob {name} is suspended", pod.name());
+        violation(POD_WHILE_SUSPENDED, message).shown_by_object("exists", pod.0)
     }))
 }
 
@@ -525,7 +544,10 @@ pub fn has_one_gang_each(history: &History, name: &str) -> Ruling {
     let (units, end) = (units(history, name)?.len(), history.end());
     let found: Vec<_> = pod_groups(history, &end).map(|group| text(&group["metadata"]["name"])).collect();
     ensure(found.len() <= units, || {
-        violation(WRONG_NUMBER_OF_PODGROUPS, format!("TrainJob {name} has PodGroups {}", found.join(", ")))
+        violation(
+            WRONG_NUMBER_OF_PODGROUPS,
+            format!("TrainJob {name} has more PodGroups than gangs: {}", found.join(", ")),
+        )
     })
 }
 
@@ -533,7 +555,8 @@ pub fn has_one_gang_each(history: &History, name: &str) -> Ruling {
 /// comes from the API server's audit log.
 pub fn nothing_forbidden(forbidden: &Value) -> Ruling {
     none(list(forbidden).iter().map(|request| {
-        let message = format!("{} may not {}", text(&request["user"]), text(&request["action"]));
+        let message =
+            format!("{} was denied permission to {}", text(&request["user"]), text(&request["action"]));
         violation(FORBIDDEN, message)
     }))
 }

@@ -44,7 +44,7 @@ fn a_unit_is_bound_whole_or_not() {
         whole(&history.end(), &units(&history, "t").unwrap())
     };
     assert!(at_end(3).is_ok());
-    assert_eq!(said(at_end(2)), ["TrainJob t (3 of node) is not bound whole: 2 of 3 pods are"]);
+    assert_eq!(said(at_end(2)), ["TrainJob t (3 pods of node) is not fully bound: 2 of 3 pods are bound"]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_pod_that_runs_is_not_evicted() {
     assert!(is_not_evicted(&stays, "t").is_ok());
     assert!(ends("Succeeded", true).is_ok());
     let told = said(ends("Running", true));
-    assert_eq!(told, ["pod t-node-0-0 was bound and was taken away before it had ended: gang is stale"]);
+    assert_eq!(told, ["Pod t-node-0-0 was deleted before it had ended: gang is stale"]);
     assert!(matches!(ends("Pending", false), Err(Broken::NotReached(_))));
 }
 
@@ -120,7 +120,10 @@ fn pods_of_a_train_job_that_stay() {
         has_the_same_pods(&history, "t", away, history.entries.len())
     };
     assert!(later(|story| story.modified(pod("node", 0, Some("n")))).is_ok());
-    assert_eq!(said(later(|story| story.deleted(pod("node", 1, None)))), ["pod t-node-0-1 is gone"]);
+    assert_eq!(
+        said(later(|story| story.deleted(pod("node", 1, None)))),
+        ["Pod t-node-0-1 was deleted, want it kept"]
+    );
     let none = story(Target::TRAINJOB_KAI, false).end();
     assert!(matches!(has_the_same_pods(&none, "t", 0, 0), Err(Broken::NotReached(_))));
 }
@@ -193,7 +196,10 @@ fn the_first_stage_is_bound_without_the_second() {
         first_stage_is_whole(&history, &history.end(), "t")
     };
     assert!(at_end(Some("n")).is_ok());
-    assert_eq!(said(at_end(None)), ["TrainJob t (1 of leader) is not bound whole: 0 of 1 pods are"]);
+    assert_eq!(
+        said(at_end(None)),
+        ["TrainJob t (1 pods of leader) is not fully bound: 0 of 1 pods are bound"]
+    );
 }
 
 #[test]
@@ -205,7 +211,7 @@ fn a_gang_that_the_trainer_made_is_a_breach_of_the_policy() {
     assert!(queue_is(&history, "t", None).is_ok());
     assert_eq!(
         said(nothing_but_the_queue(&history, "t")),
-        ["PodGroup.scheduling.run.ai t was made by the trainer or its plugin"]
+        ["PodGroup.scheduling.run.ai t was created by the trainer or its plugin"]
     );
 }
 
@@ -220,7 +226,7 @@ fn the_pod_group_stays_in_the_queue_that_counts() {
     assert!(ruling(made()).is_ok());
     assert_eq!(
         said(ruling(made().modified(group("later")))),
-        ["PodGroup pg-t is in queue \"later\", not team-a"]
+        ["PodGroup pg-t is in queue \"later\", want team-a"]
     );
 }
 
@@ -362,5 +368,5 @@ fn a_lost_pod_is_replaced_and_the_others_stay() {
 fn what_was_refused_for_want_of_rights_is_told() {
     assert!(nothing_forbidden(&json!([])).is_ok());
     let told = said(nothing_forbidden(&json!([{"user": "trainer", "action": "list jobsets"}])));
-    assert_eq!(told, ["trainer may not list jobsets"]);
+    assert_eq!(told, ["trainer was denied permission to list jobsets"]);
 }

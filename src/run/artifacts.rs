@@ -72,7 +72,7 @@ impl Artifacts {
         match written {
             Ok(()) => Some(self.folder.display().to_string()),
             Err(reason) => {
-                tracing::warn!(folder = %self.folder.display(), %reason, "artifacts could not be written");
+                tracing::warn!(folder = %self.folder.display(), %reason, "failed to write the artifacts");
                 None
             }
         }

@@ -50,8 +50,9 @@ const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
 
 /// For Koordinator, with a PodCliqueSet that reuses a deleted one's name.
-const NAME_REMEMBERED: &str = "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after can be taken \
-     for it, its pods go one by one, and one that was held back before is forgotten";
+const NAME_REMEMBERED: &str = "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
+     after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
+     rejected before is not retried";
 
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
@@ -74,9 +75,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: LATE,
         version: "v1.36.5",
         occurs: RACE,
-        reason: "kube-scheduler 1.36 sometimes treats a ResourceClaim that pods of two PodGroups share as still being \
-                 allocated, indefinitely, although it has allocated the claim: the pods that are not bound by then stay \
-                 pending, including those of a PodGroup that it reports as scheduled",
+        reason: "kube-scheduler 1.36 sometimes allocates a ResourceClaim that pods of two PodGroups share, and keeps treating \
+                 the claim as still being allocated: the pods that are not bound by then stay pending indefinitely, \
+                 including those of a PodGroup that it reports as scheduled",
     },
     Deviation {
         target: Target::KUBE_TREE,
@@ -96,8 +97,8 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: IN_PART,
         version: "v1.15.1",
         occurs: Occurs::Always,
-        reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
-                 gang (allocate skips it, and it counts as ready from the start)",
+        reason: "Volcano treats a pod without resource requests as best effort: its backfill action binds \
+                 the pod regardless of the gang (allocate skips it, and it counts as ready from the start)",
     },
     Deviation {
         target: Target::VOLCANO,
@@ -106,9 +107,10 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: IN_PART,
         version: "v1.15.1",
         occurs: Occurs::ByPace,
-        reason: "Volcano counts a pod that has succeeded towards minMember, also while it is being deleted: a deleted pod whose \
-                 process ends with 0 is one until its kubelet has removed it, and meanwhile a pod of the next generation is \
-                 bound in its place, alone (with real kubelets; a simulated pod is gone at once)",
+        reason: "Volcano counts succeeded pods towards minMember, even while they are being deleted: a \
+                 deleted pod whose process exits with 0 counts until its kubelet has removed it, and \
+                 meanwhile a single pod of the next generation is bound (with real kubelets; simulated pods \
+                 are removed at once)",
     },
     Deviation {
         target: Target::KOORDINATOR,
@@ -117,9 +119,10 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: NOT_WHOLE,
         version: "v1.8.0",
         occurs: Occurs::ByPace,
-        reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
-                 one does that is being tried just then (on a busy machine most are, on a quiet one none is): else \
-                 koord-scheduler 1.8 leaves a pending gang pending, whatever room there is",
+        reason: "koord-scheduler 1.8 adds an existing pod to a PodGroup that was deleted and recreated only \
+                 when the pod changes. A pod changes if it is being tried at that moment (most pods on a \
+                 busy machine, none on an idle one). Otherwise the pending gang stays pending, even if it \
+                 fits",
     },
     Deviation {
         target: Target::KOORDINATOR,
@@ -146,8 +149,8 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: NOT_WHOLE,
         version: "v1.8.0",
         occurs: RACE,
-        reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes: now and then \
-                 koord-scheduler 1.8 hears of such a change before it hears of the PodGroup",
+        reason: "koord-scheduler 1.8 adds an existing pod to a PodGroup that was deleted and recreated only \
+                 when the pod changes: sometimes it receives that change before it receives the PodGroup",
     },
     koordinator_loses("AON-03", "aon/one-pod-short", NOT_WHOLE),
     koordinator_loses("AON-07", "aon/scaled-is-whole-or-not", TOO_FEW),
@@ -159,8 +162,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: IN_PART,
         version: "v1.8.0",
         occurs: Occurs::Always,
-        reason: "a gang that was satisfied once is so for good to koord-scheduler 1.8 (match policy once-satisfied): pods that \
-                 come back to it, such as a group replica that is recycled alone, are bound one by one",
+        reason: "koord-scheduler 1.8 treats a gang that was satisfied once as satisfied indefinitely (match \
+                 policy once-satisfied): pods that are recreated later, such as those of one terminated \
+                 scaling group replica, are bound one by one",
     },
     Deviation {
         target: Target::KOORDINATOR,
@@ -169,8 +173,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: IN_PART,
         version: "v1.8.0",
         occurs: Occurs::Always,
-        reason: "a gang that was satisfied once is so for good to koord-scheduler 1.8 (match policy once-satisfied), also when \
-                 all of its pods have been deleted: those that take their places are bound one by one",
+        reason: "koord-scheduler 1.8 treats a gang that was satisfied once as satisfied indefinitely (match \
+                 policy once-satisfied), even after all of its pods have been deleted: their replacements \
+                 are bound one by one",
     },
     koordinator_starves("AON-10", "aon/room-for-one"),
     koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
@@ -181,8 +186,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: NOT_WHOLE,
         version: "v1.15.1",
         occurs: Occurs::Always,
-        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
-                 created only when an initializer has succeeded: Volcano waits for pods that wait for the initializer",
+        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, \
+                 including those that are created only after an initializer has succeeded: Volcano waits for \
+                 pods that wait for the initializer",
     },
     Deviation {
         target: Target::TRAINJOB_COSCHEDULING,
@@ -191,8 +197,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: NOT_WHOLE,
         version: "v0.35.4-devel",
         occurs: Occurs::Always,
-        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
-                 created only when an initializer has succeeded: Coscheduling refuses a pod whose group has too few of them",
+        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, \
+                 including those that are created only after an initializer has succeeded: Coscheduling \
+                 rejects a pod whose group has fewer pods than minMember",
     },
     Deviation {
         target: Target::TRAINJOB_KAI,
@@ -201,8 +208,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: NOT_WHOLE,
         version: "v0.17.0",
         occurs: Occurs::Always,
-        reason: "KAI's podgrouper (0.16 and later) counts all replicated Jobs of a TrainJob in its gang, also those that are \
-                 created only when an initializer has succeeded: the initializer waits for pods that wait for it",
+        reason: "KAI's podgrouper (0.16 and later) counts all replicated Jobs of a TrainJob in its gang, \
+                 including those that are created only after an initializer has succeeded: the initializer \
+                 waits for pods that wait for it",
     },
     Deviation {
         target: Target::TRAINJOB_KAI,
@@ -211,9 +219,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: EVICTED_ONLY,
         version: "v0.17.0",
         occurs: Occurs::Always,
-        reason: "where the annotation batch-min-member lets an initializer start, KAI takes the gang for stale all the same, \
-                 because a subgroup lacks pods that are to be created later: an initializer that runs longer than the grace \
-                 period (60 s unless set otherwise) is evicted",
+        reason: "the annotation batch-min-member lets an initializer start, but KAI still treats the gang as \
+                 stale, because a subgroup lacks pods that are created later: an initializer that runs \
+                 longer than the grace period (60 s by default) is evicted",
     },
     coscheduling_is_not_woken("TRN-18", "trn/one-pod-short", NOT_WHOLE),
     coscheduling_is_not_woken("TRN-18", "trn/room-given-back", NOT_WHOLE),
@@ -233,8 +241,9 @@ const fn empty_label_counts(target: Target, version: &'static str) -> Deviation 
         shows: EMPTY,
         version,
         occurs: Occurs::Always,
-        reason: "nodes whose label of the level is empty are one more domain to kube-scheduler \
-                 (kubernetes/kubernetes#140308): a gang that no rack holds is bound to nodes that are in none",
+        reason: "kube-scheduler treats nodes whose topology label is empty as one more domain \
+                 (kubernetes/kubernetes#140308): a gang that fits in no rack is bound to nodes without a \
+                 rack",
     }
 }
 
@@ -248,9 +257,9 @@ const fn koordinator_loses(clause: &'static str, case: &'static str, shows: &'st
         shows,
         version: "v1.8.0",
         occurs: RACE,
-        reason: "now and then koord-scheduler 1.8 loses a gang that it retries, or one pod of it (its log: \"already present in \
-                 unschedulable queue\", \"representative pod ... already exists\"): new room does not wake it, only the flush of \
-                 unschedulable pods does",
+        reason: "koord-scheduler 1.8 sometimes loses a gang that it retries, or one pod of it (its log: \
+                 \"already present in unschedulable queue\", \"representative pod ... already exists\"): new \
+                 capacity does not trigger a retry, only the flush of unschedulable pods does",
     }
 }
 
@@ -263,8 +272,9 @@ const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviat
         shows: NOT_WHOLE,
         version: "v1.8.0",
         occurs: Occurs::ByPace,
-        reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
-                 is for the pods that would fit; a smaller gang that comes later finds it taken, possibly indefinitely",
+        reason: "koord-scheduler 1.8 repeatedly tries a gang that does not fit, and each time reserves the \
+                 free capacity for the pods that would fit; a smaller gang that is created later does not \
+                 get that capacity, possibly indefinitely",
     }
 }
 
@@ -282,9 +292,10 @@ const fn coscheduling_is_not_woken(
         shows,
         version: "v0.35.4-devel",
         occurs: Occurs::ByPace,
-        reason: "Coscheduling 0.35.4 refuses a gang whose minResources all nodes together do not have free, and is woken by new \
-                 pods and changed PodGroups alone: on a quiet cluster a new node, or a pod that goes, is noticed with the \
-                 flush of unschedulable pods, after five minutes",
+        reason: "Coscheduling 0.35.4 rejects a gang whose minResources exceed the free resources of all \
+                 nodes together, and retries it only when pods are created or PodGroups change: on an idle \
+                 cluster it notices a new node or a deleted pod only when unschedulable pods are flushed, \
+                 after five minutes",
     }
 }
 
@@ -298,8 +309,8 @@ const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviatio
         shows,
         version: "v0.17.0",
         occurs: Occurs::ByPace,
-        reason: "KAI knows a PodGroup by its name alone: PodGroups of one name in two namespaces are one gang to it, \
-                 which takes the pods of the one for the minimum of the other",
+        reason: "KAI identifies a PodGroup by its name alone: PodGroups of the same name in two namespaces \
+                 form one gang, and pods in one namespace count towards the minimum of the other PodGroup",
     }
 }
 

@@ -170,7 +170,7 @@ impl Environment {
         let Some((slot, target)) = wanted else { return };
         match self.test_cluster_at(slot, Isolation::Dedicated, target).await {
             Ok(_) => drop(slot.seats.add(1)),
-            Err(error) => tracing::warn!(%error, "no further control plane came up"),
+            Err(error) => tracing::warn!(%error, "failed to start another control plane"),
         }
     }
 
@@ -219,7 +219,7 @@ impl Environment {
                         self.bring_up_local(&name, self.alone_spec(target)).await
                     }
                     Isolation::Upgrade => {
-                        let no_upgrade = ClusterError::OtherProvider { needed: "one with an upgrade" };
+                        let no_upgrade = ClusterError::OtherProvider { needed: "a cluster with an upgrade" };
                         let spec = self.alone_spec(target).before_upgrade().ok_or(no_upgrade)?;
                         let number = self.cases.load(Ordering::Relaxed);
                         self.bring_up_local(&format!("upgrade-{number}"), spec).await
@@ -262,7 +262,7 @@ impl Environment {
             let cluster = spent.cluster.clone();
             drop(spent);
             if let Err(error) = cluster.end(self.settings.keep).await {
-                tracing::warn!(%error, "a cluster of which a part has died was not removed");
+                tracing::warn!(%error, "failed to remove a cluster with a failed component");
             }
         }
     }

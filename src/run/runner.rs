@@ -186,13 +186,13 @@ pub async fn hold_all(
                 }
                 results.entry(target).or_default().push(result);
             }
-            Ok(Err(_)) => tracing::error!("a case broke off: it panicked"),
-            Err(error) => tracing::error!(%error, "a case broke off"),
+            Ok(Err(_)) => tracing::error!("a case panicked"),
+            Err(error) => tracing::error!(%error, "a case was aborted"),
         }
     }
     // Releases its reference to the environment.
     growing.shutdown().await;
-    plan.fill(&mut results, &Outcome::error("the case broke off; the log says why"));
+    plan.fill(&mut results, &Outcome::error("the case was aborted; see the log"));
     results
 }
 
@@ -492,7 +492,7 @@ async fn provider(environment: &Environment) -> Provider {
 }
 
 fn unknown(error: &dyn std::fmt::Display) -> String {
-    tracing::warn!(%error, "the API server does not say its version; the report says \"unknown\"");
+    tracing::warn!(%error, "failed to read the version of the API server; the report shows \"unknown\"");
     "unknown".into()
 }
 

@@ -80,7 +80,7 @@ pub fn judgements(
             let says = |finding: &&Finding| finding.clause == clause || restated.contains(&finding.clause);
             let mut found = findings.iter().chain(&broken).filter(says).peekable();
             let (outcome, violations) = if found.peek().is_none() {
-                (Outcome::error("the case's judge says nothing about this clause"), Vec::new())
+                (Outcome::error("the case's check returned no finding for this clause"), Vec::new())
             } else {
                 outcome(found, history, stop, culprit.as_ref())
             };
@@ -249,12 +249,12 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let known = shown.first()?.reason().unwrap_or_default();
     match passed {
         Some(at) if shown.len() + 1 == count => {
-            let bound = format!("a race: it passed in try {} of at most {tries}", at + 1);
+            let bound = format!("race condition: passed in attempt {} of at most {tries}", at + 1);
             Some(Outcome::of(Verdict::KnownDeviation, vec![known, bound]))
         }
         None if shown.len() == count && count >= tries as usize => {
             let never =
-                format!("known as a race, it never passed in {count} tries, so that it is none: {known}");
+                format!("never passed in {count} attempts, but the deviation is declared as a race: {known}");
             Some(Outcome::fail(never))
         }
         _ => None,
@@ -265,7 +265,7 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
 /// is a known race.
 pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
     let count = attempts.len();
-    let Some(mut last) = attempts.pop() else { unreachable!("a case is tried at least once") };
+    let Some(mut last) = attempts.pop() else { unreachable!("a case has at least one attempt") };
     if count == 1 {
         return last;
     }
@@ -315,7 +315,7 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     if let Some(gap) = history.gaps().next() {
         let (kind, reason) = (&gap.kind, &gap.reason);
         return Some(format!(
-            "the watch on {kind} has a gap ({reason}): what was not seen may have happened"
+            "the watch of {kind} has a gap ({reason}): events may be missing from the history"
         ));
     }
     // A case's arithmetic is about its own nodes.
@@ -326,7 +326,7 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
 }
 
 fn premise_broken(clause: &str, message: &str) -> String {
-    format!("premise broken, {clause} is not kept: {message}")
+    format!("precondition failed, {clause} is violated: {message}")
 }
 
 fn outcome<'a>(
@@ -379,7 +379,7 @@ fn outcome<'a>(
         return (Outcome::of(Verdict::Fail, vec![ended.message.clone()]), vec![ended]);
     }
     // A case that stopped half way does not prove a clause that is satisfied so far.
-    unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));
+    unknown.extend(stop.map(|stop| format!("the case stopped early: {stop}")));
     if let (Some((clause, message)), false) = (culprit, unknown.is_empty()) {
         return (Outcome::of(Verdict::NotRun, with_stop(vec![premise_broken(clause, message)])), violations);
     }

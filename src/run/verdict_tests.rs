@@ -13,7 +13,7 @@ use rstest::rstest;
 
 use super::*;
 
-const BOUND: &str = "4 pods of the unit of large-0 were bound";
+const BOUND: &str = "4 pods of the unit of PodGang large-0 were bound";
 
 fn violated() -> Ruling {
     Err(violation(BOUND_IN_PART, BOUND).into())
@@ -66,7 +66,7 @@ fn a_broken_premise_is_the_failure_of_the_clause_that_demands_it() {
         let [own, other] = &judged[..] else { panic!("{judged:#?}") };
         assert_eq!((own.clause.as_str(), other.clause.as_str()), ("AON-10", "AON-02"));
         assert_eq!((own.outcome.verdict, own.outcome.announced), (Verdict::NotRun, false));
-        let says = format!("premise broken, AON-02 is not kept: {BOUND}");
+        let says = format!("precondition failed, AON-02 is violated: {BOUND}");
         assert!(reason(&own.outcome).starts_with(&says), "{:?}", own.outcome);
         assert_eq!(reason(&own.outcome).contains("not found"), stop.is_some(), "{:?}", own.outcome);
         assert!(own.violations.is_empty());
@@ -116,10 +116,10 @@ fn what_a_judge_says_of_a_case_that_came_to_its_end(#[case] ruling: Ruling, #[ca
 }
 
 #[rstest]
-#[case::kept(Ok(()), Verdict::Error, &["stopped before its end", "not found"])]
+#[case::kept(Ok(()), Verdict::Error, &["stopped early", "not found"])]
 #[case::broken(violated(), Verdict::Fail, &[BOUND, "not found"])]
-#[case::not_reached(not_reached(), Verdict::Error, &["did not reach", "stopped before its end", "not found"])]
-#[case::not_asked(not_asked(), Verdict::Error, &["stopped before its end", "not found"])]
+#[case::not_reached(not_reached(), Verdict::Error, &["did not reach", "stopped early", "not found"])]
+#[case::not_asked(not_asked(), Verdict::Error, &["stopped early", "not found"])]
 fn a_case_that_stopped_says_why_beside_what_its_judge_says(
     #[case] ruling: Ruling,
     #[case] verdict: Verdict,
@@ -169,7 +169,7 @@ fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
     for ruling in [not_reached(), Ok(())] {
         let outcome = only(ruling, Some(&death()));
         assert_eq!(outcome.verdict, Verdict::Fail);
-        assert_eq!(reason(&outcome), "the operator under test ended: my-operator: exit status 1");
+        assert_eq!(reason(&outcome), "the operator under test exited: my-operator: exit status 1");
     }
     // The check's reason comes first, and a clause that was not asked stays that way.
     assert!(reason(&only(violated(), Some(&death()))).starts_with(BOUND));
@@ -229,7 +229,7 @@ fn what_had_to_happen_and_did_not_fails_the_clause_that_demands_it(#[case] rulin
         [("AON-10".to_owned(), Verdict::Fail, message.clone())],
         "a wait that names no clause is for the case's own"
     );
-    let premise = format!("premise broken, AON-01 is not kept: {message}");
+    let premise = format!("precondition failed, AON-01 is violated: {message}");
     assert_eq!(
         stopped_by_a_wait(ruling, Some("AON-01")),
         [("AON-10".to_owned(), Verdict::NotRun, premise), ("AON-01".to_owned(), Verdict::Fail, message)]
@@ -245,7 +245,7 @@ fn what_a_judge_finds_explains_a_wait_that_ran_out() {
         super::tests::judged("topo/no-rack-has-room", Target::KUBE_POD_GROUP, &findings, Some(&waited(None)));
     let verdicts: Vec<_> = both.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
     assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
-    assert!(reason(&both[1].outcome).contains("TOPO-02 is not kept"), "{both:?}");
+    assert!(reason(&both[1].outcome).contains("TOPO-02 is violated"), "{both:?}");
 }
 
 #[test]
@@ -311,14 +311,17 @@ fn a_pod_on_another_cases_node_is_the_harnesss_error() {
     let findings = [Finding { clause: "AON-10", ruling: Ok(()) }];
     let judged = judgements(case, Target::KUBE_POD_GROUP, &history, &findings, None);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
-    assert!(reason(&judged[0].outcome).contains("is bound to a node of another case"), "{judged:?}");
+    assert!(
+        reason(&judged[0].outcome).contains("was bound to a node outside the node pool of its case"),
+        "{judged:?}"
+    );
 }
 
 /// The verdict of a clause with a known race, after attempts that showed it or did not.
 #[rstest]
-#[case::it_passes_at_last(&[true, true, false], Verdict::KnownDeviation, 0, "a race: it passed in try 3 of at most 5")]
-#[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "known as a race, it never passed in 5 tries")]
-#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "koord-scheduler 1.8 keeps by name")]
+#[case::it_passes_at_last(&[true, true, false], Verdict::KnownDeviation, 0, "race condition: passed in attempt 3 of at most 5")]
+#[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "never passed in 5 attempts")]
+#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "koord-scheduler 1.8 remembers satisfied gangs by name")]
 fn a_race_has_to_be_seen_to_pass(
     #[case] tries: &[bool],
     #[case] verdict: Verdict,

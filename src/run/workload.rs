@@ -29,7 +29,7 @@ const ID: &str = "workload";
 
 /// Replaying a workload's history only needs the check; the header has the rest.
 static REPLAYED: Case = Case::new(
-    "Your own workload: whole or not at all, clean afterwards",
+    "Your own workload is bound whole or not at all, and completely deleted",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -53,14 +53,14 @@ pub enum Unusable {
         reason: String,
     },
     /// The file does not have exactly one document.
-    #[error("it holds {0} documents; give one PodCliqueSet")]
+    #[error("found {0} documents, expected one PodCliqueSet")]
     Count(usize),
     #[error("{0}")]
     DoesNotFit(String),
-    #[error("admission rejects it: {0}")]
+    #[error("rejected at admission: {0}")]
     Rejected(String),
     /// Admission did not respond; the file may be valid.
-    #[error("admission could not be asked: {0}")]
+    #[error("the dry-run request failed: {0}")]
     Unasked(String),
 }
 
@@ -106,7 +106,7 @@ fn places(
         let pod = template.into_iter().find(|clique| clique["name"] == group.template.as_str());
         let each = pod.map_or(0, |clique| gpus_of(&clique["spec"]["podSpec"]));
         if each > gpus {
-            let reason = format!("a pod of {} asks for {each} GPUs, a node has {gpus}", group.clique);
+            let reason = format!("PodClique {}: a pod requests {each} GPUs, a node has {gpus}", group.clique);
             return Err(Unusable::DoesNotFit(reason));
         }
         wanted.extend(std::iter::repeat_n(each, of(group)));
@@ -119,7 +119,7 @@ fn places(
         let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < PODS);
         let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
             return Err(Unusable::DoesNotFit(format!(
-                "it does not fit: it is {pods} pods with {sum} GPUs, there are {count} nodes of {gpus} GPUs"
+                "does not fit: {pods} pods request {sum} GPUs, and there are {count} nodes of {gpus} GPUs"
             )));
         };
         *free -= each;
@@ -176,7 +176,7 @@ pub async fn admitted(test_cluster: &TestCluster, case: &Case, targets: &[Target
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let refused = |reason: String| Stop::Refused { action: "read the workload".into(), reason };
     let documents = grove_yaml::documents(test.case.manifest).map_err(|e| refused(e.to_string()))?;
-    let Some(pcs) = documents.into_iter().next() else { return Err(refused("it is empty".into())) };
+    let Some(pcs) = documents.into_iter().next() else { return Err(refused("the manifest is empty".into())) };
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     test.take_baseline().await?;
     let gangs = test.submit_value(test.at_home(pcs)).await?;
@@ -199,7 +199,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let set = || {
         let name = history.header.submitted.keys().next();
-        name.cloned().ok_or_else(|| Broken::NotReached("nothing was submitted".into()))
+        name.cloned().ok_or_else(|| Broken::NotReached("no PodCliqueSet was submitted".into()))
     };
     // The state before its deletion: DEL-01 covers the rest.
     let before_deletion = || history.reached(SharedMark::Deleted).map(|(index, _)| history.upto(index));
@@ -223,7 +223,7 @@ fn judge(history: &History) -> Vec<Finding> {
             ensure(binding::whole(&short.end(), &units).is_err(), || {
                 violation(
                     WHOLE_WITHOUT_ROOM,
-                    "every unit was bound whole, though there was room for one pod less",
+                    "every unit is bound, want one pending: the nodes lack room for one pod",
                 )
             })
         }),
@@ -259,12 +259,12 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(workload(9, 8), "it is 9 pods with 72 GPUs, there are 8 nodes of 8 GPUs")]
-    #[case(workload(1, 16), "a pod of w-0-a asks for 16 GPUs, a node has 8")]
+    #[case(workload(9, 8), "9 pods request 72 GPUs, and there are 8 nodes of 8 GPUs")]
+    #[case(workload(1, 16), "PodClique w-0-a: a pod requests 16 GPUs, a node has 8")]
     #[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
     #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
     #[case("a: [".into(), "line 2")]
-    #[case(String::new(), "it holds 0 documents")]
+    #[case(String::new(), "found 0 documents")]
     fn unusable_files(#[case] text: String, #[case] message: &str) {
         let error = case(&text, (8, 8)).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

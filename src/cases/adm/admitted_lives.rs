@@ -10,7 +10,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "The longest names that are admitted, and counts that are left out, become pods",
+    "A PodCliqueSet with the longest admitted names and default counts is bound",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -24,7 +24,7 @@ const NOT_SAID_AT_START: Code = Code::new("not-said-at-start");
 const READINESS_SILENT: Code = Code::new("readiness-silent");
 
 pub(crate) const CASE: Case = Case::new(
-    "Without the Workload API gangs are refused by its name; when it comes, no restart is needed",
+    "Gangs are refused without the Workload API and admitted once it is served",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -40,11 +40,12 @@ const COMPOSITE_GATE: &str = "CompositePodGroup";
 
 const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
 const OTHER: &str = "other";
-const OF_ANOTHER: &[Attempt] =
-    &[admitted("one of another backend without the API", |pcs| pcs["metadata"]["name"] = OTHER.into())];
+const OF_ANOTHER: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the API", |pcs| {
+    pcs["metadata"]["name"] = OTHER.into()
+})];
 /// With the gate off, the API server drops the key without an error.
 const WITHOUT_TOPOLOGY: &[Attempt] = &[
-    admitted("a gang as soon as the API is there", |_| {}),
+    admitted("a gang once the API is served", |_| {}),
     refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
         template(pcs)["topologyConstraint"] = required("rack");
     }),
@@ -52,15 +53,15 @@ const WITHOUT_TOPOLOGY: &[Attempt] = &[
 /// Tree scope needs more gates than a flat gang.
 const WITHOUT_TREES: &[Attempt] = &[
     refused("a tree without its gate", &[COMPOSITE_GATE], |_| {}),
-    admitted("a gang that asks for no tree", unscoped),
+    admitted("a gang that requests no tree", unscoped),
     refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
         unscoped(pcs);
         template(pcs)["topologyConstraint"] = required("rack");
     }),
 ];
 const WITH_ALL: &[Attempt] = &[
-    admitted("a gang with all there", |_| {}),
-    admitted("a topology constraint with all there", |pcs| {
+    admitted("a gang with all APIs served", |_| {}),
+    admitted("a topology constraint with all APIs served", |pcs| {
         template(pcs)["topologyConstraint"] = required("rack")
     }),
 ];
@@ -130,10 +131,14 @@ async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
 
 pub(super) fn logged_at_start(history: &History, missing: &str) -> Ruling {
     let (_, controller) = history.reached(SharedMark::Controller)?;
-    let lines =
-        controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
+    let lines = controller.detail["said"]
+        .as_array()
+        .ok_or_else(|| Broken::NotReached("the controller's log was not read".into()))?;
     ensure(lines.iter().any(|line| contains(line, missing)), || {
-        violation(NOT_SAID_AT_START, format!("started without {missing}, the controller did not say so"))
+        violation(
+            NOT_SAID_AT_START,
+            format!("controller log: does not report that {missing} was missing at start"),
+        )
     })
 }
 
@@ -141,7 +146,10 @@ pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
     let (_, controller) = history.reached(SharedMark::Controller)?;
     let readiness = &controller.detail["readiness"];
     ensure(contains(readiness, missing), || {
-        violation(READINESS_SILENT, format!("readiness does not name {missing}: {readiness}"))
+        violation(
+            READINESS_SILENT,
+            format!("controller readiness: {readiness}, want a message that names {missing}"),
+        )
     })
 }
 

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::backends;
 
 pub(crate) const CASE: Case = Case::new(
-    "A backend disabled under a live PodCliqueSet takes nothing away, and says so",
+    "Disabling a backend deletes nothing of its PodCliqueSets and is reported",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -71,14 +71,14 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
     test.restart_controller(without).await?;
     let is_reported =
         |live: &Live| live.of("Event").any(|event| is_warning(event, &gang.name, SET, scheduler));
-    match test.until("an event that the backend is not enabled", REACTION, is_reported).await {
+    match test.until("an event that reports the disabled backend", REACTION, is_reported).await {
         // Other clauses check whether the workload is bound.
         Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
         reported => reported?,
     }
     test.creates(&set(test)?, &attempts).await?;
     test.submit(BESIDE).await?;
-    test.until("the one of another backend bound", SCHEDULING, |live| {
+    test.until("the PodCliqueSet of another backend bound", SCHEDULING, |live| {
         let beside = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(BESIDE) && pod.node().is_some();
         live.pods().filter(beside).count() == 2
     })

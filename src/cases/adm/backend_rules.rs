@@ -12,7 +12,7 @@ use conformance_judge::{all, another_backend, finding, premise};
 use crate::backends::{self, Rules};
 
 pub(crate) const CASE: Case = Case::new(
-    "A backend's rules are applied to PodCliqueSets that select it, and to no other",
+    "A backend's rules apply only to PodCliqueSets that select it",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -107,7 +107,7 @@ mod tests {
     #[case::ruled(422, "spec.template.podCliqueScalingGroups[0].topologyConstraint: Forbidden", false)]
     #[case::admitted(201, "", false)]
     fn nobodys_set_is_under_no_rule(#[case] code: u16, #[case] says: &str, #[case] holds: bool) {
-        let title = "the same on one for a scheduler that is not enabled";
+        let title = "the same rule on a PodCliqueSet of a scheduler that is not enabled";
         assert_eq!(ruling(Target::KUBE_POD_GROUP, &[(title, code, says)]).is_ok(), holds);
     }
 
@@ -118,7 +118,7 @@ mod tests {
             judge(&answered(story, &here(rules(Target::KUBE_POD_GROUP)), otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
-        let reached = [("another backend's rules on one of default-scheduler's", 422, "no queue")];
+        let reached = [("another backend's rules on a default-scheduler PodCliqueSet", 422, "no queue")];
         assert!(matches!(ruling(&reached), Err(Broken::Violated(_))));
     }
 }

@@ -20,7 +20,7 @@ use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};
 
 pub(crate) const CASE: Case = Case::new(
-    "Without its scheduler's CRD a backend refuses by its name; when it comes, no restart is needed",
+    "Gangs are refused without the scheduler's CRD and admitted once it exists",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -36,9 +36,10 @@ fn needed(target: Target) -> Result<&'static Crd, Broken> {
     crd.ok_or_else(|| Broken::NotReached(format!("{target} needs no CRD")))
 }
 
-const OF_ANOTHER: &[Attempt] =
-    &[admitted("one of another backend without the CRD", |pcs| pcs["metadata"]["name"] = OTHER.into())];
-const BACK: &[Attempt] = &[admitted("a gang with the CRD back", |_| {})];
+const OF_ANOTHER: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the CRD", |pcs| {
+    pcs["metadata"]["name"] = OTHER.into()
+})];
+const BACK: &[Attempt] = &[admitted("a gang once the CRD exists again", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("bereft").await?;
@@ -91,7 +92,7 @@ fn without_field(crd: &Value, field: &str) -> Value {
 
 async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
     let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set) && pod.node().is_some();
-    let condition = format!("2 pods of {set} bound");
+    let condition = format!("2 pods of PodCliqueSet {set} bound");
     test.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
 }
 

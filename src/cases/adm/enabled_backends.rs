@@ -14,7 +14,7 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{another_backend, backends, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "An enabled scheduler gets what names it; one without an enabled backend is refused by name",
+    "A PodCliqueSet is admitted for an enabled scheduler and refused for any other",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -22,11 +22,10 @@ pub(crate) const CASE: Case = Case::new(
 
 const SET: &str = "outside";
 
-const ENABLED: &[Attempt] =
-    &[admitted("a backend that is enabled", |pcs| pcs["metadata"]["name"] = SET.into())];
+const ENABLED: &[Attempt] = &[admitted("an enabled backend", |pcs| pcs["metadata"]["name"] = SET.into())];
 
 const NOT_ENABLED: &[Attempt] = &[
-    refused("a scheduler that has no backend", &["nobodys-scheduler"], |pcs| on(pcs, "nobodys-scheduler")),
+    refused("a scheduler without a backend", &["nobodys-scheduler"], |pcs| on(pcs, "nobodys-scheduler")),
     refused("a backend that is not enabled", &["lpx-scheduler"], |pcs| on(pcs, "lpx-scheduler")),
 ];
 
@@ -44,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let outside = test.manifest_for(other, SET)?;
     test.creates(&outside, ENABLED).await?;
     for gang in expect::gangs(&outside) {
-        test.until("its PodGang and pods", REACTION, |live| {
+        test.until("its PodGang and pods created", REACTION, |live| {
             let is_its =
                 |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
             gang.find(live).is_some() && live.pods().filter(is_its).count() == gang.pods()
@@ -103,11 +102,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case::in_its_own_words("a scheduler that has no backend", 403, UPSTREAMS, [true, true])]
-    #[case::shortly("a scheduler that has no backend", 422, "nobodys-scheduler: unknown", [true, true])]
-    #[case::without_its_name("a scheduler that has no backend", 422, "no such backend", [false, true])]
-    #[case::admitted("a scheduler that has no backend", 201, "", [false, true])]
-    #[case::refused("a backend that is enabled", 422, "kai-scheduler is not enabled", [true, false])]
+    #[case::in_its_own_words("a scheduler without a backend", 403, UPSTREAMS, [true, true])]
+    #[case::shortly("a scheduler without a backend", 422, "nobodys-scheduler: unknown", [true, true])]
+    #[case::without_its_name("a scheduler without a backend", 422, "no such backend", [false, true])]
+    #[case::admitted("a scheduler without a backend", 201, "", [false, true])]
+    #[case::refused("an enabled backend", 422, "kai-scheduler is not enabled", [true, false])]
     fn another_operators_answers(
         #[case] title: &str,
         #[case] code: u16,
@@ -140,7 +139,7 @@ mod tests {
         let [rejection, service] = found(&[]);
         assert_eq!(rejection, Ok(()));
         assert!(matches!(service, Err(Broken::NotAsked(_))), "{service:?}");
-        let [rejection, _] = found(&[("a scheduler that has no backend", 201, "")]);
+        let [rejection, _] = found(&[("a scheduler without a backend", 201, "")]);
         assert!(matches!(rejection, Err(Broken::Violated(_))), "{rejection:?}");
     }
 
@@ -157,7 +156,7 @@ mod tests {
         let [rejection, service] = found(&[("a backend that is not enabled", 201, "")]);
         assert!(matches!(rejection, Err(Broken::Violated(_))), "{rejection:?}");
         assert_eq!(service, Ok(()));
-        let lacks_it = [("a backend that is enabled", 422, "conformance-external is not enabled")];
+        let lacks_it = [("an enabled backend", 422, "conformance-external is not enabled")];
         let [rejection, service] = found(&lacks_it);
         assert_eq!(rejection, Ok(()));
         assert!(matches!(service, Err(Broken::Violated(_))), "it was configured: {service:?}");

@@ -22,7 +22,7 @@ use crate::backends::{self, RECREATE};
 use crate::ext;
 
 pub(crate) const CASE: Case = Case::new(
-    "The shape of gangs cannot be changed, and the refusal says to recreate the PodCliqueSet",
+    "Changes to the gang shape are refused, and the refusal asks to recreate",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -30,49 +30,49 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1)]);
 
 const SHAPE: &[Attempt] = &[
-    refused("a clique more", RECREATE, |pcs| {
+    refused("a clique added", RECREATE, |pcs| {
         let mut more = clique(pcs, 0).clone();
         more["name"] = "one-more".into();
         more["spec"]["roleName"] = "one-more".into();
         list(&mut template(pcs)["cliques"]).push(more);
     }),
-    refused("a clique less", RECREATE, |pcs| {
+    refused("a clique removed", RECREATE, |pcs| {
         list(&mut template(pcs)["cliques"]).remove(0);
     }),
     refused("a clique renamed", RECREATE, |pcs| clique(pcs, 0)["name"] = "gateway".into()),
-    refused("a clique's minAvailable", RECREATE, |pcs| {
+    refused("minAvailable of a clique changed", RECREATE, |pcs| {
         clique(pcs, 0)["spec"]["minAvailable"] = 2.into();
     }),
-    refused("a member more in a scaling group", RECREATE, |pcs| {
+    refused("a clique added to a scaling group", RECREATE, |pcs| {
         list(&mut group(pcs, 0)["cliqueNames"]).push("router".into());
     }),
-    refused("a member less in a scaling group", RECREATE, |pcs| {
+    refused("a clique removed from a scaling group", RECREATE, |pcs| {
         list(&mut group(pcs, 0)["cliqueNames"]).pop();
     }),
-    refused("a scaling group's minAvailable", RECREATE, |pcs| {
+    refused("minAvailable of a scaling group changed", RECREATE, |pcs| {
         group(pcs, 0)["minAvailable"] = 2.into();
     }),
-    refused("a scaling group more", RECREATE, |pcs| {
+    refused("a scaling group added", RECREATE, |pcs| {
         let more = json!({"name": "edge", "replicas": 1, "minAvailable": 1, "cliqueNames": ["router"]});
         list(&mut template(pcs)["podCliqueScalingGroups"]).push(more);
     }),
-    refused("a scaling group less", RECREATE, |pcs| {
+    refused("a scaling group removed", RECREATE, |pcs| {
         list(&mut template(pcs)["podCliqueScalingGroups"]).clear();
     }),
-    refused("another startup type", RECREATE, |pcs| {
+    refused("startup type changed", RECREATE, |pcs| {
         template(pcs)["cliqueStartupType"] = "CliqueStartupTypeInOrder".into();
     }),
-    refused("a clique that starts after another", RECREATE, |pcs| {
+    refused("startsAfter added to a clique", RECREATE, |pcs| {
         clique(pcs, 0)["spec"]["startsAfter"] = json!(["leader"]);
     }),
-    admitted("replicas of a clique and of a scaling group", |pcs| {
+    admitted("replicas of a clique and of a scaling group changed", |pcs| {
         clique(pcs, 0)["spec"]["replicas"] = 3.into();
         group(pcs, 0)["replicas"] = 3.into();
     }),
 ];
 
 /// Only for kube-scheduler's backend with more than one gang scope. The annotation is not defined upstream.
-const SCOPE: &[Attempt] = &[refused("another gang scope", RECREATE, |pcs| {
+const SCOPE: &[Attempt] = &[refused("gang scope changed", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
 })];
@@ -89,7 +89,7 @@ static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
         [
             row(place, "added", packed("required", "rack")),
             row(place, "changed", packed("required", "block")),
-            row(place, "given another topology", another),
+            row(place, "moved to another topology", another),
             row(place, "removed", Value::Null),
         ]
     };
@@ -104,7 +104,7 @@ fn constraints(target: Target, is_meant: impl Fn(Place, bool) -> bool) -> Vec<At
     rows.map(|(_, _, row)| Attempt { says: RECREATE, ..row.attempt() }).collect()
 }
 
-const REORDERED: &[Attempt] = &[admitted("cliques in another order, where order means nothing", |pcs| {
+const REORDERED: &[Attempt] = &[admitted("cliques reordered where order has no meaning", |pcs| {
     list(&mut template(pcs)["cliques"]).reverse();
 })];
 
@@ -117,7 +117,7 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
     }
     match value {
         Value::Array(list) => list,
-        _ => unreachable!("it has just been made one"),
+        _ => unreachable!("the value is an array here"),
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     )]
     #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
     fn a_refusal_says_to_recreate(#[case] says: &str, #[case] holds: bool) {
-        for title in ["a clique renamed", "another scheduler", "a topology constraint of the clique removed"]
+        for title in ["a clique renamed", "scheduler changed", "a topology constraint of the clique removed"]
         {
             let attempts = asked(Target::KUBE_POD_GROUP);
             let [shape, words, _] = rulings(Target::KUBE_POD_GROUP, &attempts, &[(title, 422, says)]);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn what_is_admitted_has_no_refusal_to_say_anything() {
         let attempts = asked(Target::KUBE_POD_GROUP);
-        let [shape, words, _] = rulings(Target::KUBE_POD_GROUP, &attempts, &[("a clique less", 200, "")]);
+        let [shape, words, _] = rulings(Target::KUBE_POD_GROUP, &attempts, &[("a clique removed", 200, "")]);
         assert!(matches!(shape, Err(Broken::Violated(_))));
         assert_eq!(words, Ok(()));
     }
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(of_flat(&[]), Ok(()));
         let attempts = [SCOPE, &asked(Target::KUBE_POD_GANG)].concat();
         assert_eq!(ruling(Target::KUBE_POD_GANG, &attempts, &[]), Ok(()));
-        assert!(ruling(Target::KUBE_POD_GANG, &attempts, &[("another gang scope", 200, "")]).is_err());
+        assert!(ruling(Target::KUBE_POD_GANG, &attempts, &[("gang scope changed", 200, "")]).is_err());
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
             judge(&answered(story, &asked, otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
-        assert!(matches!(ruling(&[("a clique less", 200, "")]), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(&[("a clique removed", 200, "")]), Err(Broken::Violated(_))));
     }
 
     #[rstest]

@@ -19,7 +19,7 @@ use conformance_judge::{finding, premise};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "Metadata edits and deletion are admitted after the workload's topology is gone",
+    "Metadata edits and deletion are admitted after the workload's topology is deleted",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -28,11 +28,11 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::KOORDINATOR, Target::KAI]);
 
 /// Shows that admission has seen the topology created.
-const KNOWN: &[Attempt] = &[admitted("one in the topology that is there", |_| {})];
+const KNOWN: &[Attempt] = &[admitted("a PodCliqueSet in the existing topology", |_| {})];
 
 /// Shows that admission has seen the topology deleted.
 const NEW: &[Attempt] =
-    &[refused("a new one in the topology that is gone", &["ClusterTopologyBinding"], |_| {})];
+    &[refused("a new PodCliqueSet in the deleted topology", &["ClusterTopologyBinding"], |_| {})];
 
 /// Updates that are never blocked, before the deletion.
 const EDITS: &[Attempt] = &[
@@ -53,7 +53,8 @@ const EDITS: &[Attempt] = &[
 /// The finalizer keeps the deleted PodCliqueSet until it is removed.
 const HOLD: &[Attempt] = &[admitted("a finalizer added before the deletion", add_finalizer)];
 const BACKGROUND: Attempt = admitted("deleted in the background", |_| {});
-const RELEASE: &[Attempt] = &[admitted("the finalizer taken off while it is deleted", remove_finalizer)];
+const RELEASE: &[Attempt] =
+    &[admitted("the finalizer removed from the terminating PodCliqueSet", remove_finalizer)];
 const FOREGROUND: Attempt = admitted("deleted in the foreground", |_| {});
 
 fn add_finalizer(pcs: &mut Value) {
@@ -109,7 +110,7 @@ pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<()
     test.updates(name, RELEASE).await?;
     let other = in_foreground(name);
     test.deletes(&other, &FOREGROUND, "Foreground").await?;
-    let gone = format!("{name} and {other} are gone");
+    let gone = format!("PodCliqueSets {name} and {other} deleted");
     let is_gone = |live: &Live| [name, &other].iter().all(|set| live.get("PodCliqueSet", set).is_none());
     test.until(&gone, limits::CLEANUP, is_gone).await
 }

@@ -12,7 +12,7 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 
 pub(crate) const CASE: Case = Case::new(
-    "All cliques are for one scheduler, and one that names none is for the default",
+    "All cliques must use the same scheduler; an empty name means the default",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -26,21 +26,21 @@ const TWO: &[Attempt] = &[
 ];
 
 const DEFAULT: &[Attempt] = &[
-    refused("the default beside another", &["default-scheduler", EXTERNAL_SCHEDULER], |pcs| {
+    refused("default-scheduler and another scheduler", &["default-scheduler", EXTERNAL_SCHEDULER], |pcs| {
         clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = EXTERNAL_SCHEDULER.into();
     }),
-    admitted("none beside the default", |pcs| {
+    admitted("no scheduler name and default-scheduler", |pcs| {
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
     }),
-    admitted("an empty name beside the default", |pcs| {
+    admitted("an empty scheduler name and default-scheduler", |pcs| {
         clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "".into();
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
     }),
 ];
 
 const BESIDE_DEFAULT: &[Attempt] =
-    &[refused("none beside one that is not the default", &["default-scheduler"], |pcs| {
+    &[refused("no scheduler name and a scheduler that is not the default", &["default-scheduler"], |pcs| {
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "".into();
     })];
 

@@ -23,10 +23,10 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queue open.
-const OPEN: &[Attempt] = &[admitted("a new one in the queue that is open", |_| {})];
+const OPEN: &[Attempt] = &[admitted("a new PodCliqueSet in the open queue", |_| {})];
 
 /// Shows that admission has seen the queue closed.
-const NEW: &[Attempt] = &[refused("a new one in the queue that is closed", &["queue", "Open"], |_| {})];
+const NEW: &[Attempt] = &[refused("a new PodCliqueSet in the closed queue", &["queue", "Open"], |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");

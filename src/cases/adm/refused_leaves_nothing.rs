@@ -16,7 +16,7 @@ const UPDATES_BEGIN: MarkName = MarkName::of_case("updates begin");
 const SEEN: MarkName = MarkName::of_case("seen");
 
 pub(crate) const CASE: Case = Case::new(
-    "A refused create leaves no object behind, and a refused update no change",
+    "A refused create leaves no object, and a refused update changes nothing",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -28,20 +28,20 @@ const CREATES: &[Attempt] = &[
         clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "nobodys-scheduler".into();
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "nobodys-scheduler".into();
     }),
-    refused("created with too high a minimum", &["minAvailable"], |pcs| {
+    refused("created with minAvailable above replicas", &["minAvailable"], |pcs| {
         clique(pcs, 0)["spec"]["minAvailable"] = 3.into();
     }),
 ];
 
 const UPDATES: &[Attempt] = &[
-    refused("updated to another minimum", &["minAvailable"], |pcs| {
+    refused("updated to another minAvailable", &["minAvailable"], |pcs| {
         clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
     }),
-    refused("updated to another minimum and more replicas", &["minAvailable"], |pcs| {
+    refused("updated to another minAvailable and more replicas", &["minAvailable"], |pcs| {
         pcs["spec"]["replicas"] = 2.into();
         clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
     }),
-    refused("updated to another member and another label", &["cliqueNames"], |pcs| {
+    refused("updated to other cliqueNames and another label", &["cliqueNames"], |pcs| {
         pcs["metadata"]["labels"]["team"] = "changed".into();
         group(pcs, 0)["cliqueNames"] = json!(["prefill"]);
     }),
@@ -57,7 +57,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("after").await?;
     // Regardless of what an update that was admitted by mistake did to the other pods.
     let is_after = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some("after") && pod.node().is_some();
-    test.until(Awaited::demanded_by("AON-01", "the pod of after bound"), SCHEDULING, |live| {
+    test.until(Awaited::demanded_by("AON-01", "the pod of PodCliqueSet after bound"), SCHEDULING, |live| {
         live.pods().any(|pod| is_after(&pod))
     })
     .await?;

@@ -18,7 +18,7 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "Each structural rule refuses what breaks it and admits its neighbour",
+    "PodCliqueSets that break a structural rule are refused, valid variants admitted",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -47,15 +47,15 @@ static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
             row: Row { title: format!("{verb}: {what}"), values, wanted },
         };
         let set = |replicas: i64| vec![("/spec/replicas".to_owned(), replicas.into())];
-        rows.push(row("less than no replicas of the set", set(-1), Wanted::Refused));
-        rows.push(row("no replica of the set", set(0), Wanted::Admitted));
+        rows.push(row("-1 replicas of the PodCliqueSet", set(-1), Wanted::Refused));
+        rows.push(row("0 replicas of the PodCliqueSet", set(0), Wanted::Admitted));
         for (place, pointer, none_is_one) in PLACES {
             let field = |name: &str, count: i64| (format!("{pointer}/{name}"), count.into());
             let (replicas, min) = (|count| field("replicas", count), |count| field("minAvailable", count));
-            rows.push(row(&format!("less than no replicas of {place}"), vec![replicas(-1)], Wanted::Refused));
+            rows.push(row(&format!("-1 replicas of {place}"), vec![replicas(-1)], Wanted::Refused));
             // Grove treats a clique's 0 as a count that was left out.
             if !none_is_one {
-                let none = row(&format!("no replica of {place}"), vec![replicas(0)], Wanted::Refused);
+                let none = row(&format!("0 replicas of {place}"), vec![replicas(0)], Wanted::Refused);
                 rows.push(Count { free_with: Some(Feature::ScaleToZero), ..none });
             }
             rows.push(row(&format!("minAvailable 0 of {place}"), vec![min(0)], Wanted::Refused));
@@ -75,11 +75,7 @@ static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
                 Wanted::Admitted,
             ));
             if !is_update {
-                rows.push(row(
-                    &format!("one replica of {place}"),
-                    vec![replicas(1), min(1)],
-                    Wanted::Admitted,
-                ));
+                rows.push(row(&format!("1 replica of {place}"), vec![replicas(1), min(1)], Wanted::Admitted));
             }
         }
     }
@@ -94,41 +90,47 @@ fn counts(is_update: bool, target: Target) -> Vec<Attempt> {
 }
 
 const CLIQUES: &[Attempt] = &[
-    admitted("as it is", |_| {}),
+    admitted("the unchanged PodCliqueSet", |_| {}),
     refused("no clique", &[], |pcs| {
         *template(pcs) = json!({"cliques": []});
     }),
     // Renaming the other clique would leave the scaling group without a member.
-    refused("two cliques of one name", &[], |pcs| clique(pcs, 0)["name"] = "worker".into()),
+    refused("two cliques with the same name", &[], |pcs| clique(pcs, 0)["name"] = "worker".into()),
     refused("a clique name that is not a DNS label", &[], |pcs| clique(pcs, 0)["name"] = "Front_End".into()),
-    admitted("a clique's name that is one for DNS", |pcs| clique(pcs, 0)["name"] = "front-end".into()),
-    refused("a member's name that is another's", &[], |pcs| rename_member(pcs, "router")),
-    refused("a member's name that is not a DNS label", &[], |pcs| rename_member(pcs, "Back_End")),
-    admitted("a member's name that is one for DNS", |pcs| rename_member(pcs, "back-end")),
+    admitted("a clique name that is a DNS label", |pcs| clique(pcs, 0)["name"] = "front-end".into()),
+    refused("a scaling group's clique with the name of another clique", &[], |pcs| {
+        rename_member(pcs, "router")
+    }),
+    refused("a scaling group's clique name that is not a DNS label", &[], |pcs| {
+        rename_member(pcs, "Back_End")
+    }),
+    admitted("a scaling group's clique name that is a DNS label", |pcs| rename_member(pcs, "back-end")),
 ];
 
 const GROUPS: &[Attempt] = &[
-    refused("two scaling groups of one name", &[], |pcs| add_group(pcs, "model")),
-    admitted("two scaling groups of two names", |pcs| add_group(pcs, "edge")),
+    refused("two scaling groups with the same name", &[], |pcs| add_group(pcs, "model")),
+    admitted("two scaling groups with different names", |pcs| add_group(pcs, "edge")),
     refused("a scaling-group name that is not a DNS label", &[], |pcs| {
         group(pcs, 0)["name"] = "Model_A".into();
     }),
-    refused("a member that is no clique", &[], |pcs| {
+    refused("cliqueNames with an unknown clique", &[], |pcs| {
         group(pcs, 0)["cliqueNames"] = json!(["worker", "ghost"]);
     }),
-    admitted("members that are cliques", |pcs| group(pcs, 0)["cliqueNames"] = json!(["worker", "router"])),
+    admitted("cliqueNames with existing cliques", |pcs| {
+        group(pcs, 0)["cliqueNames"] = json!(["worker", "router"])
+    }),
 ];
 
 const WHOLE: &[Attempt] = &[
-    refused("names of 46 characters together", &[], |pcs| pcs["metadata"]["name"] = "s".repeat(35).into()),
-    admitted("names of 45 characters together", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
+    refused("names of 46 characters in total", &[], |pcs| pcs["metadata"]["name"] = "s".repeat(35).into()),
+    admitted("names of 45 characters in total", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
 ];
 
 const LONE: &[Attempt] = &[
-    refused("two names of 46 characters together", &[], |pcs| {
+    refused("two names of 46 characters in total", &[], |pcs| {
         pcs["metadata"]["name"] = "l".repeat(40).into()
     }),
-    admitted("two names of 45 characters together", |pcs| pcs["metadata"]["name"] = "l".repeat(39).into()),
+    admitted("two names of 45 characters in total", |pcs| pcs["metadata"]["name"] = "l".repeat(39).into()),
 ];
 
 /// The message about `startsAfter` with a clique that does not exist.
@@ -139,25 +141,25 @@ const CIRCLE: &str = "circular|cyclic| cycle";
 /// An operator may refuse every startup order for now, so these attempts check the message: a valid order
 /// must not be called invalid.
 const ORDER: &[Attempt] = &[
-    refused("a wait for no clique", &["ghost", UNKNOWN], |pcs| starts_after(pcs, 1, "ghost")),
-    refused("a standalone clique's wait for no clique", &["ghost", UNKNOWN], |pcs| {
+    refused("startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| starts_after(pcs, 1, "ghost")),
+    refused("a standalone clique that startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| {
         starts_after(pcs, 0, "ghost")
     }),
-    refused("a wait in a circle", &[CIRCLE], |pcs| {
+    refused("startsAfter in a cycle", &[CIRCLE], |pcs| {
         starts_after(pcs, 0, "worker");
         starts_after(pcs, 1, "router");
     }),
-    refused("a clique's wait for itself", &[], |pcs| starts_after(pcs, 1, "worker")),
-    admitted("a wait for a clique", |pcs| starts_after(pcs, 1, "router"))
+    refused("startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
+    admitted("startsAfter an existing clique", |pcs| starts_after(pcs, 1, "router"))
         .whatever_the_answer()
         .silent_about(&["unknown clique", CIRCLE]),
 ];
 
 /// The same on update, where an operator may refuse every change of startup order.
 const ORDER_CHANGED: &[Attempt] = &[
-    refused("update: a wait for no clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
-    refused("update: a clique's wait for itself", &[], |pcs| starts_after(pcs, 1, "worker")),
-    refused("update: a wait in a circle", &[], |pcs| {
+    refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
+    refused("update: startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
+    refused("update: startsAfter in a cycle", &[], |pcs| {
         starts_after(pcs, 0, "worker");
         starts_after(pcs, 1, "router");
     }),
@@ -224,14 +226,16 @@ mod tests {
         let others: Vec<_> = titles(TARGET).into_iter().filter(|title| !free.contains(title)).collect();
         assert_eq!(
             others,
-            ["create: no replica of a scaling group", "update: no replica of a scaling group"]
+            ["create: 0 replicas of a scaling group", "update: 0 replicas of a scaling group"]
         );
     }
 
     #[test]
     fn each_rule_is_asked_for() {
         assert_eq!(ruling(&[]), Ok(()));
-        for attempt in asked(TARGET).into_iter().filter(|attempt| attempt.title != "a wait for a clique") {
+        for attempt in
+            asked(TARGET).into_iter().filter(|attempt| attempt.title != "startsAfter an existing clique")
+        {
             let code = if matches!(attempt.wanted, Wanted::Admitted) { 422 } else { 201 };
             let ruling = ruling(&[(attempt.title, code, "")]);
             assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
@@ -240,7 +244,7 @@ mod tests {
 
     #[rstest]
     #[case::another_path(
-        "two scaling groups of one name",
+        "two scaling groups with the same name",
         403,
         "podCliqueScalingGroups.name: Duplicate value",
         true
@@ -248,18 +252,23 @@ mod tests {
     #[case::no_path("create: minAvailable 0 of a clique", 422, "a minimum is at least one pod", true)]
     #[case::a_panic("no clique", 500, "panic: index out of range [recovered]", false)]
     #[case::as_upstream(
-        "a wait for no clique",
+        "startsAfter an unknown clique",
         403,
         "startsAfter: \"ghost\": unknown clique names found",
         true
     )]
-    #[case::in_other_words("a wait for no clique", 422, "clique ghost does not exist", true)]
-    #[case::for_another_reason("a wait for no clique", 403, "startup order is not supported", false)]
-    #[case::a_circle("a wait in a circle", 403, "the graph of cliques has a cycle", true)]
-    #[case::a_circle_by_accident("a wait in a circle", 403, "Lifecycle:(*v1.Lifecycle)(nil)", false)]
-    #[case::refused_for_now("a wait for a clique", 403, "startup order is not supported", true)]
-    #[case::served("a wait for a clique", 201, "", true)]
-    #[case::a_sound_circle("a wait for a clique", 403, "must not have circular dependencies", false)]
+    #[case::in_other_words("startsAfter an unknown clique", 422, "clique ghost does not exist", true)]
+    #[case::for_another_reason("startsAfter an unknown clique", 403, "startup order is not supported", false)]
+    #[case::a_circle("startsAfter in a cycle", 403, "the graph of cliques has a cycle", true)]
+    #[case::a_circle_by_accident("startsAfter in a cycle", 403, "Lifecycle:(*v1.Lifecycle)(nil)", false)]
+    #[case::refused_for_now("startsAfter an existing clique", 403, "startup order is not supported", true)]
+    #[case::served("startsAfter an existing clique", 201, "", true)]
+    #[case::a_sound_circle(
+        "startsAfter an existing clique",
+        403,
+        "must not have circular dependencies",
+        false
+    )]
     fn what_is_asked_of_the_words(
         #[case] title: &str,
         #[case] code: u16,
@@ -273,7 +282,7 @@ mod tests {
     #[test]
     fn a_name_is_given_twice_and_nothing_else_is_wrong() {
         let mut pcs = grove_yaml::documents(crate::manifest("adm/structure")).unwrap().remove(0);
-        let twice = CLIQUES.iter().find(|attempt| attempt.title == "two cliques of one name").unwrap();
+        let twice = CLIQUES.iter().find(|attempt| attempt.title == "two cliques with the same name").unwrap();
         twice.edit.apply(&mut pcs);
         let names: Vec<_> = [0, 1].map(|index| clique(&mut pcs, index)["name"].clone()).to_vec();
         assert_eq!(names, ["worker", "worker"]);

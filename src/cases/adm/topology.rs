@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::places::{NESTED, PLACES, Place, packed};
 
 pub(crate) const CASE: Case = Case::new(
-    "Topology constraints that the ClusterTopologyBinding cannot answer are refused, wherever they are",
+    "Topology constraints that the ClusterTopologyBinding does not support are refused at every level",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -48,7 +48,7 @@ static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
             };
             cell("a known domain", packed(field, "rack"), false);
             cell("a domain that the topology does not have", packed(field, "galaxy"), true);
-            cell("no topology name", json!({"pack": {field: "rack"}}), true);
+            cell("without a topology name", json!({"pack": {field: "rack"}}), true);
             cell("a topology without a ClusterTopologyBinding", other("nowhere", "rack"), true);
         }
         for (parent, place) in NESTED {
@@ -56,9 +56,9 @@ static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
                 let values = vec![parent.with(packed(field, above)), place.with(below)];
                 cells.extend(on_create_and_update(rule, place, Some(parent), field, &values, is_broken));
             };
-            cell("a narrower one", "block", packed(field, "rack"), false);
-            cell("a broader one", "rack", packed(field, "block"), true);
-            cell("one of another topology", "block", other("another", "rack"), true);
+            cell("narrower than its parent", "block", packed(field, "rack"), false);
+            cell("broader than its parent", "rack", packed(field, "block"), true);
+            cell("in another topology than its parent", "block", other("another", "rack"), true);
         }
     }
     cells
@@ -73,7 +73,7 @@ fn on_create_and_update(
     values: &[(String, Value)],
     is_broken: bool,
 ) -> Vec<Cell> {
-    let within = parent.map(|parent| format!(" within one of the {}", parent.title)).unwrap_or_default();
+    let within = parent.map(|parent| format!(" inside that of the {}", parent.title)).unwrap_or_default();
     let verbs: &[bool] = if is_broken { &[false, true] } else { &[false] };
     let cell = |is_update: &bool| {
         let verb = if *is_update { "update" } else { "create" };
@@ -84,7 +84,7 @@ fn on_create_and_update(
             parent,
             field,
             row: Row {
-                title: format!("{verb}: {rule}, {field}, of the {}{within}", place.title),
+                title: format!("{verb}: {field} level of the {}{within}: {rule}", place.title),
                 values: values.to_vec(),
                 wanted: if is_broken { Wanted::Refused } else { Wanted::Admitted },
             },

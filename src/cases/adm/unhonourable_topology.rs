@@ -11,7 +11,7 @@ use conformance_judge::finding;
 use crate::backends;
 
 pub(crate) const CASE: Case = Case::new(
-    "A topology level that cannot be honoured is refused, or said to have no effect",
+    "A topology level that is not supported is refused, or admitted with a warning",
     |test| Box::pin(drive(test)),
     judge,
 )

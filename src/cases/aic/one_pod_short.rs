@@ -7,7 +7,7 @@ use conformance_history::History;
 use conformance_judge::{finding, plain_gangs};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang of plain pods one pod short is not bound at all; with one more node it is bound whole and runs",
+    "A gang of plain pods is bound only after the missing node joins",
     |test| Box::pin(drive(test)),
     judge,
 )

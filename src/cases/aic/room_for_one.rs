@@ -7,7 +7,7 @@ use conformance_history::History;
 use conformance_judge::{finding, plain_gangs};
 
 pub(crate) const CASE: Case = Case::new(
-    "Of two gangs of plain pods with room for one, one runs and the other waits; the first is deleted, and the other runs",
+    "With room for one of two plain-pod gangs, they run one after another",
     |test| Box::pin(drive(test)),
     judge,
 )

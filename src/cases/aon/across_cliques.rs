@@ -11,7 +11,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "One clique fits and the other does not: neither is bound",
+    "A gang is not bound if one of its two cliques does not fit",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -20,7 +20,7 @@ const REFUSED: MarkName = MarkName::of_case("a binding refused");
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
 pub(crate) const CASE: Case = Case::new(
-    "The k-th binding of a gang is refused once, for every k: the gang is bound whole in the end",
+    "A gang is bound whole although one binding is refused once",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -57,7 +57,7 @@ fn judge(history: &History) -> Vec<Finding> {
         }
         match refused.len() == CODES.len() {
             true => Ok(()),
-            false => Err(Broken::NotReached("the case did not come to refuse each binding once".into())),
+            false => Err(Broken::NotReached("not every binding was refused once".into())),
         }
     })]
 }

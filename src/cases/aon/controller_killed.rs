@@ -35,7 +35,7 @@ const ENDED: MarkName = MarkName::of_case("step ended");
 const CALM: &str = "calm";
 
 pub(crate) const CASE: Case = Case::new(
-    "The controller is killed after its n-th write, in an update too, for every n: the end state is the one without it",
+    "Killing the controller after any write does not change the end state",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -121,7 +121,10 @@ impl Step {
             Self::Made | Self::ScaledOut | Self::ScaledIn | Self::Updated => test.until_converged(set).await,
             Self::Deleted => {
                 if is_updated {
-                    let begun = Awaited::demanded_by("UPD-17", format!("the next update of {set} begun"));
+                    let begun = Awaited::demanded_by(
+                        "UPD-17",
+                        format!("the next update of PodCliqueSet {set} started"),
+                    );
                     test.until(begun, limits::SCHEDULING, |live| {
                         live.pods()
                             .any(|pod| pod.label(names::PART_OF) == Some(set) && is_of_revision(pod, "3"))
@@ -132,7 +135,7 @@ impl Step {
                     test.delete("PodCliqueSet", set).await?;
                 }
                 let gone = |live: &_| end_state::size(live, set) == 0;
-                test.until("everything of the deleted PodCliqueSet gone", limits::CLEANUP, gone).await
+                test.until("all objects of the deleted PodCliqueSet deleted", limits::CLEANUP, gone).await
             }
         }
     }
@@ -178,7 +181,7 @@ async fn disturbed(
         step.begin(test, set).await?;
         return step.end(test, set).await.map(|()| false).map_err(stuck);
     };
-    let death = Death::after(test, proxy, n, &format!("those when {}", step.name()))?;
+    let death = Death::after(test, proxy, n, &format!("step \"{}\"", step.name()))?;
     step.begin(test, set).await?;
     let is_killed = death.comes_before(step.end(test, set)).await.map_err(stuck)?;
     if is_killed {
@@ -253,7 +256,7 @@ fn are_all_reached(history: &History) -> Ruling {
     let lives = points.detail.as_array().map_or(0, Vec::len);
     ensure_reached(
         ends(history).count() == (lives + 1) * STEPS.len(),
-        &format!("the end of all of {lives} lives"),
+        &format!("the last step of all {lives} PodCliqueSets"),
     )?;
     let wanted = points.detail.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
     let wanted = wanted.filter(|point| !point.is_null()).count();
@@ -262,7 +265,7 @@ fn are_all_reached(history: &History) -> Ruling {
     // reached.
     ensure_reached(
         killed >= wanted.div_ceil(2).max(1),
-        &format!("{wanted} crash points; it reached {killed}"),
+        &format!("half of {wanted} crash points (reached: {killed})"),
     )
 }
 

@@ -12,7 +12,7 @@ use conformance_judge::{all, finding};
 use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
 
 pub(crate) const CASE: Case = Case::new(
-    "Each clique fits alone and both do not: neither is bound",
+    "A gang is not bound if each clique fits but both together do not",
     |test| Box::pin(drive(test)),
     judge,
 )

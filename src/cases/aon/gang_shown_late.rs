@@ -23,7 +23,7 @@ const UNSEEN: MarkName = MarkName::of_case("passed over without its gang resourc
 const SEEN: MarkName = MarkName::of_case("passed over with its gang resources");
 
 pub(crate) const CASE: Case = Case::new(
-    "The scheduler sees a gang's resources later than its pods: nothing of it is bound until all of it can be",
+    "A gang is not bound before it fits, although its gang resources arrive late",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -41,7 +41,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let any = select_all(late.iter().map(|(proxy, rule)| Box::pin(proxy.until_applied(*rule, 1))));
     let begin = std::time::Instant::now();
     if test.within(limits::REACTION, any).await.is_none() {
-        return Err(test.ran_out("a gang resource held back", limits::REACTION, begin).await);
+        return Err(test
+            .ran_out("the proxy holding back an event of a gang resource", limits::REACTION, begin)
+            .await);
     }
     test.canaries().await?;
     test.mark(UNSEEN, Value::Null);
@@ -49,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let unseen = test.look(|live| said(live, kinds));
     late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
     // Rejected pods wait in backoff, and canaries overtake them. The barrier starts at the next attempt.
-    test.until("a try of the gang that is seen now", limits::SCHEDULING, |live| {
+    test.until("a scheduling attempt that sees the gang resources", limits::SCHEDULING, |live| {
         !said(live, kinds).is_subset(&unseen)
     })
     .await?;

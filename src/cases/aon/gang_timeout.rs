@@ -21,10 +21,10 @@ use serde_json::json;
 use crate::before_put_back::before_put_back;
 
 /// Shows that the controller is serving again.
-const SERVED: &[Attempt] = &[admitted("one for a controller that was started again", |_| {})];
+const SERVED: &[Attempt] = &[admitted("a PodCliqueSet for a restarted controller", |_| {})];
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang one pod short is not bound when the scheduler's gang timeout passes",
+    "A gang one pod short stays unbound after the scheduler's gang timeout",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )

@@ -14,7 +14,7 @@ use super::surplus_last;
 const SET: &str = "stretched-eight";
 
 pub(crate) const CASE: Case = Case::new(
-    "With room for the minimum of eight cliques one pod of each is bound, whatever surplus would fit there",
+    "The minimum of eight cliques is bound before any surplus pod",
     |test| Box::pin(surplus_last::drive(test, SET, 8, 16)),
     judge,
 )

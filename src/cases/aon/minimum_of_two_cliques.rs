@@ -14,7 +14,7 @@ use super::surplus_last;
 const SET: &str = "stretched-pair";
 
 pub(crate) const CASE: Case = Case::new(
-    "With room for the minimum of two cliques one pod of each is bound, whatever surplus would fit there",
+    "The minimum of two cliques is bound before any surplus pod",
     |test| Box::pin(drive(test)),
     judge,
 )

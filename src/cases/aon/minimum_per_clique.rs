@@ -12,7 +12,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "Room for the gang's sum of minimums, but not for that of one clique: none of that clique is bound",
+    "A gang is not bound if one clique cannot reach its own minimum",
     |test| Box::pin(drive(test)),
     judge,
 )

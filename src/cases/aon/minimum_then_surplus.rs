@@ -10,9 +10,13 @@ use super::surplus_last;
 
 const SET: &str = "elastic";
 
-pub(crate) const CASE: Case = Case::new("Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last", |test| Box::pin(surplus_last::drive(test, SET, 3, 5)), judge)
-    .clauses(&["AON-05"])
-    .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);
+pub(crate) const CASE: Case = Case::new(
+    "The minimum of a gang is bound first and whole, surplus pods after it",
+    |test| Box::pin(surplus_last::drive(test, SET, 3, 5)),
+    judge,
+)
+.clauses(&["AON-05"])
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-05", || {

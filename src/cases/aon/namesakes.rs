@@ -16,17 +16,14 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, ensure, finding, violation};
 use serde_json::json;
 
-pub(crate) const CASE: Case =
-    Case::new("Gangs of one name in two namespaces are two gangs", |test| Box::pin(drive(test)), judge)
-        .clauses(&["AON-01", "AON-02"])
-        .nodes(&[nodes(2).gpus(8)])
-        .only(&[
-            Target::KUBE_POD_GROUP,
-            Target::KUBE_POD_GANG,
-            Target::KUBE_TREE,
-            Target::VOLCANO,
-            Target::KAI,
-        ]);
+pub(crate) const CASE: Case = Case::new(
+    "Two gangs with the same name in different namespaces are bound independently",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AON-01", "AON-02"])
+.nodes(&[nodes(2).gpus(8)])
+.only(&[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KAI]);
 
 /// Mark: the pods of the other namespace, `{"pods", "bound"}`.
 const ELSEWHERE: MarkName = MarkName::of_case("in the other namespace");
@@ -44,7 +41,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     small["metadata"]["namespace"] = elsewhere.clone().into();
     small["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 1.into();
     deploy::create_unless_there(&test.test_cluster.client, &small).await?;
-    match test.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
+    match test
+        .until_in(&elsewhere, "the pod of the small gang bound", SCHEDULING, |live| live.bound() == 1)
+        .await
+    {
         // The check decides on a timeout; the large gang is checked in any case.
         Ok(()) | Err(Stop::Wait(_)) => {}
         Err(stop) => return Err(stop),

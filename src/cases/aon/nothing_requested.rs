@@ -9,7 +9,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang of pods that request no resources, one pod short of places, is not bound at all",
+    "A gang without resource requests is not bound if one pod has no room",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -9,7 +9,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang one pod short is not bound at all and says why; with one more node it is bound whole",
+    "A gang one pod short waits, reports why, and is bound with another node",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -10,7 +10,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that waits for room does not keep a later, smaller one from being bound",
+    "A pending gang does not block a later, smaller gang that fits",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -16,7 +16,7 @@ const FAILED_REPLACED: MarkName = MarkName::of_case("the failed pod is replaced"
 const LOSSES: [Loss; 4] = [Loss::AtOnce, Loss::WithGrace, Loss::Evicted, Loss::Failed];
 
 pub(crate) const CASE: Case = Case::new(
-    "A lost pod of a running gang is replaced in the gang, and the others stay where they are",
+    "A lost pod of a running gang is replaced and no other pod moves",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         if loss == Loss::Failed {
             return failed_replaced(test, &lost, &uid).await;
         }
-        let replaced = Awaited::demanded_by("AON-11", format!("{lost}, {}, replaced", loss.name()));
+        let replaced = Awaited::demanded_by("AON-11", format!("Pod {lost} ({}) replaced", loss.name()));
         test.until(replaced, limits::SCHEDULING, |live| {
             live.pods().all(|pod| pod.uid() != uid) && live.bound() == 4
         })
@@ -46,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 /// Waits until four other pods are bound. The failed pod may stay. If nothing replaces it, the other losses
 /// are still checked.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
-    let replaced = Awaited::demanded_by("AON-20", format!("{lost}, failed, replaced"));
+    let replaced = Awaited::demanded_by("AON-20", format!("Pod {lost} (failed) replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {
         live.pods().filter(|pod| pod.uid() != uid && pod.node().is_some()).count() == 4
     });

@@ -12,13 +12,17 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::{all, binding, finding};
 
-pub(crate) const CASE: Case = Case::new("A gang that was admitted to its queue is bound when its capacity appears, though the queue is closed by then", |test| Box::pin(drive(test)), judge)
-    .clauses(&["AON-03"])
-    .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
-    .only(&[Target::VOLCANO]);
+pub(crate) const CASE: Case = Case::new(
+    "A gang admitted to its queue is bound although the queue is closed later",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AON-03"])
+.nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
+.only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queue open.
-const OPEN: &[Attempt] = &[admitted("one in the queue that is open", |_| {})];
+const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");

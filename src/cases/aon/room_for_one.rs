@@ -13,7 +13,7 @@ use serde_json::Value;
 const ALL_BOUND: MarkName = MarkName::of_case("one rival and the third gang bound");
 
 pub(crate) const CASE: Case = Case::new(
-    "Of two gangs with room for one, one is bound whole and the other neither bound nor in the way",
+    "With room for one of two gangs, one is bound whole, the other waits",
     |test| Box::pin(drive(test)),
     judge,
 )

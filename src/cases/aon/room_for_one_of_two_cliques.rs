@@ -12,7 +12,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "Of two gangs of two cliques with room for one, one is bound whole and the other not at all",
+    "With room for one of two gangs of two cliques, one is bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -26,9 +26,9 @@ pub(super) const ATOMIC: &[Target] =
 pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
     match target.declares(Feature::AtomicPodGang) {
         true => Ok(()),
-        false => {
-            Err(Broken::NotAsked("its units are single cliques, as it declares no AtomicPodGang".into()))
-        }
+        false => Err(Broken::NotAsked(
+            "the target does not declare AtomicPodGang, so each clique is its own unit".into(),
+        )),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 const BASE_BOUND: MarkName = MarkName::of_case("base bound");
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaled gang without room is not bound at all, and its base gang runs on",
+    "A scaled gang without room is not bound, and its base gang keeps running",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -15,7 +15,7 @@ use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
 const BASE_BOUND: MarkName = MarkName::of_case("base bound");
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaled gang of which one clique fits and another does not is not bound at all",
+    "A scaled gang is not bound if one of its cliques does not fit",
     |test| Box::pin(drive(test)),
     judge,
 )

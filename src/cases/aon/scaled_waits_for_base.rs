@@ -12,7 +12,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaled gang that fits is not bound while its base gang is not",
+    "A scaled gang that fits is not bound while its base gang waits",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -14,7 +14,7 @@ const KILLED: MarkName = MarkName::of_case("scheduler killed");
 const NEXT_PASSED: MarkName = MarkName::of_case("the next scheduler has passed");
 
 pub(crate) const CASE: Case = Case::new(
-    "The scheduler is killed with a gang pending, and the one that follows knows what may be bound",
+    "A restarted scheduler binds a pending gang only when the whole gang fits",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )

@@ -21,7 +21,7 @@ const KILLED: MarkName = MarkName::of_case("scheduler killed");
 const PASSING: usize = 2;
 
 pub(crate) const CASE: Case = Case::new(
-    "The scheduler is killed between two bindings of a gang, and the one that follows binds the rest",
+    "A restarted scheduler binds the rest of a gang that is half bound",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -50,8 +50,9 @@ fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
     vec![finding("AON-12", || {
         let (killed, _) = history.reached(KILLED)?;
-        binding::exactly(&history.before(killed), "half-0-worker", PASSING)
-            .map_err(|_| Broken::NotReached(format!("the gang was not caught with {PASSING} pods bound")))?;
+        binding::exactly(&history.before(killed), "half-0-worker", PASSING).map_err(|_| {
+            Broken::NotReached(format!("the scheduler was not killed with exactly {PASSING} pods bound"))
+        })?;
         binding::others_untouched(history, killed, &[])?;
         binding::whole(&history.end(), &history.units("half")?)
     })]

@@ -13,13 +13,10 @@ use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang one pod short is not bound at any later attempt either",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-02", "AON-15"])
-.nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
+pub(crate) const CASE: Case =
+    Case::new("A gang one pod short is not bound at any retry", |test| Box::pin(drive(test)), judge)
+        .clauses(&["AON-02", "AON-15"])
+        .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
 
 const ATTEMPTS: &[Again] =
     &[Again::NodesJoin(1), Again::PodReplaced, Again::GangResourcesRestored, Again::AnotherGang];

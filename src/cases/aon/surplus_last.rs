@@ -25,8 +25,10 @@ pub(super) async fn drive(
     test.mark(TOO_SMALL, Value::Null);
     test.nodes_join(1).await?;
     test.until_bound(minimum).await?;
-    test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
-        .await?;
+    test.until("surplus pods released to the scheduler", limits::REACTION, |live| {
+        live.pods().all(|pod| pod.gates().is_empty())
+    })
+    .await?;
     test.canaries().await?;
     test.mark(ROOM_FOR_MINIMUM, Value::Null);
     test.nodes_join(2).await?;

@@ -21,19 +21,19 @@ const SET: &str = "tuned";
 const TAKEN: &str = "tuned-1-front";
 
 pub(crate) const CASE: Case = Case::new(
-    "Each replica has an autoscaler per scale configuration, and one of somebody else is left alone",
+    "Each replica has the configured autoscalers, and foreign autoscalers are not changed",
     |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["AUTO-01", "AUTO-11"]);
 
 const CHANGES: &[Attempt] = &[
-    admitted("other limits", |pcs| {
+    admitted("autoscaler limits changed", |pcs| {
         let config = &mut pcs["spec"]["template"]["cliques"][0]["spec"]["autoScalingConfig"];
         config["minReplicas"] = 3.into();
         config["maxReplicas"] = 9.into();
     }),
-    admitted("no autoscaler of the group", |pcs| {
+    admitted("autoscaler of the scaling group removed", |pcs| {
         if let Some(group) = pcs["spec"]["template"]["podCliqueScalingGroups"][0].as_object_mut() {
             group.remove("scaleConfig");
         }

@@ -25,7 +25,7 @@ fn too_few(target: Target) -> &'static [u32] {
 }
 
 pub(crate) const CASE: Case = Case::new(
-    "Scaling below the minimum is refused on every path, or accepted and told, and the others run on",
+    "Scaling below the minimum is refused, or accepted and reported; other replicas keep running",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         for (replicas, by) in attempts {
             let accepted = test.tries_to_scale(TRIED, (kind, name), replicas, by).await?;
             if accepted {
-                let awaited = Awaited::demanded_by("AUTO-05", format!("{name} breached"));
+                let awaited = Awaited::demanded_by("AUTO-05", format!("{name} reported as breached"));
                 test.until(awaited, REACTION, |live| {
                     let said =
                         live.get(kind, name).and_then(|found| condition(found, "MinAvailableBreached"));

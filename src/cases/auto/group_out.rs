@@ -15,7 +15,7 @@ const AS_FAR_AS_THERE_IS_ROOM: MarkName = MarkName::of_case("as far as there is 
 const SET: &str = "sprawl";
 
 pub(crate) const CASE: Case = Case::new(
-    "Of a group scaled out by four with room for two, two are bound whole and the others not at all",
+    "A scaling group scaled out by four binds only the replicas that fit",
     |test| Box::pin(drive(test)),
     judge,
 )

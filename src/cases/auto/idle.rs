@@ -33,7 +33,7 @@ const GROUP: &str = "dozing-0-pool";
 const MEMBERS: [&str; 2] = ["dozing-0-pool-0-unit", "dozing-0-pool-1-unit"];
 
 pub(crate) const CASE: Case = Case::new(
-    "What is scaled to 0 leaves a gang that runs on as one, and comes back whole",
+    "Scaling a clique or group to 0 and back keeps the gang whole",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -116,7 +116,7 @@ fn scaled(history: &History, n: usize) -> Result<usize, Broken> {
     let found = history.marks(SharedMark::Scaled).nth(n);
     found
         .map(|(at, _)| at)
-        .ok_or_else(|| Broken::NotReached(format!("it was scaled fewer than {} times", n + 1)))
+        .ok_or_else(|| Broken::NotReached(format!("the object was scaled fewer than {} times", n + 1)))
 }
 
 fn gangs(history: &History, scaled: usize) -> Result<Vec<Gang>, Broken> {

@@ -19,7 +19,7 @@ const PODCLIQUES: [&str; 3] = ["brief-0-steady", "brief-0-blinking", "brief-0-gr
 const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
 
 pub(crate) const CASE: Case = Case::new(
-    "A clique and a scaling group that go from 1 to 0 and back at once are bound again, as parts of their gang",
+    "A clique and scaling group scaled to 0 and back are bound again",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn ready(live: &Live, clique: &str) -> Ruling {
     let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
     let is_ready = its.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
-    ensure(is_ready, || violation(NOT_READY, format!("no pod of {clique} is Ready")))
+    ensure(is_ready, || violation(NOT_READY, format!("PodClique {clique}: no pod is Ready, want at least 1")))
 }
 
 fn judge(history: &History) -> Vec<Finding> {

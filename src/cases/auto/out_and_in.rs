@@ -25,7 +25,7 @@ const CLIQUE: &str = "ebb-0-worker";
 const GROUP: &str = "ebb-0-pool";
 
 pub(crate) const CASE: Case = Case::new(
-    "A clique scaled out adds surplus beside a gang that runs on, and scaled in gives up what is missed least",
+    "Scale-out adds surplus to a running gang, and scale-in deletes waiting pods first",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale_as_an_autoscaler("PodClique", CLIQUE, 5).await?;
     // Four pods of the clique and one of the group.
     test.until_bound(5).await?;
-    let released = Awaited::demanded_by("GANG-07", "the surplus released to the scheduler");
+    let released = Awaited::demanded_by("GANG-07", "the surplus pods released to the scheduler");
     test.until(released, REACTION, |live| {
         own(live).count() == 5 && own(live).all(|pod| pod.gates().is_empty())
     })
@@ -81,7 +81,7 @@ async fn in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
     test.caught_up().await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, replicas).await?;
     let wanted = usize::try_from(replicas).unwrap_or(0);
-    let awaited = Awaited::demanded_by("GANG-10", format!("{wanted} pods of {CLIQUE}"));
+    let awaited = Awaited::demanded_by("GANG-10", format!("{wanted} pods of PodClique {CLIQUE}"));
     test.until(awaited, REACTION, |live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).count() == wanted
     })

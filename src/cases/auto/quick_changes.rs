@@ -16,7 +16,7 @@ const CLIQUE: &str = "fickle-0-front";
 const GROUP: &str = "fickle-0-pool";
 
 pub(crate) const CASE: Case = Case::new(
-    "Five changes within a second, out and in, end as the last one alone would",
+    "Five scale changes within one second end in the last requested state",
     |test| Box::pin(drive(test)),
     judge,
 )

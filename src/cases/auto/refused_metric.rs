@@ -25,7 +25,7 @@ const SET: &str = "mistuned";
 const PODS: usize = 6;
 
 pub(crate) const CASE: Case = Case::new(
-    "A metric that no autoscaler may have is refused or told, and holds up nothing else",
+    "An invalid autoscaler metric is refused or reported, and blocks nothing else",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -39,15 +39,15 @@ const METRIC: Attempt = refused("a resource metric without a resource", &["metri
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     let pcs = test.manifest(SET)?;
-    let configured = Awaited::demanded_by("AUTO-01", "autoscalers as given");
+    let configured = Awaited::demanded_by("AUTO-01", "autoscalers as configured");
     test.until(configured, REACTION, |live| autoscalers::faults(live, &pcs, &[]).is_empty()).await?;
     test.updates(SET, &[METRIC]).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     let is_refused = was_refused(&test.history(), &METRIC);
-    let others = Awaited::demanded_by("AUTO-13", "the second replica there");
+    let others = Awaited::demanded_by("AUTO-13", "the second PodCliqueSet replica created");
     test.until(others, REACTION, |live| lacks(live).is_none()).await?;
     test.mark(THERE, Value::Null);
-    let told = Awaited::demanded_by("AUTO-12", "the metric told");
+    let told = Awaited::demanded_by("AUTO-12", "the invalid metric reported");
     test.until(told, REACTION, |live| is_refused || is_told(live)).await?;
     test.mark(TOLD, Value::Null);
     Ok(())
@@ -81,7 +81,10 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(THERE)?;
             let live = history.before(history.waited_for(TOLD)?);
             ensure(was_refused(history, &METRIC) || is_told(&live), || {
-                violation(UNTOLD, format!("no event and no status says that a metric of {SET} is wrong"))
+                violation(
+                    UNTOLD,
+                    format!("PodCliqueSet {SET}: no event or status reports the invalid metric"),
+                )
             })?;
             history.reached(TOLD).map(drop)
         }),
@@ -89,7 +92,8 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(SharedMark::Attempt)?;
             let live = history.before(history.waited_for(THERE)?);
             if let Some(lack) = lacks(&live) {
-                let message = format!("{lack} missing while an autoscaler of {SET} could not be made");
+                let message =
+                    format!("PodCliqueSet {SET}: {lack} missing while one of its autoscalers is invalid");
                 return Err(violation(HELD_UP, message).into());
             }
             history.reached(THERE).map(drop)

@@ -15,7 +15,7 @@ const TARGETS: [(&str, &str); 3] =
     [("PodClique", "scalable-0-front"), ("PodCliqueScalingGroup", "scalable-0-pool"), ("PodCliqueSet", SET)];
 
 pub(crate) const CASE: Case = Case::new(
-    "/scale of cliques, groups and sets says how many there are and selects exactly their pods, and scales them",
+    "/scale reports replicas, selects exactly the object's pods, and scales the object",
     |test| Box::pin(drive(test)),
     judge,
 )

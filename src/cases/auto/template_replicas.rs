@@ -17,7 +17,7 @@ const SECOND: MarkName = MarkName::of_case("second replica there");
 const SET: &str = "resized";
 
 pub(crate) const CASE: Case = Case::new(
-    "Replicas of a template are those of new replicas of the set, and admission says so",
+    "Changed replicas in a template apply only to new PodCliqueSet replicas",
     |test| Box::pin(drive(test)),
     judge,
 )

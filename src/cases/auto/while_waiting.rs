@@ -24,7 +24,7 @@ const CLIQUES: [&str; 5] =
     ["eager-0-lead", SIDE, "eager-0-wing-0-unit", "eager-0-wing-1-unit", "eager-0-wing-2-unit"];
 
 pub(crate) const CASE: Case = Case::new(
-    "A group scaled out while its base waits follows it, and a recycle keeps what an autoscaler asked for",
+    "A group scaled while its base waits is bound; gang termination keeps its replicas",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -53,7 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BOUND, Value::Null);
     let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
     test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
-    test.until_recycled("replica 0 of eager", "AUTO-09", &CLIQUES, &old, true).await?;
+    test.until_recycled("replica 0 of PodCliqueSet eager", "AUTO-09", &CLIQUES, &old, true).await?;
     test.until_converged(SET).await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())

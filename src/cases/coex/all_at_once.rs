@@ -19,10 +19,14 @@ use conformance_judge::{all, audit, coexistence, finding, premise};
 use jiff::Timestamp;
 use serde_json::json;
 
-pub(crate) const CASE: Case = Case::new("Gangs of all schedulers at once: each is bound whole by its own, and its resources are its own backend's", |test| Box::pin(drive(test)), judge)
-    .clauses(&["COEX-01", "COEX-02", "COEX-03"])
-    .nodes(&[nodes(2).gpus(32)])
-    .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
+pub(crate) const CASE: Case = Case::new(
+    "Each scheduler binds only its own gangs, and each backend only its resources",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["COEX-01", "COEX-02", "COEX-03"])
+.nodes(&[nodes(2).gpus(32)])
+.needs(&[Need::AuditLog, Need::SeveralSchedulers]);
 
 /// Poll interval for the audit log, which has no watch.
 const PACE: Duration = Duration::from_millis(50);

@@ -12,7 +12,7 @@ use conformance_judge::{all, finding};
 use super::all_at_once::targets;
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang finds the nodes full of another scheduler's: nothing of it is bound",
+    "A gang is not bound to nodes filled by another scheduler's gang",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -9,10 +9,13 @@ use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, premise};
 
-pub(crate) const CASE: Case =
-    Case::new("What a deleted gang held goes to a waiting one, whole", |test| Box::pin(drive(test)), judge)
-        .clauses(&["DEL-05"])
-        .nodes(&[nodes(4).gpus(8)]);
+pub(crate) const CASE: Case = Case::new(
+    "A waiting gang is bound whole in the capacity of a deleted gang",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["DEL-05"])
+.nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("holder").await?;

@@ -10,7 +10,7 @@ use conformance_judge::{cleanup, finding};
 use futures::future::BoxFuture;
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet deleted while the controller is down is gone after it returns",
+    "A PodCliqueSet deleted while the controller is down is removed after it restarts",
     |test| Box::pin(drive(test)),
     judge,
 )

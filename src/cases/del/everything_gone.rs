@@ -8,7 +8,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "A running PodCliqueSet is deleted, and every object that it caused is gone",
+    "Deleting a running PodCliqueSet deletes every object that was created for it",
     |test| Box::pin(drive(test)),
     judge,
 )

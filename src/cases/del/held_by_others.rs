@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const RELEASED: MarkName = MarkName::of_case("released by Grove");
 
 pub(crate) const CASE: Case = Case::new(
-    "Pods that others hold by a gate and a finalizer: the gate stays when Grove's goes, and deletion ends when they let go",
+    "Foreign gates and finalizers on pods are kept until their owner removes them",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.gated_by_others(None).await?;
     test.take_baseline().await?;
     test.submit("held").await?;
-    let released = Awaited::demanded_by("GANG-07", "Grove's gate taken from 3 pods");
+    let released = Awaited::demanded_by("GANG-07", "Grove's scheduling gate removed from 3 pods");
     test.until(released, REACTION, |live| {
         live.pods().filter(|pod| !pod.gates().contains(&names::GATE)).count() == 3
     })
@@ -37,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pod = test.look(|live| live.pods().next().map(|pod| pod.name().to_owned())).unwrap_or_default();
     test.patch("Pod", &pod, json!({"metadata": {"finalizers": ["example.com/review"]}})).await?;
     test.delete("PodCliqueSet", "held").await?;
-    test.until(Awaited::demanded_by("DEL-04", format!("{pod} being deleted")), REACTION, |live| {
+    test.until(Awaited::demanded_by("DEL-04", format!("Pod {pod} terminating")), REACTION, |live| {
         live.get("Pod", &pod).is_none_or(|pod| !pod["metadata"]["deletionTimestamp"].is_null())
     })
     .await?;

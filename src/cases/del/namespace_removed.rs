@@ -9,7 +9,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "A namespace with a running PodCliqueSet is deleted, and nothing is stuck",
+    "Deleting a namespace with a running PodCliqueSet leaves nothing stuck",
     |test| Box::pin(drive(test)),
     judge,
 )

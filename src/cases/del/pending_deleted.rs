@@ -9,7 +9,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, cleanup, finding, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
+    "Deleting a pending gang binds none of its pods and leaves no object",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -8,9 +8,13 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes::{self, Concern};
 use conformance_judge::{cleanup, finding, premise};
 
-pub(crate) const CASE: Case = Case::new("Scaling a PodCliqueSet in removes all of its highest replica, its Service included, and touches no other", |test| Box::pin(drive(test)), judge)
-    .clauses(&["DEL-02", "DEL-10", "GANG-24"])
-    .nodes(&[nodes(1)]);
+pub(crate) const CASE: Case = Case::new(
+    "Scaling a PodCliqueSet in deletes exactly the objects of its highest replica",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["DEL-02", "DEL-10", "GANG-24"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "shrunk";
 

@@ -17,7 +17,7 @@ use conformance_judge::{Shown, binding, end_state, finding, none, violation};
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet of a deleted one's name is scheduled as if it were the first",
+    "A PodCliqueSet recreated under a deleted one's name is scheduled like the first",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -31,18 +31,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_updated("again", "UPD-02").await?;
     }
     test.scale("PodCliqueSet", "again", 2).await?;
-    test.until(Awaited::demanded_by("GANG-10", "the pods of a second replica"), limits::REACTION, |live| {
+    test.until(Awaited::demanded_by("GANG-10", "the pods of the second replica"), limits::REACTION, |live| {
         live.pods().count() == 8
     })
     .await?;
     let first = test.look(|live| all_of(live, "again"));
     test.delete("PodCliqueSet", "again").await?;
-    test.until(Awaited::demanded_by("DEL-01", "the first one gone"), limits::CLEANUP, |live| {
+    test.until(Awaited::demanded_by("DEL-01", "the first PodCliqueSet deleted"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", "again").is_none()
     })
     .await?;
     test.submit("again").await?;
-    test.until("the second one bound", limits::SCHEDULING, |live| {
+    test.until("the second PodCliqueSet bound", limits::SCHEDULING, |live| {
         live.bound() == 4 && all_of(live, "again").is_disjoint(&first)
     })
     .await
@@ -71,13 +71,13 @@ pub(super) fn all_of(live: &Live, set: &str) -> BTreeSet<String> {
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (first, end) = (all_of(&history.before(since), set), history.end());
     if end.get("PodCliqueSet", set).is_none() {
-        return Err(Broken::NotReached(format!("there is no second PodCliqueSet {set}")));
+        return Err(Broken::NotReached(format!("PodCliqueSet {set} was not created a second time")));
     }
     none(end_state::objects(&end, set).map(Version::of).filter(|version| first.contains(version.uid())).map(
         |version| {
             violation(
                 OUTLIVED_DELETION,
-                format!("{} {} of the first one is still there", version.kind(), version.name()),
+                format!("{} {} of the first PodCliqueSet still exists", version.kind(), version.name()),
             )
             .shown_by_object("at the end", version.object)
         },

@@ -22,7 +22,7 @@ use crate::disturbances::{self, Disturbed, gang_resources_watched};
 const LATE: MarkName = MarkName::of_case("the scheduler heard late of gang resources");
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet of a deleted one's name is scheduled as if it were the first, whatever fails on the operator's way",
+    "A PodCliqueSet recreated under the same name is scheduled despite API faults",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -57,12 +57,12 @@ async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     test.until_bound(before + 4).await?;
     let old = test.look(|live| all_of(live, &name));
     test.delete("PodCliqueSet", &name).await?;
-    test.until(&format!("the first {name} gone"), limits::CLEANUP, |live| {
+    test.until(&format!("the first PodCliqueSet {name} deleted"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", &name).is_none()
     })
     .await?;
     test.submit_value(pcs).await?;
-    test.until(&format!("the second {name} bound"), limits::RECOVERY, |live| {
+    test.until(&format!("the second PodCliqueSet {name} bound"), limits::RECOVERY, |live| {
         live.bound() == before + 4 && all_of(live, &name).is_disjoint(&old)
     })
     .await
@@ -88,7 +88,7 @@ fn judge(history: &History) -> Vec<Finding> {
             }
             let last = late.detail["set"].as_str().unwrap_or_default();
             gang_resources::were_made(history, &history.gangs(last)?)?;
-            Err(Broken::NotReached("no change of a gang resource came late to the scheduler".into()))
+            Err(Broken::NotReached("no event of a gang resource reached the scheduler late".into()))
         }),
         finding("DEL-12", || {
             history.reached(SharedMark::Deleted)?;

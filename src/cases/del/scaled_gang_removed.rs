@@ -8,7 +8,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "Scaling a scaling group in removes its scaled PodGangs with their pods and gang resources",
+    "Scaling a scaling group in deletes its scaled PodGangs, pods and gang resources",
     |test| Box::pin(drive(test)),
     judge,
 )

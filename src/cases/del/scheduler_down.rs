@@ -8,7 +8,7 @@ use conformance_driver::control_plane::restored;
 use super::pending_deleted;
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang is deleted while it waits and its scheduler is down: the one that comes back binds nothing of it",
+    "A restarted scheduler binds no pod of a gang deleted while it was down",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     pending_deleted::judge,
 )

@@ -12,7 +12,7 @@ use conformance_judge::life::claims;
 use conformance_judge::{cleanup, finding, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A running PodCliqueSet whose pods share claims is deleted, and the claims are gone with it",
+    "Deleting a running PodCliqueSet deletes the claims that its pods share",
     |test| Box::pin(drive(test)),
     judge,
 )

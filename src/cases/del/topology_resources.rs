@@ -20,7 +20,7 @@ use conformance_judge::{finding, premise};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "Topology resources outlive workloads, go with their binding, and are never taken from somebody else",
+    "Topology resources are deleted with their binding only, and foreign ones are kept",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -83,8 +83,8 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
 fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
     let kind = schedulers::of(test.target).topology_kind().and_then(Kind::named);
     kind.ok_or_else(|| Stop::Refused {
-        action: "look for topology resources".into(),
-        reason: format!("{} has none", test.target),
+        action: "read topology resources".into(),
+        reason: format!("{} has no topology resources", test.target),
     })
 }
 

@@ -12,7 +12,7 @@ use conformance_judge::{backends, finding, pods};
 use crate::kube::hands_off;
 
 pub(crate) const CASE: Case = Case::new(
-    "Pods get the profile's name, gate and labels and are released; nothing is made for their scheduler",
+    "Pods get the profile's scheduler name, gate and labels, and are released",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -16,7 +16,7 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "Topology is refused unless the profile declares it, and a profile that is wrong stops the start",
+    "Topology is refused unless declared, and an invalid profile stops the controller's start",
     |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -30,7 +30,7 @@ const UNDECLARED: &[Attempt] = &[
     refused("a required level that is not declared", &["spec.template.topologyConstraint"], |pcs| {
         template(pcs)["topologyConstraint"] = required("rack");
     }),
-    refused("one of a clique that is not declared", &["cliques[0].topologyConstraint"], |pcs| {
+    refused("a required level of a clique that is not declared", &["cliques[0].topologyConstraint"], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     }),
     admitted("a preferred level that is not declared", |pcs| {
@@ -46,12 +46,12 @@ const DECLARED: &[Attempt] = &[admitted("a required level that is declared", |pc
 
 const FLAWS: &[Flaw] = &[
     Flaw {
-        title: "a config field that nobody knows",
+        title: "an unknown config field",
         says: &["scheduler.profiles[", "config", "topologyConstraint"],
         edit: |configuration| external(configuration)["config"] = json!({"topologyConstraint": true}),
     },
     Flaw {
-        title: "a config value of another type",
+        title: "a config value of the wrong type",
         says: &["scheduler.profiles[", "config.topologyConstraints"],
         edit: |configuration| external(configuration)["config"] = json!({"topologyConstraints": "yes"}),
     },
@@ -61,7 +61,7 @@ const FLAWS: &[Flaw] = &[
         edit: |configuration| external(configuration)["name"] = "volcano".into(),
     },
     Flaw {
-        title: "two profiles of one name",
+        title: "two profiles with the same name",
         says: &["scheduler.profiles[", "name", EXTERNAL_SCHEDULER],
         edit: |configuration| {
             let again = external(configuration).clone();

@@ -9,7 +9,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{audit, finding, idle_writes};
 
 pub(crate) const CASE: Case = Case::new(
-    "A converged, bound workload changes in no object for 10 s, and nobody tries to",
+    "A converged workload changes no object for 10 s, without write attempts",
     |test| Box::pin(drive(test)),
     judge,
 )

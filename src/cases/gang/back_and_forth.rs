@@ -11,7 +11,7 @@ use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "What is scaled in and out again at once ends as if it had never been scaled",
+    "Scaling in and out again at once ends in the original state",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_settled(|_| false).await;
         test.until_converged(SET).await?;
         let history = test.history();
-        test.until("the gang resources as they should be", REACTION, |live| {
+        test.until("gang resources that match their PodGangs", REACTION, |live| {
             as_it_was(&history, live).is_ok()
         })
         .await?;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const POKED: MarkName = MarkName::of_case("poked");
 
 pub(crate) const CASE: Case = Case::new(
-    "A foreign annotation and a foreign status on a PodGang cause no write to its gang resources",
+    "Foreign metadata and status on a PodGang cause no write to gang resources",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -67,7 +67,7 @@ fn judge(history: &History) -> Vec<Finding> {
         gang_resources::owned(history, &history.end(), &gangs)?;
         match history.marks(SharedMark::Converged).count() {
             3.. => Ok(()),
-            _ => Err(Broken::NotReached("the backend has not dealt with the new generation".into())),
+            _ => Err(Broken::NotReached("the backend did not process the new generation".into())),
         }
     })]
 }

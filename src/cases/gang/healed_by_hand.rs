@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::by_hand;
 
 pub(crate) const CASE: Case = Case::new(
-    "Gang resources deleted or edited under a running gang are restored, and the gang is unharmed",
+    "Gang resources of a running gang are restored after deletion or edits",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -43,7 +43,7 @@ async fn edited(test: &TestContext, gangs: &[Gang], how: MarkName, patch: Value)
         test.mark(how, json!({"kind": resource.kind, "name": resource.name.wanted}));
         let written = test.patch(resource.kind, &resource.name.wanted, patch.clone()).await?;
         let name = resource.name.wanted;
-        test.until(&format!("{name} seen {how}"), REACTION, |live| {
+        test.until(&format!("{name} observed as {how}"), REACTION, |live| {
             live.get(resource.kind, &name).is_some_and(|object| revision(object) >= revision(&written))
         })
         .await?;
@@ -53,7 +53,7 @@ async fn edited(test: &TestContext, gangs: &[Gang], how: MarkName, patch: Value)
 
 async fn until_restored(test: &TestContext, gangs: &[Gang]) -> Result<(), Stop> {
     let history = test.history();
-    test.until("the gang resources as they should be", REACTION, |live| is_whole(&history, live, gangs))
+    test.until("gang resources that match their PodGangs", REACTION, |live| is_whole(&history, live, gangs))
         .await?;
     test.mark(RESTORED, Value::Null);
     Ok(())
@@ -78,7 +78,7 @@ fn healed(history: &History) -> Ruling {
     gang_resources::owned(history, &end, &gangs)?;
     gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
     if history.marks(RESTORED).count() < STEPS {
-        return Err(Broken::NotReached("not every change by hand was made".into()));
+        return Err(Broken::NotReached("not every manual change was made".into()));
     }
     let (converged, _) = history.reached(SharedMark::Converged)?;
     binding::others_untouched(history, converged, &[])

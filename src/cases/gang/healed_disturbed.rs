@@ -18,7 +18,7 @@ use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang resource deleted under a pending gang is restored, whatever fails on the operator's way",
+    "A deleted gang resource of a pending gang is restored despite API faults",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )

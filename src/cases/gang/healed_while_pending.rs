@@ -12,7 +12,7 @@ use conformance_judge::{binding, finding, gang_resources, premise};
 use super::by_hand;
 
 pub(crate) const CASE: Case = Case::new(
-    "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    "The deleted Workload and PodGroup of a pending gang are restored",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -50,7 +50,7 @@ fn restored(history: &History) -> Ruling {
         gang_resources::restored(history, index, text("kind"), text("name"))?;
     }
     if history.marks(SharedMark::Deleted).count() < 2 {
-        return Err(Broken::NotReached("not everything was deleted".into()));
+        return Err(Broken::NotReached("not every gang resource was deleted".into()));
     }
     Ok(())
 }

@@ -15,10 +15,14 @@ use serde_json::json;
 
 use super::by_hand;
 
-pub(crate) const CASE: Case = Case::new("Gang resources deleted or edited under a running gang are restored, or it is told, and the gang is unharmed", |test| Box::pin(drive(test)), judge)
-    .clauses(&["GANG-12"])
-    .nodes(&[nodes(1)])
-    .only(KUBE);
+pub(crate) const CASE: Case = Case::new(
+    "Gang resources of a running gang are restored, or a warning is reported",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["GANG-12"])
+.nodes(&[nodes(1)])
+.only(KUBE);
 
 const SET: &str = "healed";
 const DISOWNED: MarkName = MarkName::of_case("the Workload is disowned");
@@ -43,7 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(DISOWNED, json!({"name": name}));
     let disowned =
         revision(&test.patch("Workload", name, json!({"metadata": {"ownerReferences": null}})).await?);
-    test.until("its owner, or a warning", REACTION, |live| {
+    test.until("the restored owner of the Workload, or a warning", REACTION, |live| {
         let is_seen = live.get("Workload", name).is_none_or(|workload| revision(workload) >= disowned);
         is_seen && (is_owned(live, name) || is_told(live, since, name, "Workload"))
     })
@@ -71,7 +75,7 @@ fn judge(history: &History) -> Vec<Finding> {
         gang_resources::were_made(history, &history.gangs(SET)?)?;
         let (converged, _) = history.reached(SharedMark::Converged)?;
         let mut deleted = history.marks(SharedMark::Deleted);
-        let not_yet = || Broken::NotReached("not everything was deleted".into());
+        let not_yet = || Broken::NotReached("not every gang resource was deleted".into());
         let (workload, _) = deleted.next().ok_or_else(not_yet)?;
         let group = deleted.next();
         let gang = history.base(SET)?.name;

@@ -21,7 +21,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "The priority class of a PodCliqueSet reaches its gangs; where these cannot follow, it cannot be changed",
+    "The priority class reaches the gang resources; a change is followed or refused",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -69,8 +69,10 @@ async fn with_classes(test: &mut TestContext, [class, next]: &[String; 2]) -> Re
     if follows {
         let gangs = expect::gangs(&test.manifest(SET)?);
         let history = test.history();
-        let followed =
-            Awaited::demanded_by("UPD-20", format!("the gangs of {SET} with another priority class"));
+        let followed = Awaited::demanded_by(
+            "UPD-20",
+            format!("gang resources of PodCliqueSet {SET} with the new priority class"),
+        );
         test.until(followed, REACTION, |live| {
             gang_resources::with_priority(&history, live, &resolved(live, gangs.clone()), next, kept).is_ok()
         })

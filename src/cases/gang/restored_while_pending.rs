@@ -12,7 +12,7 @@ use conformance_judge::{binding, finding, gang_resources, premise};
 use super::by_hand;
 
 pub(crate) const CASE: Case = Case::new(
-    "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    "Deleted gang resources of a pending gang are restored, and it is bound later",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -37,7 +37,7 @@ fn restored(history: &History) -> Ruling {
     gang_resources::were_made(history, &history.gangs(SET)?)?;
     let deleted: Vec<_> = history.marks(SharedMark::Deleted).collect();
     let Some((first, _)) = deleted.first() else {
-        return Err(Broken::NotReached("nothing was deleted".into()));
+        return Err(Broken::NotReached("no gang resource was deleted".into()));
     };
     binding::was_pending(history, &units, *first)?;
     for (index, mark) in deleted {

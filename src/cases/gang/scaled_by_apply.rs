@@ -10,7 +10,7 @@ use conformance_judge::{finding, scaling};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "A set that is scaled by kubectl apply leaves the PodGangs and gang resources alone that it had before",
+    "Scaling by kubectl apply keeps existing PodGangs and gang resources unchanged",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const TOO_FEW_LEFT: Code = Code::new("too-few-left");
 
 pub(crate) const CASE: Case = Case::new(
-    "A pod that is leaving is none of those that a smaller clique keeps, and none that has to go for it",
+    "Scaling a clique in does not count a pod that is already terminating",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
     test.delete("Pod", held).await?;
-    test.until(Awaited::of_harness("the pod leaving"), REACTION, |live| {
+    test.until(Awaited::of_harness("the deleted pod terminating"), REACTION, |live| {
         live.get("Pod", held).is_some_and(|pod| pod["metadata"]["deletionTimestamp"].is_string())
     })
     .await?;
@@ -54,7 +54,7 @@ async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
     };
     // The clique may have this many pods from the start.
     test.until_settled(|_| false).await;
-    test.until("as many pods as it is to have, beside the one that leaves", REACTION, is_smaller).await?;
+    test.until("the wanted number of pods, not counting the terminating one", REACTION, is_smaller).await?;
     test.mark(SMALLER, Value::Null);
     Ok(())
 }
@@ -73,11 +73,11 @@ fn enough_stay(history: &History) -> Ruling {
             && staying.len() < LEFT
         {
             let message = format!(
-                "{} had to go though only {} other pods of {CLIQUE} stayed, not {LEFT}",
+                "Pod {} was deleted, but only {} other pods of PodClique {CLIQUE} remained, want {LEFT}",
                 version.name(),
                 staying.len()
             );
-            violations.push(violation(TOO_FEW_LEFT, message).shown_by("it leaves", version));
+            violations.push(violation(TOO_FEW_LEFT, message).shown_by("terminating", version));
         }
     }
     none(violations)
@@ -90,7 +90,9 @@ fn judge(history: &History) -> Vec<Finding> {
         let converged = history.marks(SharedMark::Converged).count();
         match converged {
             2.. => Ok(()),
-            _ => Err(Broken::NotReached("it did not converge when the pod had gone".into())),
+            _ => {
+                Err(Broken::NotReached("the PodCliqueSet did not converge after the pod was deleted".into()))
+            }
         }
     })]
 }

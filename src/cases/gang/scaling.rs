@@ -9,7 +9,7 @@ use conformance_judge::{finding, scaling};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "Scaling a clique, a scaling group and a set, out and in, changes what it concerns and nothing else",
+    "Scaling a clique, scaling group or PodCliqueSet changes only the objects concerned",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -47,11 +47,14 @@ fn after_each_step(history: &History, judged: Judged) -> Ruling {
         let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
         judged(history, SET, scaled, followed.unwrap_or(history.entries.len()))?;
         if followed.is_none() {
-            return Err(Broken::NotReached(format!("it did not converge after step {}", number + 1)));
+            return Err(Broken::NotReached(format!(
+                "the PodCliqueSet did not converge after step {}",
+                number + 1
+            )));
         }
     }
     if history.marks(SharedMark::Scaled).count() < STEPS.len() {
-        return Err(Broken::NotReached("not every step was taken".into()));
+        return Err(Broken::NotReached("not every scaling step was done".into()));
     }
     Ok(())
 }

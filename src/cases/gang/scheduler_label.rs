@@ -15,7 +15,7 @@ use conformance_judge::{all, another_backend, finding, gang_resources};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang is served by the backend its scheduler label names, and by the default one if that is none",
+    "A PodGang's scheduler label selects its backend; without one the default applies",
     |test| Box::pin(drive(test)),
     judge,
 )

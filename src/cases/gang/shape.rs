@@ -10,7 +10,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources, gangs, invariants, order, pods};
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet becomes PodGangs, pods and gang resources, in order, and each as it should be",
+    "A PodCliqueSet gets the expected PodGangs, pods and gang resources, in order",
     |test| Box::pin(drive(test)),
     judge,
 )

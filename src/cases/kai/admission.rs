@@ -22,12 +22,15 @@ pub(crate) static BACKEND: Backend = Backend {
     }),
     own: Some(Own {
         rules: Rules {
-            own: &[("KAI-04", refused("KAI's rule on one of its own", &[], two_kai_queues))],
+            own: &[("KAI-04", refused("KAI's rule on a KAI PodCliqueSet", &[], two_kai_queues))],
             others: &[
-                admitted("default-scheduler's rule on one of KAI's", nine_podgroups),
-                admitted("Volcano's rule on one of KAI's", no_such_queue),
+                admitted("default-scheduler's rule on a KAI PodCliqueSet", nine_podgroups),
+                admitted("Volcano's rule on a KAI PodCliqueSet", no_such_queue),
             ],
-            elsewhere: &[admitted("the same on one for another scheduler that is enabled", two_kai_queues)],
+            elsewhere: &[admitted(
+                "the same rule on a PodCliqueSet of another enabled scheduler",
+                two_kai_queues,
+            )],
             strangers: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::VOLCANO, Target::KOORDINATOR],
         },
         levels: &[

@@ -12,7 +12,7 @@ use conformance_judge::{finding, foreign_fields};
 use serde_json::json;
 
 pub(crate) const CASE: Case = Case::new(
-    "What KAI manages in a PodGroup after its creation survives an update",
+    "Fields that KAI sets in an existing PodGroup survive an update",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.patch_as_others(POD_GROUP, gang.named_after(), managed).await?;
     test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
     test.scale("PodClique", "managed-0-worker", 3).await?;
-    test.until("the new pod referred to", REACTION, |live| {
+    test.until("the new pod referenced in the PodGang", REACTION, |live| {
         let podgroups = gang.find(live).map(|found| found["spec"]["podgroups"].clone());
         let worker = podgroups
             .as_ref()

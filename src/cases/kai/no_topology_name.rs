@@ -16,7 +16,7 @@ use conformance_judge::{ensure, finding, violation};
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
 pub(crate) const CASE: Case = Case::new(
-    "A constraint without the name of a topology fails clearly, at whatever level it is",
+    "A constraint without a topology name fails closed, with an error, at any level",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -35,7 +35,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in UNNAMED {
         test.until_told(&Gang::made_by_hand(name), ABOUT).await?;
     }
-    test.until("the PodGroup of the named", REACTION, |live| live.get(POD_GROUP, NAMED).is_some()).await
+    test.until("the PodGroup of the PodGang with a topology name", REACTION, |live| {
+        live.get(POD_GROUP, NAMED).is_some()
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -44,7 +47,7 @@ fn judge(history: &History) -> Vec<Finding> {
         ensure(history.end().get(POD_GROUP, NAMED).is_some(), || {
             violation(
                 GANG_RESOURCE_MISSING,
-                format!("PodGang {NAMED}, whose topology has a name, has no PodGroup"),
+                format!("PodGang {NAMED}: no PodGroup exists, want one because its topology has a name"),
             )
         })
     })]

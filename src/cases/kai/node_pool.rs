@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const OTHER_POOL: Code = Code::new("other-node-pool");
 
 pub(crate) const CASE: Case = Case::new(
-    "One node pool, however it is named, reaches the PodGroup and all pods, and stays; two are refused",
+    "One node pool reaches the PodGroup and pods; two node pools are refused",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -30,11 +30,11 @@ const KEY: &str = "kai.scheduler/node-pool";
 const POOL: &str = "pool-a";
 
 const NEW: &[Attempt] = &[
-    refused("two node pools on two cliques", &["node-pool"], |pcs| {
+    refused("different node pools on two cliques", &["node-pool"], |pcs| {
         put(clique(pcs, 0), POOL);
         put(clique(pcs, 1), "pool-b");
     }),
-    refused("another node pool on a clique than on the PodCliqueSet", &["node-pool"], |pcs| {
+    refused("different node pools on a clique and on the PodCliqueSet", &["node-pool"], |pcs| {
         put(&mut pcs["metadata"], POOL);
         put(clique(pcs, 1), "pool-b");
     }),
@@ -52,9 +52,8 @@ const LIVE: [Named; 2] = [
     ("pool-of-a-clique", |pcs| put(clique(pcs, 1), POOL)),
 ];
 
-const MOVED: &[Attempt] = &[refused("another node pool under a live gang", &["node-pool"], |pcs| {
-    put(&mut pcs["metadata"], "pool-b")
-})];
+const MOVED: &[Attempt] =
+    &[refused("node pool of a live gang changed", &["node-pool"], |pcs| put(&mut pcs["metadata"], "pool-b"))];
 
 fn put(holder: &mut Value, pool: &str) {
     match holder["labels"].as_object_mut() {
@@ -94,13 +93,16 @@ fn pooled(live: &Live, gang: &Gang) -> Ruling {
     let group = gang_resource(Target::KAI, live, gang, POD_GROUP);
     let pods: Vec<_> = pods(live, gang).collect();
     ensure(group.is_some() && pods.len() == 2, || {
-        violation(OTHER_POOL, format!("{} has no PodGroup, or not its two pods", gang.name))
+        violation(
+            OTHER_POOL,
+            format!("PodGang {}: its PodGroup or one of its two pods is missing", gang.name),
+        )
     })?;
     none(group.into_iter().chain(pods.iter().map(|pod| pod.0)).filter_map(|found| {
         let pool = &found["metadata"]["labels"][KEY];
         (pool != POOL).then(|| {
             let (kind, name) = (text(&found["kind"]), name(found));
-            let message = format!("{kind} {name} has the node pool {pool} and not {POOL}");
+            let message = format!("{kind} {name}: node pool is {pool}, want {POOL}");
             violation(OTHER_POOL, message).shown_by_object("it", found)
         })
     }))

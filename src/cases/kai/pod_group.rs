@@ -21,7 +21,7 @@ const NOT_PASSED_ON: Code = Code::new("not-passed-on");
 const PODGROUPER_NOT_SKIPPED: Code = Code::new("podgrouper-not-skipped");
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a PodGroup with a tree of subgroups that pods name, and the podgrouper is kept away",
+    "A PodGang gets one PodGroup with subgroups, ignored by KAI's podgrouper",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -67,8 +67,11 @@ fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
             };
             of_gang.iter().find(differs).map(|(key, _)| key)
         })?;
-        let message =
-            format!("PodGroup {} has not got {missing} of PodGang {}", gang.named_after(), gang.name);
+        let message = format!(
+            "PodGroup {}: {missing} is missing, want it copied from PodGang {}",
+            gang.named_after(),
+            gang.name
+        );
         Some(
             violation(NOT_PASSED_ON, message)
                 .shown_by("the PodGang", created)
@@ -87,7 +90,7 @@ fn kept_away(history: &History) -> Ruling {
     none(all.filter(|version| version.object["metadata"]["annotations"][SKIP] != "true").map(|version| {
         violation(
             PODGROUPER_NOT_SKIPPED,
-            format!("{} {} has not got {SKIP}=true", version.kind(), version.name()),
+            format!("{} {}: annotation {SKIP}=true is missing", version.kind(), version.name()),
         )
         .shown_by("it", version)
     }))

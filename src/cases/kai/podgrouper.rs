@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-of-no-gang");
 
 pub(crate) const CASE: Case = Case::new(
-    "With KAI's podgrouper beside, no PodGroup that a pod names is the podgrouper's, and none of its making is left",
+    "No PodGroup created by KAI's podgrouper is used or left for a PodGang",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -47,7 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         },
     });
     test.create("Pod", &pod).await?;
-    test.until("a PodGroup of the podgrouper for a pod of nobody", REACTION, |live| {
+    test.until("a PodGroup that KAI's podgrouper creates for a pod without a gang", REACTION, |live| {
         live.of(POD_GROUP).any(|found| is_owned_by(found, LOOSE))
     })
     .await?;
@@ -68,11 +68,11 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
     let (known, others): (Vec<_>, Vec<_>) =
         made.partition(|version| names.iter().any(|wanted| wanted.name.matches(version.name())));
     let of_podgrouper = known.iter().filter(|version| is_made_by_podgrouper(version.object) == Some(true));
-    let wrong = others.iter().map(|version| (version, "is no PodGang's"));
-    let wrong = wrong.chain(of_podgrouper.map(|version| (version, "was made by the podgrouper")));
+    let wrong = others.iter().map(|version| (version, "belongs to no PodGang"));
+    let wrong = wrong.chain(of_podgrouper.map(|version| (version, "was created by KAI's podgrouper")));
     none(wrong.map(|(version, what)| {
         violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} {what}", version.name()))
-            .shown_by("one too many", *version)
+            .shown_by("the PodGroup", *version)
     }))?;
     // The podgrouper's PodGroups are controlled by the owners of pods, never by a PodGang.
     let is_of_gang =
@@ -81,7 +81,7 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
         |version: &&Version<'_>| is_made_by_podgrouper(version.object).is_none() && !is_of_gang(version);
     match known.iter().find(unknown) {
         Some(version) => {
-            Err(Broken::NotReached(format!("nobody knows who made PodGroup {}", version.name())))
+            Err(Broken::NotReached(format!("the creator of PodGroup {} is unknown", version.name())))
         }
         None => Ok(()),
     }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
 pub(crate) const CASE: Case = Case::new(
-    "One queue, however it is named, reaches the PodGroup and stays; none, or two, are refused",
+    "Exactly one queue reaches the PodGroup; none or several are refused",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -31,12 +31,12 @@ const KEY: &str = QUEUE.0;
 
 const NEW: &[Attempt] = &[
     refused("no queue", &[], unnamed),
-    refused("two queues on two cliques", &[], |pcs| {
+    refused("different queues on two cliques", &[], |pcs| {
         unnamed(pcs);
         put(clique(pcs, 0), "labels", "one");
         put(clique(pcs, 1), "labels", "two");
     }),
-    refused("another queue on a clique than on the PodCliqueSet", &[], |pcs| {
+    refused("different queues on a clique and on the PodCliqueSet", &[], |pcs| {
         put(clique(pcs, 0), "annotations", "two")
     }),
     admitted("the same queue on the PodCliqueSet and on a clique", |pcs| {
@@ -63,16 +63,16 @@ const LIVE: [Named; 5] = [
 ];
 
 const MOVED: &[Attempt] = &[
-    refused("another queue under a live gang", &["queue"], |pcs| put(&mut pcs["metadata"], "labels", "two")),
-    refused("no queue any more under a live gang", &["queue"], unnamed),
+    refused("queue of a live gang changed", &["queue"], |pcs| put(&mut pcs["metadata"], "labels", "two")),
+    refused("queue of a live gang removed", &["queue"], unnamed),
 ];
 
 const MOVED_ANNOTATION: &[Attempt] =
-    &[refused("another queue in the annotation of a live gang", &["queue"], |pcs| {
+    &[refused("queue annotation of a live gang changed", &["queue"], |pcs| {
         put(&mut pcs["metadata"], "annotations", "two")
     })];
 
-const MOVED_CLIQUE: &[Attempt] = &[refused("another queue on a clique of a live gang", &["queue"], |pcs| {
+const MOVED_CLIQUE: &[Attempt] = &[refused("queue of a clique of a live gang changed", &["queue"], |pcs| {
     put(clique(pcs, 1), "labels", "two")
 })];
 
@@ -121,7 +121,7 @@ fn queued(live: &Live, gang: &Gang) -> Ruling {
     let found = gang_resource(Target::KAI, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == "one", || {
         let message =
-            format!("the PodGroup of {} is in queue {}, not one", gang.name, found["spec"]["queue"]);
+            format!("PodGroup of PodGang {}: queue is {}, want \"one\"", gang.name, found["spec"]["queue"]);
         violation(WRONG_QUEUE, message).shown_by_object("it", found)
     })
 }

@@ -25,7 +25,7 @@ const CHANGED_IN_PLACE: Code = Code::new("changed-in-place");
 const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
 
 pub(crate) const CASE: Case = Case::new(
-    "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
+    "Constraints of all three levels reach the PodGroup; the Topology follows its binding",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -96,7 +96,7 @@ fn pod_group(live: &Live) -> Option<&Value> {
 
 fn constrained(live: &Live) -> Ruling {
     let Some(found) = pod_group(live) else {
-        return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
+        return Err(violation(GANG_RESOURCE_MISSING, "no PodGroup exists").into());
     };
     let subgroup = |name: &str| list(&found["spec"]["subGroups"]).iter().find(|of| of["name"] == name);
     let leaf_of = |podgroup: &'static str| subgroup(kai::leaf(live, podgroup));
@@ -105,7 +105,7 @@ fn constrained(live: &Live) -> Ruling {
             Place::Root => ("the PodGroup".to_owned(), Some(&found["spec"])),
             Place::Above(leaf) => {
                 let parent = leaf_of(leaf).and_then(|leaf| leaf["parent"].as_str());
-                (format!("the parent of {leaf}"), parent.and_then(subgroup))
+                (format!("parent of subgroup {leaf}"), parent.and_then(subgroup))
             }
             Place::Leaf(name) => ((*name).to_owned(), leaf_of(name)),
         };
@@ -120,8 +120,11 @@ fn constrained(live: &Live) -> Ruling {
             said[*field].as_str().filter(|value| !value.is_empty()) == *wanted
         };
         (place.is_none() || !fields.iter().all(is_right)).then(|| {
-            violation(WRONG_TOPOLOGY_CONSTRAINT, format!("{what} has constraint {said}, not {fields:?}"))
-                .shown_by_object("the PodGroup", found)
+            violation(
+                WRONG_TOPOLOGY_CONSTRAINT,
+                format!("{what}: topologyConstraint is {said}, want {fields:?}"),
+            )
+            .shown_by_object("the PodGroup", found)
         })
     }))
 }
@@ -136,19 +139,23 @@ fn recreated(history: &History) -> Ruling {
     history.reached(FOLLOWED)?;
     let found = then.get("Topology", name).unwrap_or(&Value::Null);
     ensure(found["metadata"]["uid"] != made.detail, || {
-        violation(CHANGED_IN_PLACE, format!("Topology {name} got other levels, which KAI does not take in"))
-            .shown_by_object("it", found)
+        violation(
+            CHANGED_IN_PLACE,
+            format!("Topology {name}: levels changed in place, want a new object (KAI ignores changes)"),
+        )
+        .shown_by_object("it", found)
     })
 }
 
 fn followed(history: &History, name: &str, live: &Live) -> Ruling {
-    let binding =
-        live.get(BINDING, name).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {name}")))?;
+    let binding = live
+        .get(BINDING, name)
+        .ok_or_else(|| Broken::NotReached(format!("{BINDING} {name} does not exist")))?;
     let faults = faults(history.header.target, binding, live, name);
     none(
         faults
             .into_iter()
-            .map(|fault| violation(TOPOLOGY_NOT_AS_BOUND, fault).shown_by_object("its binding", binding)),
+            .map(|fault| violation(TOPOLOGY_NOT_AS_BOUND, fault).shown_by_object("the binding", binding)),
     )
 }
 

@@ -12,7 +12,7 @@ use conformance_judge::{binding, finding, kubelets, premise};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "The containers of a bound gang run, and every status follows",
+    "All containers of a bound gang run, and the statuses count them",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -26,7 +26,7 @@ const FOLLOWED: MarkName = MarkName::of_case("the statuses followed");
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     let shown = |live: &Live| run_and_are_counted(live, &gangs).is_ok();
-    test.until("all containers running, and counted", limits::CONTAINERS, shown).await?;
+    test.until("all containers running and counted in the statuses", limits::CONTAINERS, shown).await?;
     test.mark(FOLLOWED, Value::Null);
     Ok(())
 }

@@ -22,11 +22,15 @@ use serde_json::Value;
 
 const NOT_CONVERGED: Code = Code::new("not-converged");
 
-pub(crate) const CASE: Case = Case::new("The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be", |test| Box::pin(drive(test)), judge)
-    .clauses(&["KLT-07", "KLT-08"])
-    .nodes(&[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)])
-    .isolation(Isolation::Exclusive)
-    .needs(&[Need::Kubelets]);
+pub(crate) const CASE: Case = Case::new(
+    "Rolling the controller keeps one leader at a time and loses no change",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["KLT-07", "KLT-08"])
+.nodes(&[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)])
+.isolation(Isolation::Exclusive)
+.needs(&[Need::Kubelets]);
 
 const GROWING: &str = "growing";
 const GROUP: &str = "growing-0-model";
@@ -69,7 +73,7 @@ async fn scale_meanwhile(test: &TestContext, lease: &mut LeaseWatch) -> Result<(
     let first = lease.holder();
     test.scale("PodCliqueSet", GROWING, 2).await?;
     let gone = |holder: Option<&str>| holder != first.as_deref();
-    lease.until(test, "the first leader gone", limits::ROLLOUT, gone).await?;
+    lease.until(test, "the first leader stopped", limits::ROLLOUT, gone).await?;
     test.scale("PodCliqueScalingGroup", GROUP, 2).await?;
     test.mark(SCALED, Value::Null);
     Ok(())
@@ -113,8 +117,9 @@ fn as_it_should_be(history: &History, until: usize, set: &str) -> Ruling {
 
 fn at_rest(live: &Live, set: &str, all: &[Gang]) -> Ruling {
     none(
-        convergence::lacks(live, set, all)
-            .map(|lack| violation(NOT_CONVERGED, format!("{set} lacks {lack}"))),
+        convergence::lacks(live, set, all).map(|lack| {
+            violation(NOT_CONVERGED, format!("PodCliqueSet {set}: has not converged, want {lack}"))
+        }),
     )
 }
 
@@ -246,7 +251,7 @@ mod tests {
             let grown = grown.mark(GROWN, Value::Null).mark(JOIN, Value::Null);
             grown.all_added(whole(PENDING)).mark(BOUND, Value::Null)
         };
-        assert!(message(of_leaders(story())).starts_with("third took the lease"));
+        assert!(message(of_leaders(story())).starts_with("third acquired the Lease"));
         assert_eq!(ruling(story()), Ok(()));
     }
 
@@ -254,7 +259,7 @@ mod tests {
     fn two_leaders_that_let_nothing_come_to_rest() {
         let story =
             lease(lease(begin(), Some("first")), Some("second")).mark(SharedMark::WaitRanOut, Value::Null);
-        assert!(message(of_leaders(story)).starts_with("second took the lease"));
+        assert!(message(of_leaders(story)).starts_with("second acquired the Lease"));
         let at_rest = lease(begin(), Some("first")).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(
             ruling(at_rest),
@@ -284,7 +289,7 @@ mod tests {
     fn a_new_leader_that_begins_anew() {
         let story = rolled().deleted(pods(GROWING)[0].clone()).all_added(whole(GROWING));
         let said = message(ruling(story.mark(GROWN, Value::Null)));
-        assert_eq!(said, "growing-0-model-0-worker-0 was deleted");
+        assert_eq!(said, "Pod growing-0-model-0-worker-0 was deleted, want it to keep running");
     }
 
     #[test]
@@ -292,6 +297,6 @@ mod tests {
         let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
         let unbound = whole(PENDING).into_iter().filter(|object| object["kind"] != "Pod");
         let story = grown.all_added(unbound).mark(SharedMark::WaitRanOut, Value::Null);
-        assert_eq!(message(ruling(story)), "0 of 2 pods of hoping-0-worker are bound");
+        assert_eq!(message(ruling(story)), "0 of 2 pods of PodClique hoping-0-worker are bound, want all");
     }
 }

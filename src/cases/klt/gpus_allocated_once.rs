@@ -9,7 +9,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{devices, finding, kubelets};
 
 pub(crate) const CASE: Case = Case::new(
-    "Each GPU goes to one container at most, and each container gets as many as it asked for",
+    "Each GPU is allocated to one container, and each container gets its count",
     |test| Box::pin(drive(test)),
     judge,
 )

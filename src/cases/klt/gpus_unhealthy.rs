@@ -13,7 +13,7 @@ use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "Unhealthy GPUs are no longer allocatable: who runs runs on, and a gang that needs them waits, whole",
+    "Unhealthy GPUs are not allocated: running pods continue, and a new gang waits",
     |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -142,7 +142,7 @@ mod tests {
         all[shrunk - 1] = Step::Object(node("n", 8));
         all[shrunk] = Step::Mark(SharedMark::WaitRanOut.into());
         all.truncate(shrunk + 1);
-        assert_eq!(message(ruling(all)), "8 GPUs of n are allocatable, not 6");
+        assert_eq!(message(ruling(all)), "Node n: 8 GPUs are allocatable, want 6");
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         let passed = at(&all, SharedMark::SchedulerPassed.into());
         let early = running("wanting-0-worker-0", "wanting-0", "wanting-0-worker", "n");
         all.insert(passed, Step::Object(early));
-        assert!(message(ruling(all)).contains("though it could not be bound whole"));
+        assert!(message(ruling(all)).contains("want 0 because it did not fit"));
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         let mut ended = running("keeper-0-worker-1", "keeper-0", "keeper-0-worker", "n");
         ended["status"]["phase"] = "Failed".into();
         all.insert(passed, Step::Object(ended));
-        assert_eq!(message(ruling(all)), "keeper-0-worker-1 is Failed");
+        assert_eq!(message(ruling(all)), "Pod keeper-0-worker-1 is in phase Failed, want it to keep running");
     }
 
     #[test]
@@ -170,6 +170,6 @@ mod tests {
         let grown = at(&all, GROWN);
         all.truncate(grown + 1);
         all.push(Step::Mark(SharedMark::WaitRanOut.into()));
-        assert!(message(ruling(all)).contains("is not bound whole"));
+        assert!(message(ruling(all)).contains("is not fully bound"));
     }
 }

@@ -13,7 +13,7 @@ use conformance_judge::{binding, finding, kubelets, premise};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang with an image that cannot be pulled is bound whole, and status tells which clique waits, and why",
+    "A gang with a missing image is bound whole, and statuses report why",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -28,7 +28,7 @@ const TOLD: MarkName = MarkName::of_case("the statuses tell");
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     let told = |live: &Live| tell(live, &gangs).is_ok();
-    test.until("the statuses telling which clique waits, and why", limits::IMAGE_PULL, told).await?;
+    test.until("statuses that report which clique waits, and why", limits::IMAGE_PULL, told).await?;
     test.mark(TOLD, Value::Null);
     Ok(())
 }
@@ -101,14 +101,14 @@ mod tests {
     fn a_status_that_calls_it_ready() {
         let story = bound(refused()).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 1)]);
         let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
-        assert_eq!(said, "PodClique imageless-0-broken says readyReplicas 1, not 0");
+        assert_eq!(said, "PodClique imageless-0-broken: readyReplicas is 1, want 0");
     }
 
     #[test]
     fn a_status_that_holds_the_sound_one_back() {
         let story = bound(refused()).all_added([clique("sound", 2, 0), clique(BROKEN, 1, 0)]);
         let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
-        assert_eq!(said, "PodClique imageless-0-sound says readyReplicas 0, not 2");
+        assert_eq!(said, "PodClique imageless-0-sound: readyReplicas is 0, want 2");
     }
 
     #[test]
@@ -116,6 +116,6 @@ mod tests {
         let creating = json!({"waiting": {"reason": "ContainerCreating"}});
         let story = bound(creating).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 0)]);
         let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
-        assert_eq!(said, "no pod of imageless-0-broken says why its image is not pulled");
+        assert_eq!(said, "no pod of PodClique imageless-0-broken reports why its image is not pulled");
     }
 }

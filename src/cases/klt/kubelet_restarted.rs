@@ -13,7 +13,7 @@ use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "After a kubelet's restart the plugin is back, the rest of the GPUs can be used, and the gang ran on",
+    "After a kubelet restart, all GPUs are usable and the gang kept running",
     |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_plugin_that_does_not() {
         let remembered = begin().modified(node("n", 4)).mark(SharedMark::WaitRanOut, Value::Null);
-        assert_eq!(message(ruling(remembered)), "4 GPUs of n are allocatable, not 5");
+        assert_eq!(message(ruling(remembered)), "Node n: 4 GPUs are allocatable, want 5");
     }
 
     #[test]
@@ -112,7 +112,10 @@ mod tests {
         let mut anew = pod(RUNNING, 0);
         anew["status"]["containerStatuses"][0]["containerID"] = "another".into();
         let story = begin().modified(anew).modified(node("n", 5)).mark(REGISTERED, Value::Null);
-        assert_eq!(message(ruling(story)), "lasting-0-worker-0 has its container worker started again");
+        assert_eq!(
+            message(ruling(story)),
+            "Pod lasting-0-worker-0 had its container worker restarted, want it to keep running"
+        );
     }
 
     #[test]
@@ -121,6 +124,9 @@ mod tests {
         refused["status"] = json!({"phase": "Failed", "reason": "UnexpectedAdmissionError"});
         let pods = [pod(NEXT, 0), pod(NEXT, 1), refused];
         let story = registered().all_added(pods).mark(SharedMark::WaitRanOut, Value::Null);
-        assert!(message(ruling(story)).contains("2 of 3 pods of following-0-worker run"));
+        assert!(
+            message(ruling(story))
+                .contains("2 of 3 pods of PodClique following-0-worker are running, want all")
+        );
     }
 }

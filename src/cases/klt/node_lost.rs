@@ -19,7 +19,7 @@ use conformance_judge::{binding, finding, gangs, kubelets};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "The pods of a node that is NotReady are replaced in their gang, elsewhere, and the others stay",
+    "Pods on a NotReady node are replaced on other nodes; other pods stay",
     |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -45,10 +45,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(LOSE, json!({"node": node, "pods": lost}));
     test.kind()?.stop_kubelet(&node).await?;
     let silent = |live: &Live| !kubelets::node_is_ready(live, &node);
-    test.until_in_cluster(Awaited::of_harness(format!("{node} NotReady")), limits::NODE_LOSS, silent).await?;
+    test.until_in_cluster(Awaited::of_harness(format!("node {node} NotReady")), limits::NODE_LOSS, silent)
+        .await?;
     test.mark(NOT_READY, Value::Null);
     let replaced = |live: &Live| all_elsewhere(live, &node, &resolved(live, gangs.clone())).is_ok();
-    test.until("its pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
+    test.until("the node's pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
     test.mark(REPLACED, Value::Null);
     Ok(())
 }
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn a_controller_that_waits_for_the_dead_node() {
         let story = begin().mark(SharedMark::WaitRanOut, Value::Null);
-        assert_eq!(message(ruling(story)), "no pod took the place of p in its gang");
+        assert_eq!(message(ruling(story)), "Pod p was not replaced in its gang");
     }
 
     #[test]
@@ -133,15 +134,18 @@ mod tests {
         let mut loose = pod("r", 0, "o");
         loose["metadata"]["labels"]["grove.io/podgang"] = "another".into();
         let story = begin().added(loose).mark(SharedMark::WaitRanOut, Value::Null);
-        assert_eq!(message(ruling(story)), "no pod took the place of p in its gang");
+        assert_eq!(message(ruling(story)), "Pod p was not replaced in its gang");
         let unreferred = begin().added(pod("r", 0, "o")).mark(SharedMark::WaitRanOut, Value::Null);
-        assert_eq!(message(ruling(unreferred)), "moving-0-worker refers to [p, q]; its pods are [q, r]");
+        assert_eq!(
+            message(ruling(unreferred)),
+            "podgroup moving-0-worker has podReferences [p, q], want its pods [q, r]"
+        );
     }
 
     #[test]
     fn the_others_moved_too() {
         let story = begin().added(pod("r", 0, "o")).deleted(pod("q", 1, "m")).added(pod("s", 1, "m"));
         let story = story.modified(referring_to(&["r", "s"])).mark(REPLACED, Value::Null);
-        assert_eq!(message(ruling(story)), "q is gone, though it was not lost");
+        assert_eq!(message(ruling(story)), "Pod q was deleted, want it unaffected by the loss of other pods");
     }
 }

@@ -19,16 +19,19 @@ pub(crate) static BACKEND: Backend = Backend {
     given_to_it: given_to(|pcs| on(pcs, "koord-scheduler")),
     own: Some(Own {
         rules: Rules {
-            own: &[("KOORD-12", refused("Koordinator's rule on one of its own", &[], preferred_by_a_group))],
+            own: &[(
+                "KOORD-12",
+                refused("Koordinator's rule on a Koordinator PodCliqueSet", &[], preferred_by_a_group),
+            )],
             others: &[
-                admitted("default-scheduler's rule on one of Koordinator's", nine_podgroups),
-                admitted("Volcano's and KAI's rules on one of Koordinator's", |pcs| {
+                admitted("default-scheduler's rule on a Koordinator PodCliqueSet", nine_podgroups),
+                admitted("Volcano's and KAI's rules on a Koordinator PodCliqueSet", |pcs| {
                     no_such_queue(pcs);
                     two_kai_queues(pcs);
                 }),
             ],
             elsewhere: &[admitted(
-                "the same on one for another scheduler that is enabled",
+                "the same rule on a PodCliqueSet of another enabled scheduler",
                 preferred_by_a_group,
             )],
             strangers: &[Target::EXTERNAL, Target::KAI],

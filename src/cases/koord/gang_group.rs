@@ -9,7 +9,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_groups, gang_resources, pods};
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a GangGroup of one PodGroup per podgroup, and its pods name them",
+    "A PodGang becomes a GangGroup with one PodGroup per podgroup",
     |test| Box::pin(drive(test)),
     judge,
 )

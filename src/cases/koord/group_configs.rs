@@ -12,7 +12,7 @@ use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{finding, gang_groups};
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang with topology for some of its podgroups fails closed",
+    "A PodGang with topology for only some of its podgroups fails closed",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -29,8 +29,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     test.until_told(&Gang::made_by_hand(GROUPED), CONFIG).await?;
-    test.until("the PodGroups of the other", REACTION, |live| gang_groups::complete(live, PLAIN).is_ok())
-        .await
+    test.until("the PodGroups of the PodGang without topology", REACTION, |live| {
+        gang_groups::complete(live, PLAIN).is_ok()
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -25,7 +25,7 @@ const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const NO_WARNING: Code = Code::new("no-warning");
 
 pub(crate) const CASE: Case = Case::new(
-    "A required level becomes one MustGather layer; a key that stands for none fails closed",
+    "A required level becomes a MustGather layer; a key without a layer fails closed",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -61,7 +61,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit_value(by_domain).await?);
     }
     let target = test.target;
-    test.until("the PodGroups of the others", REACTION, |live| {
+    test.until("the PodGroups of the other PodCliqueSets", REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
@@ -93,8 +93,10 @@ fn gathered(live: &Live, gang: &Gang, layer: &str) -> Ruling {
     let spec: Value = serde_json::from_str(annotation.as_str().unwrap_or_default()).unwrap_or_default();
     let gathers = |layer: &str| json!({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]});
     ensure(layer.split('|').any(|layer| spec == gathers(layer)), || {
-        let message =
-            format!("the PodGroup of {} has topology {annotation}, not MustGather of {layer}", gang.name);
+        let message = format!(
+            "PodGroup of PodGang {}: topology is {annotation}, want MustGather of {layer}",
+            gang.name
+        );
         violation(WRONG_TOPOLOGY_CONSTRAINT, message).shown_by_object("it", found)
     })
 }
@@ -103,7 +105,7 @@ fn preference_is_reported(live: &Live, gang: &Gang) -> Ruling {
     ensure(is_told(live, gang, OWN[2].1), || {
         violation(
             NO_WARNING,
-            format!("no Warning event says that the preferred level {} is left out", OWN[2].1),
+            format!("no Warning event reports that the preferred level {} is ignored", OWN[2].1),
         )
     })
 }

@@ -10,7 +10,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_groups};
 
 pub(crate) const CASE: Case = Case::new(
-    "PodGroup names that are too long for a label are cut, and the same on PodGroups and pods",
+    "PodGroup names too long for a label are shortened equally on PodGroups and pods",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -25,7 +25,7 @@ const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
 const LABEL_MISSING: Code = Code::new("label-missing");
 
 pub(crate) const CASE: Case = Case::new(
-    "Every value of the profile reaches the PodGroups and pods, and one that is wrong stops the start",
+    "Profile values reach PodGroups and pods; invalid values stop the controller's start",
     |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -63,7 +63,7 @@ const FLAWS: &[Flaw] = &[
         edit: |c| set(c, "topologyKeyMappings", json!({KEY: "rowLayer"})),
     },
     Flaw {
-        title: "a field that nobody knows",
+        title: "an unknown config field",
         says: &["config", "gangmode"],
         edit: |c| set(c, "gangmode", "Strict".into()),
     },
@@ -102,7 +102,7 @@ fn pod_group(live: &Live) -> Option<&Value> {
 
 fn reached_the_pod_group(live: &Live) -> Ruling {
     let Some(found) = pod_group(live) else {
-        return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
+        return Err(violation(GANG_RESOURCE_MISSING, "no PodGroup exists").into());
     };
     let topology = annotation(found, "network-topology-spec").as_str().unwrap_or_default();
     let topology: Value = serde_json::from_str(topology).unwrap_or_default();
@@ -114,7 +114,7 @@ fn reached_the_pod_group(live: &Live) -> Ruling {
     ];
     let wrong = values.into_iter().filter(|(_, found, wanted)| *found != wanted);
     none(wrong.map(|(field, value, wanted)| {
-        violation(NOT_AS_ANNOTATED, format!("{field} became {value} in the PodGroup, not {wanted}"))
+        violation(NOT_AS_ANNOTATED, format!("PodGroup: {field} is {value}, want {wanted}"))
             .shown_by_object("it", found)
     }))
 }
@@ -122,10 +122,10 @@ fn reached_the_pod_group(live: &Live) -> Ruling {
 fn reached_the_pods(history: &History) -> Ruling {
     let mut pods = history.pods().peekable();
     if pods.peek().is_none() {
-        return Err(Broken::NotReached("there never was a pod".into()));
+        return Err(Broken::NotReached("no pod was created".into()));
     }
     none(pods.filter(|version| version.label(QOS) != Some("LSR")).map(|version| {
-        violation(LABEL_MISSING, format!("{} has not got label {QOS}=LSR", version.name()))
+        violation(LABEL_MISSING, format!("Pod {}: label {QOS}=LSR is missing", version.name()))
             .shown_by("it", version)
     }))
 }

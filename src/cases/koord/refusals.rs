@@ -11,7 +11,7 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "MNNVL, and topology that Koordinator does not honour, are refused with the reason",
+    "MNNVL and unsupported topology levels are refused with the reason",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -22,8 +22,10 @@ const AUTO: &str = "grove.io/auto-mnnvl";
 const GROUP: &str = "grove.io/mnnvl-group";
 
 const MNNVL: &[Attempt] = &[
-    refused("MNNVL by the proposals' annotation", &[AUTO, "MNNVL"], |pcs| annotate(pcs, AUTO, "enabled")),
-    refused("MNNVL by today's annotation", &[GROUP, "MNNVL"], |pcs| annotate(pcs, GROUP, "fast")),
+    refused("MNNVL by the annotation of the proposals", &[AUTO, "MNNVL"], |pcs| {
+        annotate(pcs, AUTO, "enabled")
+    }),
+    refused("MNNVL by the current annotation", &[GROUP, "MNNVL"], |pcs| annotate(pcs, GROUP, "fast")),
     refused("MNNVL of one clique", &[GROUP, "MNNVL"], |pcs| annotate(clique(pcs, 0), GROUP, "fast")),
     admitted("no MNNVL by either annotation", |pcs| {
         annotate(pcs, AUTO, "disabled");
@@ -35,7 +37,7 @@ const PAIR: &[Attempt] = &[
     refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
-    refused("a level of a clique beside another", &["topologyConstraint"], |pcs| {
+    refused("a level of one of two cliques", &["topologyConstraint"], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     }),
     admitted("a level of the PodCliqueSet", |pcs| template(pcs)["topologyConstraint"] = required("rack")),

@@ -15,7 +15,7 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "A layer that the cluster's network topology does not declare fails closed",
+    "A layer that the ClusterNetworkTopology does not declare fails closed",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -44,7 +44,7 @@ async fn without(test: &mut TestContext) -> Result<(), Stop> {
         test.until_told(&gang, LAYER).await?;
     }
     let (gangs, target) = (test.submit("anywhere").await?, test.target);
-    test.until("the PodGroup of anywhere", REACTION, |live| {
+    test.until("the PodGroup of PodCliqueSet anywhere", REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await

@@ -19,7 +19,7 @@ const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const NO_WARNING: Code = Code::new("no-warning");
 
 pub(crate) const CASE: Case = Case::new(
-    "The list of a GangGroup stays whole while it changes, and nothing of others is lost",
+    "A GangGroup's list stays complete during changes, and foreign PodGroups are kept",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -66,7 +66,7 @@ async fn change(test: &TestContext) -> Result<(), Stop> {
     for names in &STEPS[1..] {
         test.patch("PodGang", CHANGING, json!({"spec": {"podgroups": podgroups(names)}})).await?;
         let wanted = podgroups(names);
-        test.until("the new podgroups seen", REACTION, |live| {
+        test.until("the new podgroups observed", REACTION, |live| {
             live.get("PodGang", CHANGING).is_some_and(|gang| gang["spec"]["podgroups"] == wanted)
         })
         .await?;
@@ -82,7 +82,7 @@ fn podgroups(names: &[&str]) -> Value {
 }
 
 async fn rest(test: &TestContext) -> Result<(), Stop> {
-    test.until("a whole list on every PodGroup", REACTION, |live| {
+    test.until("the complete list on every PodGroup", REACTION, |live| {
         let podgroups = live.get("PodGang", CHANGING).map(|gang| &gang["spec"]["podgroups"]);
         let mut names = podgroups.and_then(Value::as_array).into_iter().flatten().map(|of| &of["name"]);
         let is_there = |name: &Value| {
@@ -109,23 +109,23 @@ fn never_overwritten(history: &History) -> Ruling {
     };
     let mut versions = history.named(POD_GROUP, FOREIGN);
     let first =
-        versions.next().ok_or_else(|| Broken::NotReached(format!("there was no PodGroup {FOREIGN}")))?;
+        versions.next().ok_or_else(|| Broken::NotReached(format!("PodGroup {FOREIGN} never existed")))?;
     none(versions.find(|version| said(version.object) != said(first.object)).map(|version| {
         violation(FOREIGN_OBJECT_TOUCHED, format!("PodGroup {FOREIGN} of another controller was overwritten"))
-            .shown_by("as it was", first)
+            .shown_by("before", first)
             .shown_by("overwritten", version)
     }))
 }
 
 fn conflict_is_reported(history: &History) -> Ruling {
     ensure(is_told(&history.end(), &Gang::made_by_hand(TAKEN), FOREIGN), || {
-        violation(NO_WARNING, format!("no Warning event says that the name {FOREIGN} is taken"))
+        violation(NO_WARNING, format!("no Warning event reports that the name {FOREIGN} is taken"))
     })
 }
 
 fn changed_to_the_end(history: &History) -> Ruling {
     if history.marks(AT_REST).count() < STEPS.len() {
-        return Err(Broken::NotReached("the PodGang was not changed to the end".into()));
+        return Err(Broken::NotReached("not every change of the PodGang was made".into()));
     }
     Ok(())
 }

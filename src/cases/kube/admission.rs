@@ -19,7 +19,7 @@ const RULE: &str = "podCliqueScalingGroups[0].topologyConstraint";
 const STRANGERS: &[Target] = &[Target::EXTERNAL, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
 const GIVEN: Attempt = given_to(|pcs| on(pcs, "default-scheduler"));
 const ELSEWHERE: &[Attempt] =
-    &[admitted("the same on one for another scheduler that is enabled", nine_podgroups)];
+    &[admitted("the same rule on a PodCliqueSet of another enabled scheduler", nine_podgroups)];
 
 pub(crate) static FLAT: Backend = Backend {
     columns: &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG],
@@ -27,20 +27,24 @@ pub(crate) static FLAT: Backend = Backend {
     own: Some(Own {
         rules: Rules {
             own: &[
-                ("ADM-09", refused("default-scheduler's rule on one of its own", &[], of_a_group)),
+                ("ADM-09", refused("default-scheduler's rule on its own PodCliqueSet", &[], of_a_group)),
                 (
                     "KUBE-05",
-                    refused("more podgroups than a Workload holds on one of its own", &[], nine_podgroups),
+                    refused(
+                        "more podgroups than a Workload holds on its own PodCliqueSet",
+                        &[],
+                        nine_podgroups,
+                    ),
                 ),
             ],
             others: &[
-                refused("the same on one for a scheduler that is not enabled", &[], |pcs| {
+                refused("the same rule on a PodCliqueSet of a scheduler that is not enabled", &[], |pcs| {
                     of_a_group(pcs);
                     on(pcs, "nobodys-scheduler");
                 })
                 .silent_about(&[RULE]),
                 // Volcano's rules: a queue name is a DNS label, and cliques agree with the PodCliqueSet.
-                admitted("another backend's rules on one of default-scheduler's", |pcs| {
+                admitted("another backend's rules on a default-scheduler PodCliqueSet", |pcs| {
                     pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "No Queue".into();
                     clique(pcs, 0)["annotations"] = json!({VOLCANO_QUEUE: "another"});
                 }),
@@ -70,7 +74,7 @@ pub(crate) static TREE: Backend = Backend {
                 (
                     "ADM-17",
                     refused_or_warned(
-                        "default-scheduler's rule on one of its own",
+                        "default-scheduler's rule on its own PodCliqueSet",
                         PREFERENCE,
                         preferred_by_a_group,
                     ),
@@ -78,16 +82,20 @@ pub(crate) static TREE: Backend = Backend {
                 (
                     "KUBE-05",
                     refused(
-                        "more podgroups than a CompositePodGroup holds on one of its own",
+                        "more podgroups than a CompositePodGroup holds on its own PodCliqueSet",
                         &[],
                         nine_podgroups,
                     ),
                 ),
             ],
-            others: &[refused("the same on one for a scheduler that is not enabled", &[], |pcs| {
-                preferred_by_a_group(pcs);
-                on(pcs, "nobodys-scheduler");
-            })
+            others: &[refused(
+                "the same rule on a PodCliqueSet of a scheduler that is not enabled",
+                &[],
+                |pcs| {
+                    preferred_by_a_group(pcs);
+                    on(pcs, "nobodys-scheduler");
+                },
+            )
             .silent_about(&[RULE])],
             elsewhere: ELSEWHERE,
             strangers: STRANGERS,

@@ -24,7 +24,7 @@ const NOT_FLAT: Code = Code::new("not-flat");
 const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
 
 pub(crate) const CASE: Case = Case::new(
-    "CompositePodGroup is served later: new PodGangs become trees, and a live one stays as it is",
+    "New PodGangs become trees once CompositePodGroup is served; existing ones stay flat",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -80,21 +80,28 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
 
 fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = live.get("PodGang", pod_gang);
-    let owner = owner.ok_or_else(|| Broken::NotReached(format!("there is no PodGang {pod_gang}")))?;
+    let owner = owner.ok_or_else(|| Broken::NotReached(format!("PodGang {pod_gang} does not exist")))?;
     let own = |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
     ensure(own("CompositePodGroup").next().is_none(), || {
-        violation(COMPOSITE_MADE, format!("PodGang {pod_gang} has a CompositePodGroup"))
+        violation(COMPOSITE_MADE, format!("PodGang {pod_gang}: has a CompositePodGroup, want none"))
     })?;
     let groups: Vec<_> = own("PodGroup").map(|group| &group["spec"]).collect();
     ensure(groups.len() == 2, || {
-        violation(WRONG_NUMBER_OF_GROUPS, format!("PodGang {pod_gang} has {} PodGroups", groups.len()))
+        violation(
+            WRONG_NUMBER_OF_GROUPS,
+            format!("PodGang {pod_gang}: has {} PodGroups, want 2", groups.len()),
+        )
     })?;
     let is_whole = |spec: &&&Value| {
         spec["parentCompositePodGroupName"].is_null() && spec["workloadRef"]["workloadName"] == pod_gang
     };
     match groups.iter().find(|spec| !is_whole(spec)) {
         None => Ok(()),
-        Some(spec) => Err(violation(NOT_FLAT, format!("a PodGroup of PodGang {pod_gang} is {spec}")).into()),
+        Some(spec) => Err(violation(
+            NOT_FLAT,
+            format!("PodGang {pod_gang}: a PodGroup has the spec {spec}, want a flat PodGroup"),
+        )
+        .into()),
     }
 }
 
@@ -126,10 +133,7 @@ fn says_the_mapping(history: &History) -> Ruling {
         line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
     };
     ensure(lines.iter().any(is_it), || {
-        violation(
-            MAPPING_NOT_LOGGED,
-            "the controller's log does not say by which API and mapping gangs are made",
-        )
+        violation(MAPPING_NOT_LOGGED, "controller log: does not report the API and mapping of gangs")
     })
 }
 

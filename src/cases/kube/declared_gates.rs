@@ -15,7 +15,7 @@ use conformance_judge::finding;
 use serde_json::json;
 
 pub(crate) const CASE: Case = Case::new(
-    "What needs a scheduler gate that the profile declares off is refused, and the gate named",
+    "Requests that need a scheduler gate declared off are refused with its name",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -41,7 +41,7 @@ const WITHOUT_TOPOLOGY: &[Attempt] = &[
 const NO_GANGS: &[Attempt] = &[refused("a gang without GenericWorkload", &[GENERIC], |_| {})];
 const NO_TREES: &[Attempt] = &[
     refused("a tree without CompositePodGroup", &[COMPOSITE], |_| {}),
-    admitted("a gang that asks for no tree", |pcs| {
+    admitted("a gang that requests no tree", |pcs| {
         pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
     }),
 ];

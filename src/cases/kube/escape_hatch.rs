@@ -12,7 +12,7 @@ use serde_json::json;
 use super::hands_off;
 
 pub(crate) const CASE: Case = Case::new(
-    "Pods that bring a scheduling group keep it, and nothing is made for them",
+    "Pods with their own scheduling group keep it and get no gang resources",
     |test| Box::pin(drive(test)),
     judge,
 )

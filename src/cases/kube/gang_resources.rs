@@ -13,7 +13,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources};
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a Workload and PodGroups of its podgroups; names that the API cannot take are cut",
+    "A PodGang becomes a Workload and PodGroups; names that are too long are shortened",
     |test| Box::pin(drive(test)),
     judge,
 )

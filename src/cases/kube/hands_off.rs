@@ -17,14 +17,14 @@ const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 /// (`NotReached`) if there never was a PodGang.
 pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
-        return Err(Broken::NotReached("there never was a PodGang".into()));
+        return Err(Broken::NotReached("no PodGang was created".into()));
     }
     let found = schedulers::kinds().into_iter().flat_map(|(kind, _)| {
         let foreign = move |name: &&str| !(kind == "PodGroup" && but.contains(name));
         history.names(kind).into_iter().filter(foreign).map(move |name| (kind, name))
     });
     none(found.map(|(kind, name)| {
-        violation(MADE_UNASKED, format!("{kind} {name} was made, though nothing was to be"))
+        violation(MADE_UNASKED, format!("{kind} {name} was created, want no gang resources"))
     }))
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
 /// (`NotReached`) if there never was a pod.
 pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
-        return Err(Broken::NotReached("there never was a pod".into()));
+        return Err(Broken::NotReached("no pod was created".into()));
     }
     let scheduler = Scheduler::KUBE.name();
     let wanted = group.map_or(Value::Null, |group| serde_json::json!({"podGroupName": group}));
@@ -41,7 +41,9 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
         let wrong = [("schedulingGroup", &wanted), ("schedulerName", &scheduler.into())]
             .into_iter()
             .find(|(field, wanted)| spec[*field] != **wanted)
-            .map(|(field, wanted)| format!("{} has {field} {}, not {wanted}", version.name(), spec[field]));
+            .map(|(field, wanted)| {
+                format!("Pod {}: {field} is {}, want {wanted}", version.name(), spec[field])
+            });
         Some(violation(NOT_LEFT_ALONE, wrong?).shown_by("pod", version))
     }))
 }
@@ -52,13 +54,13 @@ pub(crate) fn marked_external(history: &History) -> Ruling {
     let end = history.end();
     let mut gangs = end.of("PodGang").peekable();
     if gangs.peek().is_none() {
-        return Err(Broken::NotReached("there is no PodGang".into()));
+        return Err(Broken::NotReached("no PodGang exists".into()));
     }
     gangs.try_for_each(|gang| {
         ensure(gang["metadata"]["labels"][names::EXTERNAL_WORKLOAD] == "true", || {
             violation(
                 NOT_LABELLED_EXTERNAL,
-                format!("a PodGang is not labelled {}=true", names::EXTERNAL_WORKLOAD),
+                format!("PodGang: label {}=true is missing", names::EXTERNAL_WORKLOAD),
             )
             .shown_by_object("at the end", gang)
         })

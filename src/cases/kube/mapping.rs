@@ -12,7 +12,7 @@ use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "What a PodGang becomes follows what the API server serves, and stays",
+    "A PodGang is mapped by the served APIs, and the mapping never changes",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -12,7 +12,7 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "More podgroups than a Workload holds, and names that nothing can carry, are refused whole",
+    "Too many podgroups for a Workload and invalid names are refused",
     |test| Box::pin(drive(test)),
     judge,
 )

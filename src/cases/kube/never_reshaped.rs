@@ -12,7 +12,7 @@ use conformance_judge::{all, finding, gang_resources};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "Whatever happens to a live gang, its gang resources are neither patched nor recreated to follow",
+    "Gang resources of a live gang are never patched or recreated on changes",
     |test| Box::pin(drive(test)),
     judge,
 )

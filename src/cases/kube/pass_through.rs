@@ -16,7 +16,7 @@ use serde_json::json;
 use super::hands_off;
 
 pub(crate) const CASE: Case = Case::new(
-    "Without gangScheduling pods get the schedulerName and nothing else is made or set",
+    "Without gangScheduling, pods get only the schedulerName and no gang resources",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -19,7 +19,7 @@ const NO_ROOM: MarkName = MarkName::of_case("no rack has room");
 const OTHER_RACK: MarkName = MarkName::of_case("only the other rack has room");
 
 pub(crate) const CASE: Case = Case::new(
-    "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
+    "In PodGang scope, one PodGroup holds the hard gang, and surplus follows it",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -38,8 +38,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.mark(NO_ROOM, Value::Null);
     test.nodes_join(1).await?;
-    test.until("surplus released", limits::SCHEDULING, |live| live.pods().all(|pod| pod.gates().is_empty()))
-        .await?;
+    test.until("surplus pods released to the scheduler", limits::SCHEDULING, |live| {
+        live.pods().all(|pod| pod.gates().is_empty())
+    })
+    .await?;
     test.canaries().await?;
     test.mark(OTHER_RACK, Value::Null);
     test.nodes_join(2).await?;
@@ -51,7 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = member.unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until(&format!("{lost} replaced"), limits::SCHEDULING, |live| {
+    test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 5
     })
     .await?;

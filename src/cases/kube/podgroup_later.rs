@@ -18,7 +18,7 @@ const BOUND_BEFORE_GROUP: Code = Code::new("bound-before-group");
 const UNBOUND_WITH_GROUP: Code = Code::new("unbound-with-group");
 
 pub(crate) const CASE: Case = Case::new(
-    "Pods that the scheduler sees before their PodGroup are bound when it appears",
+    "Pods that the scheduler sees before their PodGroup are bound once it exists",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -79,17 +79,19 @@ fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     none(early.map(|version| {
         violation(
             BOUND_BEFORE_GROUP,
-            format!("{} was bound before there was a PodGroup {GROUP}", version.name()),
+            format!("Pod {} was bound before PodGroup {GROUP} existed", version.name()),
         )
         .shown_by("bound", *version)
     }))?;
     if history.named("PodGroup", GROUP).next().is_none() {
-        return Err(Broken::NotReached(format!("there never was a PodGroup {GROUP}")));
+        return Err(Broken::NotReached(format!("PodGroup {GROUP} was never created")));
     }
     let left = PODS.into_iter().filter(|name| bound.iter().all(|version| version.name() != *name));
     none(left.map(|name| {
-        let found =
-            violation(UNBOUND_WITH_GROUP, format!("{name} was not bound when PodGroup {GROUP} appeared"));
+        let found = violation(
+            UNBOUND_WITH_GROUP,
+            format!("Pod {name} was not bound after PodGroup {GROUP} was created"),
+        );
         let last = history.named("Pod", name).last();
         last.into_iter().fold(found, |found, version| found.shown_by("not bound", version))
     }))

@@ -24,7 +24,7 @@ const WRONG_TOPOLOGY_KEYS: Code = Code::new("wrong-topology-keys");
 const MADE: MarkName = MarkName::of_case("PodGroups made");
 
 pub(crate) const CASE: Case = Case::new(
-    "A topology constraint becomes the key of a PodGroup, or is refused where it cannot",
+    "A topology constraint becomes a PodGroup's topology key, or is refused",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -131,7 +131,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if target == Target::KUBE_POD_GROUP {
         test.submit("apart").await?;
     }
-    test.until("the PodGroups of what was admitted", limits::REACTION, |live| {
+    test.until("the PodGroups of the admitted PodCliqueSets", limits::REACTION, |live| {
         live.of("PodGroup").count() == keys_of(target).iter().map(|(_, keys)| keys.len()).sum::<usize>()
     })
     .await?;
@@ -148,7 +148,7 @@ fn keys(live: &Live, wanted: &BTreeMap<String, &str>) -> Ruling {
         ensure(keys == [wanted], || {
             violation(
                 WRONG_TOPOLOGY_KEYS,
-                format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?} alone"),
+                format!("PodGroup {name}: topology keys are {keys:?}, want only {wanted:?}"),
             )
         })
     })

@@ -13,7 +13,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources, order, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a tree of CompositePodGroups and PodGroups, before any pod is released",
+    "A PodGang becomes a tree of CompositePodGroups and PodGroups before pods are released",
     |test| Box::pin(drive(test)),
     judge,
 )

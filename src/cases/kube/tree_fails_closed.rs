@@ -15,7 +15,7 @@ use conformance_judge::{ensure, finding, violation};
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang that no tree can hold gets nothing, is told why, and releases no pod",
+    "A PodGang that no tree can represent gets an error and no resources",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -34,7 +34,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, about) in REFUSED {
         test.until_told(&Gang::made_by_hand(name), about).await?;
     }
-    test.until("the tree of the other", REACTION, |live| live.get("CompositePodGroup", PLAIN).is_some()).await
+    test.until("the tree of the valid PodGang", REACTION, |live| {
+        live.get("CompositePodGroup", PLAIN).is_some()
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -43,7 +46,10 @@ fn judge(history: &History) -> Vec<Finding> {
             .iter()
             .try_for_each(|(name, about)| failed_closed(history, &Gang::made_by_hand(name), about))?;
         ensure(history.end().get("CompositePodGroup", PLAIN).is_some(), || {
-            violation(GANG_RESOURCE_MISSING, format!("PodGang {PLAIN}, which a tree can hold, got none"))
+            violation(
+                GANG_RESOURCE_MISSING,
+                format!("PodGang {PLAIN}: no tree exists, want one because a tree can represent it"),
+            )
         })
     })]
 }

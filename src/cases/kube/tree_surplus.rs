@@ -24,7 +24,7 @@ const PREFILL: &str = "rooted-0-model-0-prefill";
 const DECODE: &str = "rooted-0-model-0-decode";
 
 pub(crate) const CASE: Case = Case::new(
-    "A tree holds the hard gang only; surplus follows it into its domains, and a lost member is replaced there",
+    "A tree holds only the hard gang; surplus and replacements join its domains",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -49,7 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = member.unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until(&format!("{lost} replaced"), limits::SCHEDULING, |live| {
+    test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 6
     })
     .await?;
@@ -58,7 +58,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale_as_an_autoscaler("PodClique", ROUTER, 3).await?;
     test.until_bound(7).await?;
     test.scale_as_an_autoscaler("PodClique", ROUTER, 1).await?;
-    let awaited = Awaited::demanded_by("GANG-10", format!("1 pod of {ROUTER}"));
+    let awaited = Awaited::demanded_by("GANG-10", format!("1 pod of PodClique {ROUTER}"));
     test.until(awaited, limits::REACTION, |live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER)).count() == 1
     })

@@ -14,7 +14,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, migration};
 
 pub(crate) const CASE: Case = Case::new(
-    "An upgrade of the operator touches no bound pod, moves gangs only into what exists, and binds no part of a pending one",
+    "An operator upgrade keeps bound pods and binds no part of a pending gang",
     |test| Box::pin(drive(test)),
     judge,
 )

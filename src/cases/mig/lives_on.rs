@@ -13,7 +13,7 @@ use conformance_judge::{binding, cleanup, finding, migration};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "After an upgrade of the operator, sets that the old one made scale, replace a lost pod and are deleted as new ones",
+    "After an operator upgrade, existing PodCliqueSets scale, recover and are deleted",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -65,7 +65,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     let lost = lost.unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until(&format!("{lost} gone"), limits::REACTION, |live| live.get("Pod", &lost).is_none()).await?;
+    test.until(&format!("Pod {lost} deleted"), limits::REACTION, |live| live.get("Pod", &lost).is_none())
+        .await?;
     test.until_composed("steady").await?;
     test.mark(REPLACED, Value::Null);
     for set in SETS {
@@ -104,7 +105,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let name = mark.detail["name"].as_str().unwrap_or_default();
             step(history, name, scaled, followed.unwrap_or(history.entries.len()))?;
             if followed.is_none() {
-                return Err(Broken::NotReached(format!("{name} was not as it should be in the end")));
+                return Err(Broken::NotReached(format!("{name} did not reach the wanted state")));
             }
         }
         let (since, mark) = history.reached(SharedMark::PodLost)?;
@@ -183,19 +184,19 @@ mod tests {
     #[case::as_new(deleted(replaced(lost(grown(scaled()))), json!([])), "")]
     #[case::not_grown(
         scaled().mark(SharedMark::WaitRanOut, json!({})),
-        "1 pods of steady-0-worker, 1 of them bound and ready, instead of 2"
+        "PodClique steady-0-worker has 1 pods, 1 of them bound and Ready, want 2"
     )]
     #[case::grown_by_restarting(
         scaled().deleted(pod("a")).modified(gang(&["b", "c"])).added(pod("b")).added(pod("c")).mark(FOLLOWED, Value::Null),
-        "0 of 1 bound pods of steady-0-worker stayed, 1 should"
+        "0 of 1 bound pods of PodClique steady-0-worker were kept, want 1"
     )]
     #[case::not_replaced(
         lost(grown(scaled())).mark(SharedMark::WaitRanOut, json!({})),
-        "no pod took the place of a in its gang"
+        "Pod a was not replaced in its gang"
     )]
     #[case::something_left(
         deleted(replaced(lost(grown(scaled()))), json!([{"kind": "PodGangMap", "metadata": {"name": "steady-0"}}])),
-        "PodGangMap steady-0 is left"
+        "PodGangMap steady-0 still exists"
     )]
     fn a_set_afterwards(#[case] story: Story, #[case] said: &str) {
         match judge(&story.end()).remove(0).ruling {

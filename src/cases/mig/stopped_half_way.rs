@@ -10,7 +10,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, migration};
 
 pub(crate) const CASE: Case = Case::new(
-    "A new operator that is stopped in the middle of an upgrade ends where it would have without",
+    "An operator killed during an upgrade reaches the same end state after restart",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -45,7 +45,9 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("MIG-05", || {
             let stops = history.marks(SharedMark::UpgradeStopped).count();
             if stops < STOPS.len() {
-                return Err(Broken::NotReached(format!("the new operator was stopped {stops} times")));
+                return Err(Broken::NotReached(format!(
+                    "the new operator was stopped {stops} times, which is too few"
+                )));
             }
             let end = history.before(history.reached(SharedMark::UpgradeEnded)?.0);
             migration::one_scheme(history, &end)?;
@@ -132,18 +134,18 @@ mod tests {
     }
 
     #[rstest]
-    #[case::condition_stays("MIG-05", 3, |story| ended(migrates(story)), "still has \"PodGangMigrationInProgress\" True")]
+    #[case::condition_stays("MIG-05", 3, |story| ended(migrates(story)), "condition \"PodGangMigrationInProgress\" is still True")]
     #[case::both_schemes(
         "MIG-05",
         3,
         |story: Story| ended(story.added(gang("steady-0-7")).modified(set("False"))),
-        "is in PodGangs steady-0 and steady-0-7"
+        "is in two PodGangs: steady-0 and steady-0-7"
     )]
     #[case::another_set(
         "MIG-05",
         3,
         |story: Story| ended(migrates(story).deleted(pod("steady-0-7")).modified(set("False"))),
-        "0 pods of steady-0-worker, 0 of them bound and ready, instead of 1"
+        "PodClique steady-0-worker has 0 pods, 0 of them bound and Ready, want 1"
     )]
     #[case::stopped_too_rarely(
         "MIG-05",
@@ -156,19 +158,19 @@ mod tests {
         "MIG-01",
         3,
         |story: Story| ended(migrates(story.deleted(pod("steady-0")).added(pod("steady-0")))),
-        "p was bound, and is gone"
+        "Pod p was bound before the upgrade, but it was deleted"
     )]
     #[case::pod_moved_too_early(
         "MIG-02",
         3,
         |story: Story| ended(story.modified(pod("steady-0-7")).added(gang("steady-0-7"))),
-        "which did not exist then"
+        "before that existed"
     )]
     #[case::a_part_of_the_pending_one_bound(
         "MIG-03",
         3,
         |story: Story| ended(migrates(story.workers(PENDING, 2, 1))),
-        "were bound, though it could not be bound whole"
+        "were bound, want 0 because it did not fit"
     )]
     fn what_stops_do(
         #[case] clause: &str,

@@ -28,7 +28,7 @@ const FIRST: &str = "drill-0-lead";
 const ALL: [&str; 4] = [FIRST, "drill-0-pool-0-worker", "drill-0-pool-1-worker", "drill-0-last"];
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that starts in order is bound whole before any container starts, says what it waits for, and breaks with that",
+    "A gang in startup order is bound before containers start, and reports its waits",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -38,16 +38,17 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    let bound = Awaited::demanded_by("START-05", "all pods bound, though none is Ready");
+    let bound = Awaited::demanded_by("START-05", "all pods bound while none is Ready");
     test.until(bound, SCHEDULING, |live| live.bound() == 5).await?;
     test.mark(BOUND, Value::Null);
     let told = Awaited::demanded_by(
         "START-09",
-        "told which PodCliques are waited for, and how many of them are Ready",
+        "a report of the PodCliques that pods wait for, and of their Ready pods",
     );
     test.until(told, REACTION, |live| startup_wait::is_true(live, SET, &[])).await?;
     test.first_pod_becomes(FIRST, Containers::Ready).await?;
-    let told = Awaited::demanded_by("START-09", format!("told that one of two pods of {FIRST} is Ready"));
+    let told =
+        Awaited::demanded_by("START-09", format!("a report that 1 of 2 pods of PodClique {FIRST} is Ready"));
     test.until(told, REACTION, |live| {
         let ready = live.pods().filter(|pod| pod.pod_clique() == Some(FIRST) && is_ready(*pod)).count();
         ready == 1 && startup_wait::is_true(live, SET, &[])
@@ -57,7 +58,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for pod in test.pods_of(FIRST) {
         test.pod_becomes(&pod, Containers::Ready).await?;
     }
-    let over = Awaited::demanded_by("START-09", format!("told no longer that {FIRST} is waited for"));
+    let over =
+        Awaited::demanded_by("START-09", format!("no report any more that pods wait for PodClique {FIRST}"));
     test.until(over, REACTION, |live| {
         let is_over = !startup_wait::said(live, SET).iter().any(|(wait, _)| wait.parent == FIRST);
         is_over && startup_wait::is_true(live, SET, &before)
@@ -67,7 +69,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let old: Vec<_> = ALL.iter().flat_map(|clique| test.pods_of(clique)).collect();
     // Both pods are required.
     test.first_pod_becomes(FIRST, Containers::Crashing).await?;
-    test.until_recycled("what waits, with what it waits for,", "START-11", &ALL, &old, false).await?;
+    test.until_recycled(
+        "the waiting cliques and the clique that they wait for",
+        "START-11",
+        &ALL,
+        &old,
+        false,
+    )
+    .await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())
 }

@@ -27,7 +27,7 @@ const NAMESAKES: [&str; 2] = ["rehearsal-0-a-b", "rehearsal-1-a-b"];
 const WAITING: [&str; 2] = ["rehearsal-0-c", "rehearsal-1-c"];
 
 pub(crate) const CASE: Case = Case::new(
-    "No container starts before the cliques that it starts after are Ready, at first and after a recycle",
+    "Containers start only after the cliques that they depend on are Ready",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -63,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let its = [PARENTS[0], NAMESAKES[0], WAITING[0]];
     let old: Vec<_> = its.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.lose_pod_and_room(one.first().map_or("", String::as_str)).await?;
-    test.until_recycled("replica 0 of rehearsal", "TERM-02", &its, &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet rehearsal", "TERM-02", &its, &old, false).await?;
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;
     until_ready(test, &test.pods_of(PARENTS[0])).await?;
@@ -76,7 +76,7 @@ async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
     for pod in pods {
         test.may_be_ready(pod).await?;
     }
-    let ready = Awaited::of_harness(format!("{} Ready", pods.join(", ")));
+    let ready = Awaited::of_harness(format!("pods {} Ready", pods.join(", ")));
     let is_ready =
         |live: &Live, name: &String| live.get("Pod", name).is_some_and(|pod| health::is_ready(Pod(pod)));
     test.until(ready, limits::CONTAINERS, |live| pods.iter().all(|name| is_ready(live, name))).await
@@ -84,7 +84,10 @@ async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
 
 /// Waits until the init containers of these cliques run, and the containers of all other pods.
 async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
-    let held = Awaited::demanded_by("START-04", format!("pods of {} held back", waiting.join(", ")));
+    let held = Awaited::demanded_by(
+        "START-04",
+        format!("pods of {} waiting in their init containers", waiting.join(", ")),
+    );
     let is_held = |live: &Live| {
         let pods: Vec<_> = live.pods().filter(|pod| !pod.is_terminating() && !pod.is_canary()).collect();
         let waits = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| WAITING.contains(&clique));
@@ -103,7 +106,7 @@ async fn until_started(
     clique: &str,
     than: &[String],
 ) -> Result<(), Stop> {
-    let started = Awaited::demanded_by(clause, format!("a pod of {clique} started"));
+    let started = Awaited::demanded_by(clause, format!("a pod of PodClique {clique} started"));
     test.until(started, limits::CONTAINERS, |live| {
         let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
         its.any(|pod| startup::has_started(pod) && !than.iter().any(|name| name == pod.name()))

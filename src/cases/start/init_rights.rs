@@ -11,7 +11,7 @@ const RIGHTS: MarkName = MarkName::of_case("rights of the init container");
 const SET: &str = "modest";
 
 pub(crate) const CASE: Case = Case::new(
-    "What waits for other cliques may see pods and nothing else, and what that takes goes with the set",
+    "Init containers may only read pods, and their access is deleted with the PodCliqueSet",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -35,7 +35,7 @@ fn judge(history: &History) -> Vec<Finding> {
                 startup::least_rights(mark)?;
             }
             match history.marks(RIGHTS).count() {
-                0 => Err(Broken::NotReached("nobody asked what the account may do".into())),
+                0 => Err(Broken::NotReached("the rights of the service account were not read".into())),
                 _ => Ok(()),
             }
         }),

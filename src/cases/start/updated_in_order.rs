@@ -22,7 +22,7 @@ const CANARY: &str = "bystander";
 const FIRST: &str = "parade-0-band";
 
 pub(crate) const CASE: Case = Case::new(
-    "An update of cliques that start in order takes nothing down while what comes before it is not Ready, and ends",
+    "An update in startup order deletes no pod while an earlier clique is unready",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -46,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let is_new =
         |pod: &Pod<'_>| pod.pod_clique() == Some(FIRST) && is_of_revision(*pod, "2") && pod.node().is_some();
-    let begun = Awaited::demanded_by("START-08", format!("a new pod of {FIRST} bound"));
+    let begun = Awaited::demanded_by("START-08", format!("a new pod of PodClique {FIRST} bound"));
     test.until(begun, SCHEDULING, |live| live.pods().any(|pod| is_new(&pod))).await?;
     test.revise(CANARY, "2").await?;
     test.until_updated(CANARY, "UPD-02").await?;

@@ -17,7 +17,7 @@ const ANY_ORDER: &str = "crowd";
 const SETS: [&str; 3] = [IN_ORDER, EXPLICIT, ANY_ORDER];
 
 pub(crate) const CASE: Case = Case::new(
-    "Pods of a clique that starts after others wait in an init container, for exactly those, and nothing else changes",
+    "Only pods of dependent cliques get an init container, for exactly their dependencies",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -30,7 +30,7 @@ const RUNS: &str = "runs-out-0-worker";
 const STUCK: &str = "stuck";
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that waits says why, nothing is written again and again meanwhile, and statuses and metrics follow its binding",
+    "A pending gang reports why, without repeated writes, until it is bound",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -72,19 +72,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| waited.contains(&clique));
         live.pods().filter(its).filter(|pod| pod.node().is_some()).count() == 4
     };
-    test.until(Awaited::demanded_by("AON-01", "all bound"), SCHEDULING, bound).await?;
+    test.until(Awaited::demanded_by("AON-01", "all pods bound"), SCHEDULING, bound).await?;
     test.mark(BOUND, Value::Null);
     test.caught_up().await?;
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
     let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
-    test.until(Awaited::demanded_by("STAT-02", "bound pods counted, and no reason left"), REACTION, |live| {
-        let counted = gangs.iter().flat_map(|gang| &gang.groups).all(|group| {
-            let found = live.get("PodClique", &group.clique);
-            found.is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
-        });
-        counted && !whys.iter().any(|(gang, why)| reasons::is_told(live, &history, gang, why))
-    })
+    test.until(
+        Awaited::demanded_by("STAT-02", "bound pods counted in the statuses, and no pending reason left"),
+        REACTION,
+        |live| {
+            let counted = gangs.iter().flat_map(|gang| &gang.groups).all(|group| {
+                let found = live.get("PodClique", &group.clique);
+                found
+                    .is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
+            });
+            counted && !whys.iter().any(|(gang, why)| reasons::is_told(live, &history, gang, why))
+        },
+    )
     .await?;
     test.mark(TOLD, Value::Null);
     test.read_metrics().await
@@ -102,7 +107,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("STAT-02", || {
             let shape = replicas(history.submitted(WAITS)?).into_iter().next();
-            let shape = shape.ok_or_else(|| Broken::NotReached("it was sent without replicas".into()))?;
+            let shape = shape.ok_or_else(|| {
+                Broken::NotReached("the PodCliqueSet was submitted without replicas".into())
+            })?;
             let members = shape.groups.iter().flat_map(|group| {
                 (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>())
             });

@@ -28,7 +28,7 @@ const GROUP: &str = "tossed-0-pool";
 const RESTS: usize = 4;
 
 pub(crate) const CASE: Case = Case::new(
-    "Statuses are what a recount gives at every rest, whatever status writes are lost, doubled or in conflict on the way",
+    "Statuses equal a recount despite lost, duplicated or conflicting status writes",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -40,7 +40,7 @@ pub(crate) const CASE: Case = Case::new(
 fn disturbances() -> [(&'static str, Action); 4] {
     [
         ("conflict", Action::Refuse { code: 409, retry_after_seconds: None }),
-        ("answer lost", Action::LoseAnswer),
+        ("response dropped", Action::LoseAnswer),
         ("lost", Action::Drop),
         ("sent twice", Action::Duplicate),
     ]
@@ -51,14 +51,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     let before = proxy.count(&statuses(test));
-    round(test, "in peace").await?;
+    round(test, "without faults").await?;
     let writes = proxy.count(&statuses(test)) - before;
     for (name, action) in disturbances() {
         let often = When { every: 2, ..When::default() };
-        disturbed(test, &proxy, &format!("every second: {name}"), action.clone(), often).await?;
+        disturbed(test, &proxy, &format!("every second write: {name}"), action.clone(), often).await?;
         let alone = if test.test_cluster.thorough.every_crash_point { writes } else { 0 };
         for n in 1..=alone {
-            disturbed(test, &proxy, &format!("number {n}: {name}"), action.clone(), When::nth(n)).await?;
+            disturbed(test, &proxy, &format!("write {n}: {name}"), action.clone(), When::nth(n)).await?;
         }
     }
     Ok(())
@@ -113,10 +113,10 @@ fn judge(history: &History) -> Vec<Finding> {
         let idle = history.marks(DISTURBED).find(|(_, mark)| mark.detail["times"] == 0);
         match idle {
             Some((_, mark)) if mark.detail["by"].as_str().is_some_and(|by| by.starts_with("every")) => {
-                Err(Broken::NotReached(format!("of {} there was none", mark.detail["by"])))
+                Err(Broken::NotReached(format!("API fault {} was never applied", mark.detail["by"])))
             }
             _ if rounds > disturbances().len() => Ok(()),
-            _ => Err(Broken::NotReached(format!("there were {rounds} rounds"))),
+            _ => Err(Broken::NotReached(format!("there were only {rounds} rounds"))),
         }
     })]
 }

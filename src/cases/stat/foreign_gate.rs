@@ -22,7 +22,7 @@ const SET: &str = "quota";
 const HELD: &str = "quota-0-held";
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that waits because somebody else gates one of its pods names the pod and the gate",
+    "A gang waiting for a foreign scheduling gate reports the pod and gate",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -45,13 +45,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
     let waiting = |live: &Live| gated_pod(live).filter(|pod| Some(pod.as_str()) != former);
-    let alone = Awaited::demanded_by("GANG-07", "a pod with the foreign gate alone");
+    let alone = Awaited::demanded_by("GANG-07", "a pod with only the foreign scheduling gate");
     test.until(alone, REACTION, |live| waiting(live).is_some()).await?;
     let Some(pod) = test.look(waiting) else { return Ok(()) };
     let history = test.history();
     let gangs = history.gangs(SET).unwrap_or_default();
     let why = Why::Gate { pod: pod.clone(), gate: FOREIGN_GATE };
-    let told = Awaited::demanded_by("STAT-09", "the gate told");
+    let told = Awaited::demanded_by("STAT-09", "the foreign gate reported");
     test.until(told, REACTION, |live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why)))
         .await?;
     test.mark(OPENED, json!({"pod": pod}));
@@ -67,7 +67,7 @@ fn gated_pod(live: &Live) -> Option<String> {
 /// Checks each removal of the foreign gate: its position in the history, and the reason to report.
 fn at_each_opening(history: &History, judged: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {
     let gangs = history.gangs(SET)?;
-    let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+    let gang = gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
     all(history.marks(OPENED).map(|(opened, mark)| {
         let pod = mark.detail["pod"].as_str().unwrap_or_default().to_owned();
         judged(history, gang, &Why::Gate { pod, gate: FOREIGN_GATE }, opened)

@@ -22,7 +22,7 @@ const SET: &str = "rationed";
 const REFUSED: &str = "maximum cpu usage per Container";
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang whose pods the API server refuses says so, until they are made",
+    "A gang whose pods the API server refuses reports that until they are created",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -37,13 +37,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let gangs = resolved(live, gangs.clone());
         gangs.iter().any(|gang| reasons::is_told(live, &history, gang, &why()))
     };
-    let told = Awaited::demanded_by("STAT-09", "it told that the pods are refused");
+    let told = Awaited::demanded_by("STAT-09", "the refusal of the pods reported");
     test.until(told, REACTION, is_told).await?;
     allow(test, "1").await?;
     test.mark(ALLOWED, Value::Null);
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
-    let over = Awaited::demanded_by("STAT-15", "it told no longer");
+    let over = Awaited::demanded_by("STAT-15", "the refusal no longer reported");
     test.until(over, REACTION, |live| !is_told(live)).await?;
     test.mark(OVER, Value::Null);
     Ok(())

@@ -28,7 +28,7 @@ const RESTS: usize = 12;
 const RESTS_WITH_UPDATES: usize = 2;
 
 pub(crate) const CASE: Case = Case::new(
-    "At every rest the counts and conditions of cliques, groups, sets and gangs are what a recount of their pods gives",
+    "Counts and conditions equal a recount of the pods after every change",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -39,47 +39,47 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    rest(test, "all is bound and Ready").await?;
+    rest(test, "all pods are bound and Ready").await?;
     let routers = test.pods_of(ROUTER);
     let [first, second, third] = routers.as_slice() else {
         return Err(Stop::Refused {
-            action: "find three routers".into(),
-            reason: format!("there are {routers:?}"),
+            action: "find three router pods".into(),
+            reason: format!("found {routers:?}"),
         });
     };
     test.pod_becomes(first, Containers::Crashing).await?;
-    rest(test, "one of three crashes").await?;
+    rest(test, "one of three router pods crashes").await?;
     test.pod_becomes(second, Containers::Crashing).await?;
-    rest(test, "two of three crash").await?;
+    rest(test, "two of three router pods crash").await?;
     test.pod_becomes(second, Containers::Creating).await?;
-    rest(test, "one of them is created again").await?;
+    rest(test, "one of them is replaced").await?;
     test.pod_becomes(first, Containers::Ready).await?;
     test.pod_becomes(second, Containers::Ready).await?;
-    rest(test, "all are Ready again").await?;
+    rest(test, "all router pods are Ready again").await?;
     // The terminating pods still exist, and their replacements do not fit.
     let lost = [second, third];
     for pod in lost {
         test.hold_pod(pod).await?;
         test.lose_pod(pod).await?;
     }
-    let replaced = Awaited::demanded_by("AON-11", format!("{second} and {third} replaced"));
+    let replaced = Awaited::demanded_by("AON-11", format!("pods {second} and {third} replaced"));
     test.until(replaced, limits::REACTION, |live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER) && !pod.is_terminating()).count() == 3
     })
     .await?;
-    rest(test, "two are going and their successors wait").await?;
+    rest(test, "two pods terminate and their replacements wait").await?;
     for pod in lost {
         test.let_pod_go(pod).await?;
     }
-    let gone = Awaited::demanded_by("AON-11", format!("the successors of {second} and {third} bound"));
+    let gone = Awaited::demanded_by("AON-11", format!("the replacements of pods {second} and {third} bound"));
     test.until(gone, limits::SCHEDULING, |live| {
         lost.iter().all(|pod| live.get("Pod", pod).is_none()) && live.bound() == 5
     })
     .await?;
-    rest(test, "they are gone").await?;
+    rest(test, "the terminating pods are deleted").await?;
     test.scale("PodCliqueScalingGroup", GROUP, 1).await?;
     test.until_converged(SET).await?;
-    rest(test, "a replica of the group is gone").await?;
+    rest(test, "a scaling group replica is removed").await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     test.caught_up().await?;
     let history = test.history();
@@ -87,10 +87,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
-    rest(test, "a second replica of the set has no room").await?;
+    rest(test, "a second PodCliqueSet replica has no room").await?;
     test.scale("PodCliqueSet", SET, 0).await?;
     test.until_converged(SET).await?;
-    rest(test, "the set is scaled to 0").await?;
+    rest(test, "the PodCliqueSet is scaled to 0").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
     // The group does not change. In a single gang, its recreated pods would wait for the clique.
@@ -104,13 +104,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.change_templates(SET, router_is("2", 64)).await? {
         return Ok(());
     }
-    let stuck = Awaited::demanded_by("UPD-12", "a first turn of the clique, without room");
+    let stuck = Awaited::demanded_by("UPD-12", "the first update step of the clique, without room");
     test.until(stuck, limits::SCHEDULING, |live| {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
         its.filter(|pod| is_of_revision(*pod, "2")).any(waits_for_room)
     })
     .await?;
-    rest(test, "an update does not get on").await?;
+    rest(test, "an update makes no progress").await?;
     test.change_templates(SET, router_is("3", 1)).await?;
     test.until_updated(SET, "UPD-32").await?;
     rest(test, "the update has ended").await
@@ -138,7 +138,7 @@ fn judge(history: &History) -> Vec<Finding> {
             at_every_rest(history, SET, rests, |live, _| match counts::is_observed(live, SET) {
                 true => Vec::new(),
                 false => vec![format!(
-                    "PodCliqueSet {SET}, or what belongs to it, has not taken in its generation"
+                    "PodCliqueSet {SET} or one of its objects: observedGeneration differs from generation"
                 )],
             })
         }),

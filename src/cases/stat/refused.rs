@@ -26,7 +26,7 @@ const TIMES: usize = 7;
 const REFUSED: &str = "refused by a fault rule";
 
 pub(crate) const CASE: Case = Case::new(
-    "Gang resources that are refused are told by an event and a condition, and tried again after growing pauses",
+    "Refused gang resources are reported and retried with growing delays",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -42,9 +42,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let rule = Rule::new("gang resources refused", made.in_namespace(&test.namespace), refuse);
     let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
     test.submit(SET).await?;
-    let told = Awaited::demanded_by("STAT-10", "the refusal told");
+    let told = Awaited::demanded_by("STAT-10", "the refusal reported");
     test.until(told, REACTION, |live| is_told(live) && live.of("Event").any(is_warning)).await?;
-    test.until_applied(&proxy, rule, TIMES, "gang resources tried to be made again", RECOVERY).await?;
+    test.until_applied(&proxy, rule, TIMES, "retried creates of gang resources", RECOVERY).await?;
     proxy.release(rule);
     let faults = proxy.faults();
     // One of them, if several are created at the same time.
@@ -54,7 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(ATTEMPTS, json!({"at": at}));
     test.until_converged(SET).await?;
     test.mark(MADE, Value::Null);
-    let over = Awaited::demanded_by("STAT-10", "the refusal told no longer");
+    let over = Awaited::demanded_by("STAT-10", "the refusal no longer reported");
     test.until(over, REACTION, |live| !is_told(live)).await?;
     test.mark(OVER, Value::Null);
     Ok(())
@@ -75,7 +75,8 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("STAT-10", || {
             history.waited_for(ATTEMPTS)?;
             let gangs = history.gangs(SET)?;
-            let gang: &Gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+            let gang: &Gang =
+                gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
             reasons::failure_told(history, gang, REFUSED)?;
             let (made, _) = history.reached(MADE)?;
             reasons::failure_over(history, gang, REFUSED, made)?;

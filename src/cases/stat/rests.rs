@@ -38,7 +38,12 @@ pub(super) async fn rest(
                         && gang_status::phase_fault(live, gang).is_none()
                 }))
     };
-    test.until(Awaited::demanded_by(clause, format!("statuses: {what}")), limits::REACTION, is_right).await?;
+    test.until(
+        Awaited::demanded_by(clause, format!("statuses that equal a recount ({what})")),
+        limits::REACTION,
+        is_right,
+    )
+    .await?;
     test.mark(REST, json!({"what": what}));
     Ok(())
 }
@@ -110,6 +115,6 @@ pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
     let reached = history.marks(REST).count();
     match reached == rests {
         true => Ok(()),
-        false => Err(Broken::NotReached(format!("there were {reached} of {rests} rests"))),
+        false => Err(Broken::NotReached(format!("{reached} of {rests} recounts were reached"))),
     }
 }

@@ -12,7 +12,7 @@ use conformance_judge::life::reasons::{self, Why};
 use conformance_judge::{all, finding};
 
 pub(crate) const CASE: Case = Case::new(
-    "Of a gang whose pods wait for different reasons, the resource is told that one of them lacks",
+    "A pending gang reports the resource that its unschedulable pod lacks",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         history.gangs(set).unwrap_or_default().into_iter().map(move |gang| (gang, why))
     });
     let gangs: Vec<_> = gangs.collect();
-    let told = Awaited::demanded_by("STAT-16", "what each of them lacks told");
+    let told = Awaited::demanded_by("STAT-16", "the missing resource reported for each gang");
     test.until(told, REACTION, |live| {
         gangs.iter().all(|(gang, why)| reasons::is_told(live, &history, gang, why))
     })
@@ -49,7 +49,8 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("STAT-16", || {
         all(SETS.iter().map(|(set, why)| {
             let gangs = history.gangs(set)?;
-            let gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+            let gang =
+                gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
             reasons::told(history, gang, why)
         }))
     })]

@@ -31,7 +31,7 @@ const STUCK: &str = "volume-missing";
 const DELAY: u32 = 30;
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang with a pod that waits for its volume reports the claim, and is recycled after the termination delay, not before",
+    "A gang waiting for a volume reports the claim and is terminated after terminationDelay",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -43,7 +43,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create_claims(&[CONTROL, STUCK]).await?;
     for set in [CONTROL, STUCK] {
         test.submit(set).await?;
-        let free = Awaited::demanded_by("AON-01", format!("the pod of {set} without a claim bound"));
+        let free =
+            Awaited::demanded_by("AON-01", format!("the pod without a claim of PodCliqueSet {set} bound"));
         test.until(free, SCHEDULING, |live| is_bound(live, &format!("{set}-0-free"))).await?;
         test.until_claim_has_a_node(set).await?;
     }
@@ -53,7 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_whole(test, CONTROL).await?;
     test.mark(CONTROL_WHOLE, Value::Null);
     let former = test.pods_of("volume-missing-0-free");
-    let deleted = Awaited::demanded_by("TERM-21", "the bound pod of a stuck gang deleted");
+    let deleted = Awaited::demanded_by("TERM-21", "the bound pod of the stuck gang deleted");
     test.until(deleted, RETRIES, |live| former.iter().all(|name| live.get("Pod", name).is_none())).await?;
     test.create_volume(STUCK).await?;
     until_whole(test, STUCK).await?;
@@ -74,7 +75,7 @@ async fn until_reported(test: &TestContext) -> Result<(), Stop> {
 }
 
 async fn until_whole(test: &TestContext, set: &str) -> Result<(), Stop> {
-    let whole = Awaited::demanded_by("TERM-21", format!("both pods of {set} bound"));
+    let whole = Awaited::demanded_by("TERM-21", format!("both pods of PodCliqueSet {set} bound"));
     test.until(whole, RETRIES, |live| {
         ["free", "tied"].iter().all(|clique| is_bound(live, &format!("{set}-0-{clique}")))
     })

@@ -42,7 +42,7 @@ const LONG: &str = "8s";
 const SHORT: SignedDuration = SignedDuration::from_secs(2);
 
 pub(crate) const CASE: Case = Case::new(
-    "A changed delay counts for a clock that runs, scale-in and deletion end it, and a deleted clique comes back as it was",
+    "Changing terminationDelay affects running delays; scale-in and deletion end them",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -61,7 +61,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_breach_is("True", SIDE).await?;
     test.mark(CUT, Value::Null);
     test.delay_termination(SET, "2s").await?;
-    test.until_recycled("replica 0 of revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
+    test.until_recycled("replica 0 of PodCliqueSet revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
     test.until_converged(SET).await?;
     // Long enough to scale in before it expires.
     test.delay_termination(SET, "20s").await?;
@@ -73,7 +73,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BY_HAND, Value::Null);
     let old = test.pods_of(WORKER);
     test.delete("PodClique", WORKER).await?;
-    let back = Awaited::demanded_by("TERM-30", "the clique back with its replicas");
+    let back = Awaited::demanded_by("TERM-30", "the PodClique recreated with its replicas");
     test.until(back, REACTION, |live| {
         let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(WORKER) && !pod.is_terminating());
         let new: Vec<_> = of_clique.filter(|pod| !old.iter().any(|name| name == pod.name())).collect();
@@ -102,12 +102,17 @@ fn follows_the_change(history: &History) -> Ruling {
     for recycle in generations::recycles(history, &scope).iter().take(1) {
         let after = recycle.begun.at.duration_since(history.entries[cut].at);
         ensure(recycle.begun.index > cut, || {
-            violation(RECYCLED_BEFORE_THE_CHANGE, format!("{scope} was recycled while its delay was an hour"))
-                .shown_by("first deletion", recycle.begun)
+            violation(
+                RECYCLED_BEFORE_THE_CHANGE,
+                format!("{scope} was terminated while its terminationDelay was one hour"),
+            )
+            .shown_by("first deletion", recycle.begun)
         })?;
         ensure(after <= SHORT + termination::patience(history), || {
-            let message =
-                format!("{scope} was recycled {} s after its delay was cut to 2 s", after.as_secs());
+            let message = format!(
+                "{scope} was terminated {} s after terminationDelay was cut to 2 s: too late",
+                after.as_secs()
+            );
             violation(RECYCLED_LATE, message).shown_by("first deletion", recycle.begun)
         })?;
     }
@@ -126,11 +131,11 @@ fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Brok
         version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
     };
     let gone = history.named("PodCliqueSet", SET).find(|version| version.index > from && is_going(version));
-    let gone = gone.ok_or_else(|| not_reached("the set was not seen to be deleted"))?;
+    let gone = gone.ok_or_else(|| not_reached("the deletion of the PodCliqueSet was not observed"))?;
     let last = generations::recycles(history, scope).pop();
     match last.is_some_and(|recycle| recycle.begun.index > from && recycle.begun.revision() < gone.revision())
     {
-        true => Err(not_reached("the delay had run out before the set was deleted")),
+        true => Err(not_reached("the terminationDelay had expired before the PodCliqueSet was deleted")),
         false => Ok(gone.revision()),
     }
 }
@@ -152,7 +157,7 @@ fn judge(history: &History) -> Vec<Finding> {
             history.waited_for(OUTLASTED)?;
             let made = history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added);
             none(made.map(|made| {
-                let message = format!("{} was made when the set was deleted", made.name());
+                let message = format!("Pod {} was created after the PodCliqueSet was deleted", made.name());
                 violation(MADE_AFTER_DELETION, message).shown_by("made", made)
             }))?;
             history.reached(OUTLASTED)?;
@@ -166,7 +171,7 @@ fn judge(history: &History) -> Vec<Finding> {
             ensure(replicas == Some(3), || {
                 violation(
                     OTHER_REPLICAS,
-                    format!("{WORKER} was deleted with 3 replicas and is there with {replicas:?}"),
+                    format!("PodClique {WORKER}: recreated with {replicas:?} replicas, want 3"),
                 )
             })?;
             let others: Vec<_> = history

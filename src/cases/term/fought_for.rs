@@ -22,7 +22,7 @@ const CLIQUE: &str = "champion-0-worker";
 const CHALLENGER: &str = "challenger";
 
 pub(crate) const CASE: Case = Case::new(
-    "The room of a recycled gang goes to it or to one that waits, whole, and the other waits whole",
+    "Capacity freed by a terminated gang goes to one gang, which is bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(pod) = old.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("the gang that runs", "TERM-02", &[CLIQUE], &old, false).await?;
+    test.until_recycled("the running gang", "TERM-02", &[CLIQUE], &old, false).await?;
     for gang in gangs.iter().chain(&challengers) {
         test.until_released(gang).await?;
     }

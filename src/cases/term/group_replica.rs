@@ -30,7 +30,7 @@ const LEAD: &str = "colony-0-lead";
 const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaling group's replica is recycled alone while others are enough, else its PodCliqueSet replica, base first",
+    "A scaling group replica is terminated alone unless too few other replicas remain",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -57,14 +57,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for unit in UNITS {
         test.first_pod_becomes(unit, Containers::Crashing).await?;
     }
-    test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet colony", "TERM-04", &all, &old, false).await?;
     // On a slow machine, the partially bound gang would otherwise be terminated (TERM-17).
     test.delay_termination(SET, "1h").await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
     // Otherwise the pod might be bound again before the status counts none.
-    let counted = Awaited::demanded_by("STAT-02", format!("no pod of {LEAD} counted as scheduled"));
+    let counted = Awaited::demanded_by("STAT-02", format!("no pod of PodClique {LEAD} counted as scheduled"));
     test.until(counted, REACTION, |live| {
         live.get("PodClique", LEAD)
             .is_some_and(|lead| lead["status"]["scheduledReplicas"].as_u64().unwrap_or(0) == 0)

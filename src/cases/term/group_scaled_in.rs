@@ -31,7 +31,7 @@ const DELAY: &str = "6s";
 const DELAY_LASTS: SignedDuration = SignedDuration::from_secs(6);
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaling group's replica that is scaled in while its clock runs is not recycled, nor is what takes its place later",
+    "Scaling in a breached scaling group replica ends its termination delay",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -77,7 +77,9 @@ fn scaled_in_time(history: &History) -> Ruling {
     let (scaled, _) = history.reached(SharedMark::Scaled)?;
     match scaled < over {
         true => Ok(()),
-        false => Err(Broken::NotReached("the delay had run out before the group was scaled in".into())),
+        false => Err(Broken::NotReached(
+            "the terminationDelay had expired before the scaling group was scaled in".into(),
+        )),
     }
 }
 

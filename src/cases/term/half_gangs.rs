@@ -21,7 +21,7 @@ const BOTH: MarkName = MarkName::of_case("both whole");
 const SETS: [&str; 2] = ["stubborn", "obstinate"];
 
 pub(crate) const CASE: Case = Case::new(
-    "Of two gangs that each hold what the other wants one gives way, and both are bound in the end",
+    "Of two partially bound gangs that block each other, one releases its capacity",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -42,11 +42,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_bound(test, "obstinate-0-right", 1).await?;
     test.nodes_join(2).await?;
     test.mark(HALVES, Value::Null);
-    let one = Awaited::demanded_by("TERM-17", "one of the two gangs whole");
+    let one = Awaited::demanded_by("TERM-17", "one of the two gangs bound whole");
     test.until(one, RETRIES, |live| SETS.iter().any(|set| is_whole(live, set))).await?;
     test.mark(ONE, Value::Null);
     test.nodes_join(3).await?;
-    let both = Awaited::demanded_by("TERM-17", "both gangs whole");
+    let both = Awaited::demanded_by("TERM-17", "both gangs bound whole");
     test.until(both, RETRIES, |live| SETS.iter().all(|set| is_whole(live, set))).await?;
     test.mark(BOTH, Value::Null);
     Ok(())
@@ -63,7 +63,7 @@ async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
 }
 
 async fn until_bound(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
-    let bound = Awaited::demanded_by("AON-01", format!("{count} pods of {clique} bound"));
+    let bound = Awaited::demanded_by("AON-01", format!("{count} pods of PodClique {clique} bound"));
     test.until(bound, SCHEDULING, |live| bound_of(live, clique) == count).await
 }
 
@@ -82,7 +82,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let (halves, _) = history.reached(HALVES)?;
         let then = history.before(halves);
         if SETS.iter().any(|set| is_whole(&then, set)) {
-            return Err(Broken::NotReached("the gangs did not hold each other".into()));
+            return Err(Broken::NotReached("the gangs did not block each other".into()));
         }
         let one = history.waited_for(ONE)?;
         let units = SETS.map(|set| history.units(set));

@@ -25,7 +25,7 @@ const SET: &str = "clinging";
 const CLIQUE: &str = "clinging-0-worker";
 
 pub(crate) const CASE: Case = Case::new(
-    "While a pod of a recycled gang hangs in termination, the new generation is bound whole beside it, or not at all",
+    "A recreated gang is never partially bound while an old pod terminates",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -44,12 +44,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
         its.filter(|pod| !old.iter().any(|name| name == pod.name()) && holds(pod)).count()
     };
-    let released = Awaited::demanded_by("TERM-08", "the new generation released beside the old pod");
+    let released =
+        Awaited::demanded_by("TERM-08", "the new generation released while the old pod terminates");
     test.until(released, SCHEDULING, |live| new(live, |pod| pod.gates().is_empty()) == 3).await?;
     test.scheduler_passes().await?;
     test.mark(SHORT, Value::Null);
     test.nodes_join(1).await?;
-    let bound = Awaited::demanded_by("TERM-08", "the new generation bound beside the old pod");
+    let bound = Awaited::demanded_by("TERM-08", "the new generation bound while the old pod terminates");
     test.until(bound, SCHEDULING, |live| new(live, |pod| pod.node().is_some()) == 3).await?;
     test.mark(BESIDE, json!({"hanging": hanging}));
     test.until_held_pod_gone(&hanging).await?;

@@ -24,7 +24,7 @@ const MENDED: &str = "mended-0-worker";
 const LONG_DELAY: Duration = Duration::from_secs(10);
 
 pub(crate) const CASE: Case = Case::new(
-    "A loss beyond the minimum, or one that heals in time, recycles nothing; a later breach gets a whole delay",
+    "A short breach or a loss above the minimum terminates no gang",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -38,7 +38,7 @@ const CLOCK: &str = "felled-late";
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case = Case::new(
-    "The controller is killed at any write of a recycle, or while a clock runs: the recycle comes in time, once or twice",
+    "Gang termination completes in time although the controller is killed at any write",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -107,7 +107,7 @@ async fn end(test: &TestContext, set: &str, killed: bool) -> Result<(), Stop> {
 }
 
 async fn killed_after(test: &mut TestContext, proxy: &ProxyHandle, set: &str, n: u64) -> Result<(), Stop> {
-    let death = Death::after(test, proxy, n, "a recycle")?;
+    let death = Death::after(test, proxy, n, "a gang termination")?;
     begin(test, set).await?;
     if death.comes_before(end(test, set, false)).await? {
         death.another_goes_on(test).await?;

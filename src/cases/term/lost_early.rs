@@ -16,7 +16,7 @@ const ANSWERED: MarkName = MarkName::of_case("early loss answered");
 const CLIQUE: &str = "hasty-0-worker";
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that is breached as soon as it runs is recycled after the termination delay",
+    "A gang breached as soon as it runs is terminated after terminationDelay",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -38,7 +38,9 @@ const DELAY: Duration = Duration::from_secs(2);
 pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
     let all = replicas(history.submitted(set)?).into_iter();
     let mut its = all.filter(|replica| replica.index == index);
-    its.next().ok_or_else(|| Broken::NotReached(format!("{set} was sent without a replica {index}")))
+    its.next().ok_or_else(|| {
+        Broken::NotReached(format!("PodCliqueSet {set} was submitted without replica {index}"))
+    })
 }
 
 const RECYCLED_EARLY: Code = Code::new("part-recycled-early");
@@ -56,7 +58,7 @@ fn not_recycled_early(history: &History, recycle: &Recycle<'_>, delay: u32) -> R
     ensure(lasted >= SignedDuration::from_secs(i64::from(delay) - 1), || {
         let seconds = lasted.as_secs_f64();
         let message = format!(
-            "the gang was recycled {seconds:.1} s after its first pod was bound; its termination delay is {delay} s"
+            "the gang was terminated {seconds:.1} s after its first pod was bound, want at least {delay} s"
         );
         violation(RECYCLED_EARLY, message).shown_by("bound", bound).shown_by("first deletion", recycle.begun)
     })

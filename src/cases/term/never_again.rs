@@ -25,7 +25,7 @@ const CLIQUE: &str = "patient-0-worker";
 const HOPELESS: &str = "hopeless";
 
 pub(crate) const CASE: Case = Case::new(
-    "What was never bound whole is never recycled, first generation or second; one that was is guarded again",
+    "A gang is terminated only if its current pods were bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -51,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(pod) = waiting.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("patient again", "TERM-24", &[CLIQUE], &waiting, true).await?;
+    test.until_recycled("PodCliqueSet patient again", "TERM-24", &[CLIQUE], &waiting, true).await?;
     test.nodes_join(1).await?;
     test.until_bound(7).await?;
     test.mark(ALL_BOUND, Value::Null);

@@ -23,7 +23,7 @@ const GROUP: &str = "trio-0-wing";
 const UNITS: [&str; 3] = ["trio-0-wing-0-unit", "trio-0-wing-1-unit", "trio-0-wing-2-unit"];
 
 pub(crate) const CASE: Case = Case::new(
-    "A replica that was never bound is not counted as lost: beside it one that is breached is recycled alone, and once",
+    "A breached replica is terminated alone, although another replica was never bound",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -40,7 +40,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let clock = test.clock("2s").await?;
     let old = test.pods_of(UNITS[1]);
     test.first_pod_becomes(UNITS[1], Containers::Crashing).await?;
-    test.until_recycled("the second replica of the group", "TERM-23", &UNITS[1..2], &old, false).await?;
+    test.until_recycled("the second replica of the scaling group", "TERM-23", &UNITS[1..2], &old, false)
+        .await?;
     // A partially bound gang may have to release its nodes (TERM-17).
     let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
     test.clock_runs(&clock, times, WAITED).await?;

@@ -25,7 +25,7 @@ const DELAY: u32 = 6;
 const NOT_GIVEN_BACK: Code = Code::new("room-not-given-back-again");
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that is never bound whole gives its room back once per termination delay, and is bound when there is room",
+    "A partially bound gang releases its capacity once per terminationDelay until it fits",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -55,7 +55,9 @@ fn judge(history: &History) -> Vec<Finding> {
         let meanwhile = all_recycles.iter().filter(|recycle| recycle.begun.index < waited);
         let count = meanwhile.count();
         ensure(count >= 2, || {
-            let message = format!("it gave its room back {count} times while its delay ran out 4 times");
+            let message = format!(
+                "the gang released its capacity {count} times in 4 terminationDelays, want at least 2"
+            );
             violation(NOT_GIVEN_BACK, message)
         })?;
         history.reached(WHOLE)?;

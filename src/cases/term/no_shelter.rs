@@ -24,7 +24,7 @@ const SET: &str = "stranded";
 const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
 
 pub(crate) const CASE: Case = Case::new(
-    "An update that makes no progress shelters neither the replica in its turn from a recycle nor any other, and metrics count them",
+    "A stuck update does not prevent gang termination, and metrics count each termination",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -48,12 +48,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let is_taken = |live: &conformance_history::Live, name: &str| {
         live.get("Pod", name).is_none_or(|pod| Pod(pod).is_terminating())
     };
-    let turn = Awaited::demanded_by("UPD-02", "the first turn");
+    let turn = Awaited::demanded_by("UPD-02", "the first update step started");
     test.until(turn, SCHEDULING, |live| first.iter().any(|name| is_taken(live, name))).await?;
     let taken = test.look(|live| first.iter().find(|name| is_taken(live, name)).cloned()).unwrap_or_default();
     // The update deleted this pod, not gang termination.
-    test.mark(SharedMark::PodLost, json!({"name": taken, "by": "a turn of the update"}));
-    test.until_recycled("the replica in its turn", "TERM-13", &CLIQUES[..1], &first, false).await?;
+    test.mark(SharedMark::PodLost, json!({"name": taken, "by": "an update step"}));
+    test.until_recycled("the replica in its update step", "TERM-13", &CLIQUES[..1], &first, false).await?;
     let second = test.pods_of(CLIQUES[1]);
     if let Some(pod) = second.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;

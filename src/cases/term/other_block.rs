@@ -10,7 +10,7 @@ use super::other_rack::{drive, judge};
 const SET: &str = "migrant";
 
 pub(crate) const CASE: Case = Case::new(
-    "A recycled gang that must be in one block goes to another one where its old block no longer holds it",
+    "A recreated gang moves to another block if the old block has no room",
     |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, BLOCK),
 )

@@ -19,7 +19,7 @@ const BOUND: MarkName = MarkName::of_case("bound in another domain");
 const SET: &str = "nomad";
 
 pub(crate) const CASE: Case = Case::new(
-    "A recycled gang that must be in one rack goes to another one where its old rack no longer holds it",
+    "A recreated gang moves to another rack if the old rack has no room",
     |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, RACK),
 )

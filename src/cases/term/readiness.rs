@@ -20,7 +20,7 @@ const FAILING: [(&str, Containers); 2] =
 const STARTS: &str = "starts-0-worker";
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang whose pods crash or run unready is recycled after the termination delay, one whose pods are being created never",
+    "Gangs with crashed or unready pods are terminated, gangs still starting are not",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -19,7 +19,7 @@ const SET: &str = "phoenix";
 const CLIQUE: &str = "phoenix-0-worker";
 
 pub(crate) const CASE: Case = Case::new(
-    "A replica below its minimum for the termination delay is replaced whole, as a gang, and nothing else is touched",
+    "A replica breached for terminationDelay is terminated and recreated; others are unchanged",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -32,7 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let old = test.pods_of(CLIQUE);
     let lost = old.first().cloned().unwrap_or_default();
     let node = test.lose_pod_and_room(&lost).await?;
-    test.until_recycled("replica 0 of phoenix", "TERM-02", &[CLIQUE], &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet phoenix", "TERM-02", &[CLIQUE], &old, false).await?;
     for gang in gangs.iter().filter(|gang| gang.replica == 0) {
         test.scheduler_passes_over(gang).await?;
     }

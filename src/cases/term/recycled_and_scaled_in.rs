@@ -24,7 +24,7 @@ const GROUP: &str = "glacier-0-wing";
 const UNITS: [&str; 2] = ["glacier-0-wing-0-unit", "glacier-0-wing-1-unit"];
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaling group that is scaled in while its first replica is out for a recycle loses its last replicas, and no other",
+    "Scaling in during gang termination removes the highest replicas only",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let hanging = test.pods_of(UNITS[0]).into_iter().next().unwrap_or_default();
     test.hold_pod(&hanging).await?;
     test.pod_becomes(&hanging, Containers::Crashing).await?;
-    let taken = Awaited::demanded_by("TERM-04", "the first replica recycled");
+    let taken = Awaited::demanded_by("TERM-04", "the first replica terminated");
     test.until(taken, limits::SCHEDULING, |live| {
         live.get("Pod", &hanging).is_none_or(|pod| Pod(pod).is_terminating())
     })

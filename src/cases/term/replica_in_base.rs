@@ -23,7 +23,7 @@ const WING: &str = "grafted-0-wing";
 const UNIT: &str = "grafted-0-wing-0-unit";
 
 pub(crate) const CASE: Case = Case::new(
-    "A replica of a scaling group that is recycled within its base PodGang comes back whole or not at all",
+    "A recreated scaling group replica in its base PodGang is bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -50,7 +50,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TERM-16", || {
         let grafted = replica(history, SET, 0)?;
         let wing = Scope::GroupReplica { group: WING.into(), index: 0 };
-        let unit = [Unit { gang: "the recycled replica".into(), minimums: vec![(UNIT.into(), 2)] }];
+        let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(UNIT.into(), 2)] }];
         let short = history.waited_for(SHORT)?;
         termination::times(history, &grafted, &wing, 1)?;
         binding::never(&generations::only(&history.upto(short), &wing, 1), &unit, None)?;

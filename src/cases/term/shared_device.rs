@@ -28,7 +28,7 @@ const SET: &str = "tethered";
 const CLIQUE: &str = "tethered-0-worker";
 
 pub(crate) const CASE: Case = Case::new(
-    "A recycled gang that shares a claim leaves the devices of a lost node as soon as its last pod there is gone",
+    "A recreated gang with a shared claim moves once its last old pod ends",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -51,7 +51,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.cordon(&node, true).await?;
     test.withdraw_devices(&node).await?;
     test.pod_becomes(&crashing, Containers::Crashing).await?;
-    let alone = Awaited::demanded_by("TERM-02", "the gang recycled, but for the pod that hangs");
+    let alone =
+        Awaited::demanded_by("TERM-02", "the gang terminated, except for the pod that stays Terminating");
     test.until(alone, SCHEDULING, |live| {
         let hangs = live.get("Pod", &hanging).is_some_and(|pod| Pod(pod).is_terminating());
         hangs && live.get("Pod", &crashing).is_none()

@@ -44,7 +44,7 @@ async fn late_rack_goes(test: &mut TestContext) -> Result<(), Stop> {
         return test.patch("Node", &late, without).await.map(drop);
     }
     test.delete("Node", &late).await?;
-    test.until_in_cluster(Awaited::of_harness("the node gone"), REACTION, |live| {
+    test.until_in_cluster(Awaited::of_harness("the node deleted"), REACTION, |live| {
         live.get("Node", &late).is_none()
     })
     .await
@@ -58,7 +58,8 @@ async fn until_it_follows(test: &TestContext, point: MarkName) -> Result<(), Sto
         binding.is_some_and(|binding| expectations.topology_faults(binding, live, &test.namespace).is_empty())
             && is_in_sync(live, TOPOLOGY, backend) == Some(true)
     };
-    test.until_in_cluster(&format!("the topology resources follow, {point}"), REACTION, follows).await?;
+    test.until_in_cluster(&format!("topology resources that match the nodes ({point})"), REACTION, follows)
+        .await?;
     test.mark(point, Value::Null);
     Ok(())
 }

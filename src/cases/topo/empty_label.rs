@@ -12,7 +12,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "Nodes whose label of the level is empty are no domain: a constrained gang that would fit them waits",
+    "Nodes with an empty topology label form no domain, so a constrained gang waits",
     |test| Box::pin(drive(test)),
     judge,
 )

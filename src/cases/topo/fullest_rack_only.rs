@@ -11,7 +11,7 @@ use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
+    "A gang is bound in the only rack with room, not the emptiest rack",
     |test| Box::pin(drive(test)),
     judge,
 )

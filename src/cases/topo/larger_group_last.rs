@@ -12,7 +12,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "A group leaves the only rack alone that a larger one of the same gang needs",
+    "A small group does not take the only rack that fits a larger one",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -12,7 +12,7 @@ use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang of pods of two sizes finds the rack that has room for both",
+    "A gang with two pod sizes is bound in the rack that fits both",
     |test| Box::pin(drive(test)),
     judge,
 )

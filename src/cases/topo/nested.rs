@@ -12,7 +12,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang in one block, its replicas in one rack each, their cliques on one host each",
+    "A gang is bound in one block, its replicas in racks, cliques on hosts",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -12,7 +12,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that fits the cluster but no rack is not bound; without the constraint it is",
+    "A gang that fits the cluster but no rack waits if it requires one",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -12,7 +12,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that must be in one block is in the only one with room; one that no block has room for is not bound",
+    "A gang that requires one block uses the only block with room, or waits",
     |test| Box::pin(drive(test, SETS, 4)),
     |history| vec![finding("TOPO-13", || in_the_only_domain(history, SETS, BLOCK))],
 )

@@ -9,7 +9,7 @@ use conformance_judge::finding;
 use super::one_block::{Sets, drive, in_the_only_domain};
 
 pub(crate) const CASE: Case = Case::new(
-    "A gang that must be on one host is on the only one with room; one that no host has room for is not bound",
+    "A gang that requires one host uses the only host with room, or waits",
     |test| Box::pin(drive(test, SETS, 3)),
     |history| vec![finding("TOPO-13", || in_the_only_domain(history, SETS, HOST))],
 )

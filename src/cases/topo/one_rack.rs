@@ -11,7 +11,7 @@ use conformance_history::History;
 use conformance_judge::{all, binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "All pods of a gang that must be in one rack are, surplus included",
+    "All pods of a gang that requires one rack share it, surplus included",
     |test| Box::pin(drive(test)),
     judge,
 )

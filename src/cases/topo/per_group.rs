@@ -10,7 +10,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "Each replica of a scaling group is in one rack, and replicas in different ones",
+    "Each scaling group replica is bound in one rack, different replicas in different racks",
     |test| Box::pin(drive(test)),
     judge,
 )

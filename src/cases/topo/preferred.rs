@@ -12,7 +12,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement, premise};
 
 pub(crate) const CASE: Case = Case::new(
-    "A preferred rack is used where one has room, and is no obstacle where none has",
+    "A preferred rack is used if it has room and is ignored otherwise",
     |test| Box::pin(drive(test)),
     judge,
 )

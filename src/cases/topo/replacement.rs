@@ -25,7 +25,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let first = test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = first.unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until(&format!("{lost} replaced"), limits::SCHEDULING, |live| {
+    test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 3
     })
     .await

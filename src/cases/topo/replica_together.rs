@@ -11,7 +11,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "All gangs of a PodCliqueSet's replica, scaled ones included, are in one rack",
+    "All gangs of a PodCliqueSet replica, scaled ones included, share one rack",
     |test| Box::pin(drive(test)),
     judge,
 )

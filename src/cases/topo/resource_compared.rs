@@ -18,7 +18,7 @@ use conformance_judge::topology_resources::{
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "A topology resource that a binding refers to is compared with it, and left to whose it is",
+    "A topology resource managed by a third party is compared and never changed",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -57,7 +57,12 @@ fn name(namespace: &str) -> String {
 async fn until(test: &TestContext, in_sync: bool, mark: MarkName, detail: Value) -> Result<(), Stop> {
     let (name, backend) = (name(&test.namespace), test.target.backend());
     let said = |live: &Live| is_in_sync(live, &name, backend) == Some(in_sync);
-    test.until_in_cluster(&format!("the binding's status, where {mark}"), REACTION, said).await?;
+    test.until_in_cluster(
+        &format!("the binding's status for the topology resource ({mark})"),
+        REACTION,
+        said,
+    )
+    .await?;
     test.mark(mark, detail);
     Ok(())
 }

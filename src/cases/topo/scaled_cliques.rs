@@ -11,7 +11,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case =
-    Case::new("Scaled gangs obey the constraints of their cliques", |test| Box::pin(drive(test)), judge)
+    Case::new("Scaled gangs satisfy the constraints of their cliques", |test| Box::pin(drive(test)), judge)
         .clauses(&["TOPO-06", "KUBE-11"])
         .nodes(&[
             nodes(1).gpus(8).rack("a"),

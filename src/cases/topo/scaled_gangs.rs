@@ -10,7 +10,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
+    "Each scaled gang satisfies the PodCliqueSet's constraint in its own rack",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -12,7 +12,7 @@ use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
+    "Scaled gangs use the scaling group's constraint, not the wider PodCliqueSet constraint",
     |test| Box::pin(drive(test)),
     judge,
 )

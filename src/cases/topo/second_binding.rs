@@ -15,7 +15,7 @@ use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_b
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "Where a scheduler can hold one topology only, a second binding is refused with a condition",
+    "A second topology binding is refused with a condition, and the first keeps working",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -14,7 +14,7 @@ use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, finding, placement};
 
 pub(crate) const CASE: Case = Case::new(
-    "Nodes without the level's label take no pod of a constrained gang, however much room they have",
+    "A constrained gang is never bound to nodes without the level's label",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -24,9 +24,11 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("edgy").await?;
     test.until_bound(2).await?;
-    test.until(Awaited::demanded_by("GANG-07", "surplus released"), limits::REACTION, |live| {
-        live.pods().all(|pod| pod.gates().is_empty())
-    })
+    test.until(
+        Awaited::demanded_by("GANG-07", "surplus pods released to the scheduler"),
+        limits::REACTION,
+        |live| live.pods().all(|pod| pod.gates().is_empty()),
+    )
     .await?;
     for gang in test.submit("homeless").await? {
         test.scheduler_passes_over(&gang).await?;

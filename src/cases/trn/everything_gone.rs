@@ -10,7 +10,7 @@ use conformance_judge::{cleanup, finding, train_jobs};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "A TrainJob is deleted, and everything that was made of it is gone; another of its name is as the first",
+    "Deleting a TrainJob deletes its objects, and its name can be used again",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(RUNS, Value::Null);
     test.delete("TrainJob", NAME).await?;
     test.delete("TrainingRuntime", RUNTIME).await?;
-    let gone = Awaited::demanded_by("TRN-08", "the TrainJob and its runtime gone");
+    let gone = Awaited::demanded_by("TRN-08", "the TrainJob and its runtime deleted");
     test.until(gone, limits::CLEANUP, |live| {
         live.get("TrainJob", NAME).is_none() && live.get("TrainingRuntime", RUNTIME).is_none()
     })

@@ -6,13 +6,10 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, train_jobs};
 
-pub(crate) const CASE: Case = Case::new(
-    "A TrainJob that fits is bound whole, by the gang that its column makes of it",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-18", "TRN-02", "TRN-14", "TRN-15"])
-.nodes(&[nodes(3).gpus(8)]);
+pub(crate) const CASE: Case =
+    Case::new("A TrainJob that fits is bound whole as one gang", |test| Box::pin(drive(test)), judge)
+        .clauses(&["TRN-18", "TRN-02", "TRN-14", "TRN-15"])
+        .nodes(&[nodes(3).gpus(8)]);
 
 const NAME: &str = "whole";
 

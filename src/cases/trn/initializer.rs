@@ -10,7 +10,7 @@ use conformance_judge::{finding, train_jobs};
 use serde_json::json;
 
 pub(crate) const CASE: Case = Case::new(
-    "An initializer is bound though the pods that wait for it do not exist; when it has succeeded they are bound whole",
+    "An initializer is bound first, and the trainer's pods are bound whole after it",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -20,7 +20,7 @@ use crate::before_put_back::before_put_back;
 
 /// Without the annotation, the initializer is never bound (`trn/initializer`).
 pub(crate) const CASE: Case = Case::new(
-    "An initializer that runs is not evicted for want of the pods that wait for it",
+    "A running initializer is not evicted while the trainer's pods do not exist",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )

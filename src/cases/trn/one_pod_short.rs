@@ -8,7 +8,7 @@ use conformance_history::History;
 use super::waited_whole;
 
 pub(crate) const CASE: Case = Case::new(
-    "A TrainJob one pod short is not bound at all and says why; with one more node it is bound whole",
+    "A TrainJob one pod short waits, reports why, and is bound with another node",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -11,7 +11,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "A TrainJob that must be in one rack is in one, or not bound; without the constraint it is bound on the same nodes",
+    "A TrainJob that requires one rack is bound in one or waits",
     |test| Box::pin(drive(test)),
     judge,
 )

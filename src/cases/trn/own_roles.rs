@@ -9,7 +9,7 @@ use conformance_judge::{finding, train_jobs};
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "The trainer, JobSet and the plugin need no right that their own roles do not give",
+    "The trainer, JobSet and the plugin are never denied an API request",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::before_put_back::before_put_back;
 
 pub(crate) const CASE: Case = Case::new(
-    "Whatever part is killed while a TrainJob waits, or while it is half created, it ends up whole and one gang",
+    "A TrainJob becomes one whole gang although components are killed and restarted",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -42,16 +42,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let second_job = Rule {
         when: When { from: 2, ..When::default() },
         ..Rule::new(
-            "Job held",
+            "request for a Job held",
             Match::of(&[Verb::Create], &["jobs"]).in_namespace(&test.namespace),
             Action::Hold,
         )
     };
     let (proxy, held) = test.proxy(Part::JOB_SET, |proxy| proxy.add(second_job)).await?;
     let half = test.submit_train_job(HALF).await?;
-    test.until_applied(&proxy, held, 1, "the second Job held", limits::REACTION).await?;
+    test.until_applied(&proxy, held, 1, "the request for the second Job held", limits::REACTION).await?;
     // The proxy sees the second request before the watch delivers the first Job.
-    test.until(Awaited::of_harness("the first Job seen"), limits::REACTION, |live| {
+    test.until(Awaited::of_harness("the first Job created"), limits::REACTION, |live| {
         live.of("Job").any(|job| train_jobs::is_job_of(job, HALF))
     })
     .await?;
@@ -88,7 +88,7 @@ fn judge(history: &History) -> Vec<Finding> {
         train_jobs::whole_or_nothing(history)?;
         let (at, _) = history.reached(HALF_CREATED)?;
         if history.before(at).of("Job").filter(|job| train_jobs::is_job_of(job, HALF)).count() != 1 {
-            return Err(Broken::NotReached("the TrainJob was not caught with one of its two Jobs".into()));
+            return Err(Broken::NotReached("the TrainJob never had exactly one of its two Jobs".into()));
         }
         all([PENDING, HALF].into_iter().map(|name| {
             train_jobs::whole(&history.end(), &train_jobs::units(history, name)?)?;

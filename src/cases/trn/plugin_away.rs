@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::before_put_back::before_put_back;
 
 pub(crate) const CASE: Case = Case::new(
-    "Without the plugin a TrainJob is refused, rather than created without its queue, and one that runs is left alone",
+    "Without the plugin, new TrainJobs are refused and a running one continues",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )

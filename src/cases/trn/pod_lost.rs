@@ -7,7 +7,7 @@ use conformance_history::{History, Live};
 use conformance_judge::{finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "A pod of a TrainJob is lost, is replaced and bound; the other stays where it is",
+    "A lost pod of a TrainJob is replaced and bound; the other pod stays",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -22,7 +22,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let first = |live: &Live| live.pods().next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until("the lost pod is gone", conformance_driver::limits::REACTION, |live| {
+    test.until("the lost pod deleted", conformance_driver::limits::REACTION, |live| {
         live.get("Pod", &lost).is_none()
     })
     .await?;

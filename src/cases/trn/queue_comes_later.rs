@@ -10,7 +10,7 @@ use conformance_history::History;
 use super::waited_whole;
 
 pub(crate) const CASE: Case = Case::new(
-    "A TrainJob whose queue does not exist is not bound and says why; when the queue comes it is bound whole",
+    "A TrainJob waits until its queue exists and is then bound whole",
     |test| Box::pin(drive(test)),
     judge,
 )

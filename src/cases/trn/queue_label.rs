@@ -8,7 +8,7 @@ use conformance_history::History;
 use conformance_judge::{all, finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "The queue of a runtime's policy is a label of every pod; without a queue there is none",
+    "The queue of a runtime's policy becomes a label of every pod",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// The queue of a PodGroup is only visible where KAI runs.
 pub(crate) const CASE: Case = Case::new(
-    "A TrainJob's own queue counts before the policy's, and that before KAI's default; a later change is none",
+    "A TrainJob's own queue overrides the policy's queue and KAI's default",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -45,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let first = |live: &Live| train_jobs::pods_of(live, OWN).next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until("the lost pod is gone", limits::REACTION, |live| live.get("Pod", &lost).is_none()).await?;
+    test.until("the lost pod deleted", limits::REACTION, |live| live.get("Pod", &lost).is_none()).await?;
     test.until_pods_of("TRN-11", OWN, 1).await?;
     test.scheduler_passes().await
 }

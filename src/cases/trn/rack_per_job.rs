@@ -9,14 +9,11 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{finding, train_jobs};
 
-pub(crate) const CASE: Case = Case::new(
-    "Each replicated Job of a TrainJob is in a rack of its own, where it says so",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-20"])
-.nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
-.only(&[Target::TRAINJOB_KAI]);
+pub(crate) const CASE: Case =
+    Case::new("Each replicated Job of a TrainJob is bound in one rack", |test| Box::pin(drive(test)), judge)
+        .clauses(&["TRN-20"])
+        .nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
+        .only(&[Target::TRAINJOB_KAI]);
 
 const NAME: &str = "two-racks";
 

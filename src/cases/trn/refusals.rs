@@ -10,7 +10,7 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 pub(crate) const CASE: Case = Case::new(
-    "A runtime that KAI cannot serve is refused, one that will surprise is admitted with a warning, others pass",
+    "Runtimes that KAI cannot serve are refused, risky ones admitted with a warning",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -25,8 +25,8 @@ const ATTEMPTS: &[Attempt] = &[
     }),
     refused("a queue of 64 characters", &["63"], |runtime| queue(runtime, "a".repeat(64))),
     admitted("a queue of 63 characters", |runtime| queue(runtime, "a".repeat(63))),
-    refused("a policy of Volcano beside it", &["volcano"], |runtime| policy(runtime)["volcano"] = json!({})),
-    refused("a policy of coscheduling beside it", &["coscheduling"], |runtime| {
+    refused("a Volcano policy in addition", &["volcano"], |runtime| policy(runtime)["volcano"] = json!({})),
+    refused("a coscheduling policy in addition", &["coscheduling"], |runtime| {
         policy(runtime)["coscheduling"] = json!({"scheduleTimeoutSeconds": 60});
     }),
     refused("exclusive topology of the JobSet", &["exclusive-topology"], |runtime| {
@@ -51,22 +51,22 @@ const DOUBTFUL: &[Attempt] = &[
         job(runtime, 1)["dependsOn"] = json!([{"name": "leader", "status": "Complete"}]);
     })
     .with_warning(&["dependsOn"]),
-    admitted("a field that the policy does not have", time_out).with_warning(&["scheduleTimeoutSeconds"]),
+    admitted("an unknown field in the policy", time_out).with_warning(&["scheduleTimeoutSeconds"]),
 ];
 
 /// Strict field validation, as kubectl requests it. The first attempt shows that nothing else is wrong.
 const STRICT: &[Attempt] = &[
-    admitted("a queue, strictly", |_| {}),
+    admitted("a queue, with strict validation", |_| {}),
     refused(
-        "a field that the policy does not have, strictly",
+        "an unknown field in the policy, with strict validation",
         &["kaiScheduler.scheduleTimeoutSeconds"],
         time_out,
     ),
 ];
 
 const OF_RUNTIMES: &[Attempt] = &[
-    admitted("a TrainJob of a runtime that exists", |_| {}),
-    refused("a TrainJob of a runtime that does not exist", &["nowhere"], |train_job| {
+    admitted("a TrainJob with an existing runtime", |_| {}),
+    refused("a TrainJob with an unknown runtime", &["nowhere"], |train_job| {
         train_job["spec"]["runtimeRef"]["name"] = "nowhere".into();
     }),
 ];

@@ -7,7 +7,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "Of two TrainJobs with room for one, one is bound whole and the other not at all",
+    "With room for one of two TrainJobs, one is bound whole, the other waits",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -8,7 +8,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "Of a TrainJob that is deleted while it waits nothing is bound; one that runs is deleted, and another has its room",
+    "Deleting a waiting TrainJob binds nothing; deleting a running one frees its room",
     |test| Box::pin(drive(test)),
     judge,
 )

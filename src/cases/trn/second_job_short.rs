@@ -8,7 +8,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "Of a TrainJob whose second replicated Job does not fit, nothing is bound",
+    "A TrainJob is not bound if its second replicated Job does not fit",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -8,7 +8,7 @@ use conformance_judge::{finding, train_jobs};
 use serde_json::Value;
 
 pub(crate) const CASE: Case = Case::new(
-    "A suspended TrainJob has no pods; resumed it is bound whole, and is one gang",
+    "A suspended TrainJob has no pods and is bound whole when resumed",
     |test| Box::pin(drive(test)),
     judge,
 )

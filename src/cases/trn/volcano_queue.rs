@@ -9,7 +9,7 @@ use conformance_history::History;
 use conformance_judge::{all, finding, train_jobs};
 
 pub(crate) const CASE: Case = Case::new(
-    "The trainer's PodGroup is in the queue that the runtime names, or a patch of the TrainJob",
+    "The trainer's PodGroup gets the queue from the runtime or the TrainJob's patch",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -26,7 +26,7 @@ const SET: &str = "hydra";
 const CLIQUE: &str = "hydra-0-head";
 
 pub(crate) const CASE: Case = Case::new(
-    "With OnDelete, a gang all of whose pods are deleted at once comes back whole or not at all",
+    "A gang whose pods are all deleted under OnDelete is bound whole again",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -48,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for pod in test.pods_of(CLIQUE) {
         test.lose_pod(&pod).await?;
     }
-    let made = Awaited::demanded_by("UPD-36", "all three made anew, and released");
+    let made = Awaited::demanded_by("UPD-36", "all three pods created again and released");
     test.until(made, SCHEDULING, |live| {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
         its.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3
@@ -62,7 +62,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for node in nodes.iter().take(1) {
         test.close(node, false).await?;
     }
-    let back = Awaited::demanded_by("UPD-36", "all three bound again");
+    let back = Awaited::demanded_by("UPD-36", "all three pods bound again");
     test.until(back, SCHEDULING, |live| live.bound_of(SET) == 3).await?;
     test.mark(BACK, Value::Null);
     Ok(())

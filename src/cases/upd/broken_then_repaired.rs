@@ -25,7 +25,7 @@ const CLIQUE: &str = "dodo-0-front";
 const GROUP: &str = "dodo-0-pool";
 
 pub(crate) const CASE: Case = Case::new(
-    "An update that breaks what it takes stops after its first turn, and the way back repairs it and takes nothing else",
+    "A failing update stops after one step, and reverting repairs only that step",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
         live.pods().any(|pod| its(&pod) && waits_for_room(pod))
     };
-    let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
+    let begun = Awaited::demanded_by("UPD-12", "the first update step started");
     test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
     test.revise(CANARY, "2").await?;
     test.until_updated(CANARY, "UPD-02").await?;

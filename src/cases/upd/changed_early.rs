@@ -22,7 +22,7 @@ const SET: &str = "hasty";
 const CANARY: &str = "steady";
 
 pub(crate) const CASE: Case = Case::new(
-    "A template that changes before the first status of its set is written reaches every pod",
+    "A template change before the first status write reaches every pod",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
@@ -36,16 +36,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         ..Match::of(&[Verb::Patch, Verb::Update], &["podcliquesets/status"]).in_namespace(&test.namespace)
     };
     let refuse = Action::Refuse { code: 503, retry_after_seconds: None };
-    let rule = Rule::new("statuses of hasty refused", statuses, refuse);
+    let rule = Rule::new("status writes of PodCliqueSet hasty refused", statuses, refuse);
     let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
     test.submit(SET).await?;
-    test.until_applied(&proxy, rule, 1, "the first status refused", limits::REACTION).await?;
+    test.until_applied(&proxy, rule, 1, "the first status write refused", limits::REACTION).await?;
     test.submit(CANARY).await?;
     test.until_converged(CANARY).await?;
     let is_admitted = test.revise(SET, "2").await?;
     proxy.release(rule);
     if is_admitted {
-        let new = Awaited::demanded_by("UPD-02", "every pod of hasty new and Ready");
+        let new = Awaited::demanded_by("UPD-02", "every pod of PodCliqueSet hasty new and Ready");
         test.until(new, limits::SCHEDULING, |live| updates::lacks_pods(live, SET).is_none()).await?;
         test.mark(NEW, Value::Null);
     }

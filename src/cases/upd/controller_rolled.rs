@@ -25,7 +25,7 @@ const BESIDE: &str = "bystander";
 const TAKEN: [&str; 2] = ["moulting-0-worker", "moulting-1-worker"];
 
 pub(crate) const CASE: Case = Case::new(
-    "The controller is rolled in the middle of an update: no pod is replaced for that, and the next one ends it",
+    "Rolling the controller during an update repeats no step, and the update completes",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.change_templates(SET, |clique| resize(clique, "2", 1)).await? {
         return Ok(());
     }
-    let waiting = Awaited::demanded_by("UPD-02", "the second replica in its turn");
+    let waiting = Awaited::demanded_by("UPD-02", "the second replica in its update step");
     test.until(waiting, limits::SCHEDULING, |live| {
         // The previous pods have terminated.
         let its: Vec<_> = live.pods().filter(|pod| TAKEN.map(Some).contains(&pod.pod_clique())).collect();

@@ -18,7 +18,7 @@ const SET: &str = "ladder";
 const CLIQUES: [&str; 3] = ["ladder-0-rung", "ladder-1-rung", "ladder-2-rung"];
 
 pub(crate) const CASE: Case = Case::new(
-    "An update begins with the replicas that have no pod bound or are below their minimum, and comes to the others after them",
+    "An update starts with replicas that are unbound or below their minimum",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(SET).await? {
         test.until_released(&gang).await?;
     }
-    let started = Awaited::demanded_by("AON-01", "two of three replicas bound, and Ready");
+    let started = Awaited::demanded_by("AON-01", "two of three replicas bound and Ready");
     test.until(started, limits::SCHEDULING, |live| ready(live).count() == 2).await?;
     let both: Vec<_> = test.look(|live| ready(live).collect());
     // Each reports a breach until it is known to run.

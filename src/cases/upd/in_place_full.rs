@@ -14,7 +14,7 @@ const UPDATED: MarkName = MarkName::of_case("every pod is new");
 const SET: &str = "brimful";
 
 pub(crate) const CASE: Case = Case::new(
-    "An update of a gang that fills its nodes goes on in place, one pod after the other",
+    "An update of a gang that fills its nodes proceeds pod by pod",
     |test| Box::pin(drive(test)),
     judge,
 )

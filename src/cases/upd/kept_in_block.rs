@@ -9,7 +9,7 @@ use super::kept_in_rack::{drive, judge};
 const SET: &str = "roosting";
 
 pub(crate) const CASE: Case = Case::new(
-    "What replaces a pod in its turn waits for room in its gang's block, whatever room another one has",
+    "A pod replaced by an update waits for room in its gang's block",
     |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, BLOCK),
 )

@@ -23,7 +23,7 @@ const SET: &str = "homing";
 const HOME: usize = 2;
 
 pub(crate) const CASE: Case = Case::new(
-    "What replaces a pod in its turn waits for room in its gang's rack, whatever room another one has",
+    "A pod replaced by an update waits for room in its gang's rack",
     |test| Box::pin(drive(test, SET)),
     |history| judge(history, SET, RACK),
 )

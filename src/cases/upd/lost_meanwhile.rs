@@ -22,7 +22,7 @@ const CLIQUES: [&str; 2] = ["relay-0-runner", "relay-1-runner"];
 const LOSERS: [&str; 2] = ["relay-1-runner", "relay-1-pair-1-mate"];
 
 pub(crate) const CASE: Case = Case::new(
-    "What is lost in the middle of an update is replaced once, and a second change in the middle is the one that counts",
+    "Pods lost during an update are replaced once; a second change takes effect",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -23,7 +23,7 @@ const CLIQUE: &str = "mute-0-front";
 const GROUP: &str = "mute-0-pool";
 
 pub(crate) const CASE: Case = Case::new(
-    "An update whose pods never start stops after its first turn, and the next change repairs it",
+    "An update whose pods never start stops after one step until it is repaired",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
         live.pods().any(|pod| its(&pod) && is_of_revision(pod, "2") && is_bound(pod))
     };
-    let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
+    let begun = Awaited::demanded_by("UPD-12", "the first update step started");
     test.until(begun, limits::SCHEDULING, |live| runs(live, CLIQUE) && runs(live, GROUP)).await?;
     test.revise(CANARY, "2").await?;
     test.until_updated(CANARY, "UPD-02").await?;

@@ -17,7 +17,7 @@ const SET: &str = "still";
 const CANARY: &str = "brook";
 
 pub(crate) const CASE: Case = Case::new(
-    "An update starts when a template's labels, annotations or pod spec change, and for nothing else",
+    "An update starts only if a template's labels, annotations or pod spec change",
     |test| Box::pin(drive(test)),
     judge,
 )

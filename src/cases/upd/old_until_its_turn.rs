@@ -27,7 +27,7 @@ const FIRST: &str = "relic-0-keeper";
 const LATER: [&str; 2] = ["relic-1-keeper", "relic-1-wing-1-ward"];
 
 pub(crate) const CASE: Case = Case::new(
-    "What is lost before its replica's turn comes back as it was, which an update that is broken does not reach",
+    "Pods lost before their replica's update step are recreated from the old template",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -53,7 +53,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && waits_for_room(*pod);
-    let begun = Awaited::demanded_by("UPD-12", format!("the first turn to revision {revision} taken"));
+    let begun =
+        Awaited::demanded_by("UPD-12", format!("the first update step to revision {revision} started"));
     test.until(begun, limits::SCHEDULING, |live| {
         live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))
     })
@@ -65,7 +66,7 @@ async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
     for lost in before.iter().filter_map(|pods| pods.first()) {
         test.lose_pod(lost).await?;
     }
-    let restored = Awaited::demanded_by("UPD-16", "what was lost bound again");
+    let restored = Awaited::demanded_by("UPD-16", "the lost pods bound again");
     test.until(restored, limits::SCHEDULING, |live| {
         LATER.iter().zip(&before).all(|(clique, before)| {
             let bound: Vec<_> =

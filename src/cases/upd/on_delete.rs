@@ -30,7 +30,7 @@ const CLIQUE: &str = "hand-0-finger";
 const CANARY: &str = "clockwork";
 
 pub(crate) const CASE: Case = Case::new(
-    "With OnDelete nothing is deleted, what is made is new, and what is old goes first; a change of the strategy counts at once",
+    "With OnDelete nothing is deleted, and only new pods use the new template",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -63,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
     test.scale("PodClique", CLIQUE, 3).await?;
     until_ready(test, 3, "UPD-23").await?;
-    let counted = Awaited::demanded_by("UPD-37", format!("the new pods of {CLIQUE} counted"));
+    let counted = Awaited::demanded_by("UPD-37", format!("the new pods of PodClique {CLIQUE} counted"));
     test.until(counted, limits::REACTION, |live| updates::counts_the_new(live, CLIQUE).is_ok()).await?;
     test.mark(SHRUNK, Value::Null);
 
@@ -71,7 +71,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_updated(SET, "UPD-24").await?;
     test.mark(ROLLED, Value::Null);
     test.revise(SET, "3").await?;
-    let begun = Awaited::demanded_by("UPD-24", "the third revision begun");
+    let begun = Awaited::demanded_by("UPD-24", "the update to the third revision started");
     test.until(begun, limits::SCHEDULING, |live| live.pods().any(|pod| is_third(&pod))).await?;
     strategy(test, "OnDelete").await?;
     until_ended(test, "UPD-24").await?;
@@ -88,13 +88,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn lose(test: &TestContext, by: Loss, pod: &str) -> Result<(), Stop> {
     test.lose_pod_by(by, pod).await?;
-    let back = Awaited::demanded_by("UPD-22", format!("{pod} replaced"));
+    let back = Awaited::demanded_by("UPD-22", format!("Pod {pod} replaced"));
     test.until(back, limits::SCHEDULING, |live| live.get("Pod", pod).is_none() && live.bound_of(SET) == 3)
         .await
 }
 
 async fn until_ready(test: &TestContext, count: usize, clause: &'static str) -> Result<(), Stop> {
-    let awaited = Awaited::demanded_by(clause, format!("{count} pods of {CLIQUE}, all of them Ready"));
+    let awaited =
+        Awaited::demanded_by(clause, format!("{count} pods of PodClique {CLIQUE}, all of them Ready"));
     test.until(awaited, limits::SCHEDULING, |live| {
         let own: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).collect();
         own.len() == count && own.iter().all(|pod| is_ready(*pod))
@@ -112,7 +113,7 @@ async fn strategy(test: &TestContext, strategy: &str) -> Result<(), Stop> {
 }
 
 async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Stop> {
-    let ended = Awaited::demanded_by(clause, "updateEndedAt of hand");
+    let ended = Awaited::demanded_by(clause, "updateEndedAt of PodCliqueSet hand");
     test.until(ended, limits::REACTION, |live| {
         let pcs = live.get("PodCliqueSet", SET);
         pcs.is_some_and(|pcs| !pcs["status"]["updateProgress"]["updateEndedAt"].is_null())

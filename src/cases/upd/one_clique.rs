@@ -22,7 +22,7 @@ const KEPT: [&str; 3] = ["partly-0-kept", "partly-0-group-0-member", "partly-0-g
 const REPLACED_UNCHANGED: Code = Code::new("replaced-though-its-template-is-unchanged");
 
 pub(crate) const CASE: Case = Case::new(
-    "An update of one clique replaces its pods, and none of a clique whose template is unchanged",
+    "An update of one clique replaces only that clique's pods",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -53,7 +53,8 @@ fn uids(live: &Live, clique: &str) -> BTreeSet<String> {
 fn kept(before: &Live, after: &Live, clique: &str) -> Ruling {
     let (old, new) = (uids(before, clique), uids(after, clique));
     ensure(old == new, || {
-        let message = format!("pods of {clique} were replaced, and its template did not change");
+        let message =
+            format!("PodClique {clique}: pods were replaced, want none because its template did not change");
         violation(REPLACED_UNCHANGED, message)
     })
 }

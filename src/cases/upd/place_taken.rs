@@ -28,7 +28,7 @@ const PAIR: &str = "magpies";
 const CANARY: &str = "wren";
 
 pub(crate) const CASE: Case = Case::new(
-    "A waiting gang that fits may take the place of a pod in its turn; the update waits then, and takes nothing else down",
+    "A waiting gang may take an update's freed capacity; the update then waits",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -50,8 +50,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    let taken =
-        Awaited::demanded_by("UPD-06", format!("{SINGLE} bound in the place that the first turn freed"));
+    let taken = Awaited::demanded_by(
+        "UPD-06",
+        format!("{SINGLE} bound in the place that the first update step freed"),
+    );
     test.until(taken, limits::SCHEDULING, |live| live.bound_of(SINGLE) == 1).await?;
     test.mark(TAKEN, Value::Null);
     released(test, PAIR).await?;

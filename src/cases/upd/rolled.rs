@@ -18,7 +18,7 @@ const SET: &str = "tide";
 const CLIQUE: &str = "tide-0-front";
 
 pub(crate) const CASE: Case = Case::new(
-    "An update replaces every pod, one replica at a time and within it one turn at a time, and says so truly",
+    "An update replaces every pod in single steps and reports its progress correctly",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_ready_are_counted(CLIQUE, 2).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, "UPD-02").await?;
-        let named = Awaited::demanded_by("UPD-31", "PodGangs that refer to the pods that there are");
+        let named = Awaited::demanded_by("UPD-31", "PodGangs that reference exactly the existing pods");
         test.until(named, limits::REACTION, |live| updates::misnamed(live, SET).is_none()).await?;
         test.caught_up().await?;
         test.mark(UPDATED, Value::Null);

@@ -26,7 +26,7 @@ const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "harvest-0-train");
 const CLIQUE: (&str, &str) = ("PodClique", "harvest-0-hand");
 
 pub(crate) const CASE: Case = Case::new(
-    "Scaling right before an update and in it, of set, group and clique, out and in: the update ends with exactly what is left",
+    "Scaling before and during an update ends with exactly the requested pods",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -65,7 +65,8 @@ async fn scale<const N: usize>(test: &TestContext, to: [((&str, &str), u32); N])
 }
 
 async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usize) -> Result<(), Stop> {
-    let awaited = Awaited::demanded_by("UPD-13", format!("{count} pods of {clique} of revision {revision}"));
+    let awaited =
+        Awaited::demanded_by("UPD-13", format!("{count} pods of PodClique {clique} of revision {revision}"));
     test.until(awaited, limits::SCHEDULING, |live| {
         let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
         its.filter(|pod| is_of_revision(*pod, revision)).count() >= count
@@ -79,7 +80,7 @@ async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
     test.until_updated(SET.1, "UPD-13").await?;
     test.until_converged(SET.1).await.map_err(owed)?;
     test.until_gone(&scaled_in(&test.history())).await.map_err(owed)?;
-    let exact = Awaited::demanded_by("UPD-13", "statuses that count what there is");
+    let exact = Awaited::demanded_by("UPD-13", "statuses that count exactly the existing pods");
     test.until(exact, limits::REACTION, |live| updates::counted(live, SET.1).is_ok()).await?;
     test.mark(mark, json!({"name": SET.1}));
     Ok(())

@@ -21,7 +21,7 @@ const GROUP: &str = "tandem-0-bike";
 const SCALED: &str = "tandem-0-bike-1-rider";
 
 pub(crate) const CASE: Case = Case::new(
-    "A scaled gang that an update takes down comes back whole or not at all, and waits for room only",
+    "A scaled gang recreated by an update step is bound whole or waits",
     |test| Box::pin(drive(test)),
     judge,
 )

@@ -19,12 +19,15 @@ pub(crate) static BACKEND: Backend = Backend {
     given_to_it: given_to(|pcs| on(pcs, "volcano")),
     own: Some(Own {
         rules: Rules {
-            own: &[("VOL-03", refused("Volcano's rule on one of its own", &[], no_such_queue))],
+            own: &[("VOL-03", refused("Volcano's rule on a Volcano PodCliqueSet", &[], no_such_queue))],
             others: &[
-                admitted("default-scheduler's rule on one of Volcano's", nine_podgroups),
-                admitted("KAI's rule on one of Volcano's", two_kai_queues),
+                admitted("default-scheduler's rule on a Volcano PodCliqueSet", nine_podgroups),
+                admitted("KAI's rule on a Volcano PodCliqueSet", two_kai_queues),
             ],
-            elsewhere: &[admitted("the same on one for another scheduler that is enabled", no_such_queue)],
+            elsewhere: &[admitted(
+                "the same rule on a PodCliqueSet of another enabled scheduler",
+                no_such_queue,
+            )],
             strangers: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::KOORDINATOR, Target::KAI],
         },
         levels: &[
@@ -43,7 +46,7 @@ pub(crate) static BACKEND: Backend = Backend {
             too_old: Some((
                 "subGroupPolicy",
                 refused(
-                    "a gang with an older release's CRD",
+                    "a gang with the CRD of an older release",
                     &["podgroups.scheduling.volcano.sh", "1.14"],
                     |_| {},
                 ),

@@ -24,10 +24,14 @@ const HYPER_NODE_MISSING: Code = Code::new("hyper-node-missing");
 const TIERS_OUT_OF_ORDER: Code = Code::new("tiers-out-of-order");
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 
-pub(crate) const CASE: Case = Case::new("Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused", |test| Box::pin(drive(test)), judge)
-    .clauses(&["VOL-05", "VOL-10"])
-    .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
-    .only(&[Target::VOLCANO]);
+pub(crate) const CASE: Case = Case::new(
+    "Required levels become hard networkTopology; unsupported constraints are refused",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["VOL-05", "VOL-10"])
+.nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
+.only(&[Target::VOLCANO]);
 
 /// A PodCliqueSet, and the keys for its PodGroup and for its podgroup a; b has no constraint.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
@@ -37,7 +41,7 @@ const ATTEMPTS: &[Attempt] = &[
     refused("a level of a scaling group", &[], |pcs| {
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
-    refused("a level of a scaling group within one of the PodCliqueSet", &[], |pcs| {
+    refused("a level of a scaling group inside that of the PodCliqueSet", &[], |pcs| {
         template(pcs)["topologyConstraint"] = required("block");
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
@@ -83,7 +87,7 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     ensure(ascending, || {
         violation(
             TIERS_OUT_OF_ORDER,
-            format!("the tiers of host, rack and block are {host:?}, {rack:?} and {block:?}"),
+            format!("HyperNode tiers: host {host:?}, rack {rack:?}, block {block:?}, want ascending tiers"),
         )
     })?;
     Ok(tiers)
@@ -123,7 +127,10 @@ fn kept_in(
             let wanted = key.map_or("none".to_owned(), |key| format!("hard up to {key}"));
             violation(
                 WRONG_TOPOLOGY_CONSTRAINT,
-                format!("networkTopology of {what} of {} is {topology}, not {wanted}", gang.set),
+                format!(
+                    "networkTopology of {what} of PodCliqueSet {} is {topology}, want {wanted}",
+                    gang.set
+                ),
             )
             .shown_by_object("it", found)
         })?;
@@ -137,7 +144,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let end = history.end();
             let domains = domains(end.of("Node"));
             if domains.is_empty() {
-                return Err(Broken::NotReached("there are no nodes".into()));
+                return Err(Broken::NotReached("no nodes exist".into()));
             }
             let tiers = tiers(&end, &domains)?;
             SETS.iter()

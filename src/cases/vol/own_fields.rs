@@ -13,7 +13,7 @@ use conformance_judge::{Shown, finding, foreign_fields, gang_resources, none, po
 use serde_json::json;
 
 pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
+    "A PodGang becomes one PodGroup, and Volcano's own fields in it are kept",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -43,7 +43,7 @@ fn annotated(history: &History, gangs: &[Gang]) -> Ruling {
         let found = &version.object["metadata"]["annotations"][OWN_GROUP_NAME];
         (*found != gang.name.as_str()).then(|| {
             let message =
-                format!("annotation {OWN_GROUP_NAME} of {} is {found}, not {}", version.name(), gang.name);
+                format!("Pod {}: annotation {OWN_GROUP_NAME} is {found}, want {}", version.name(), gang.name);
             violation(NOT_ANNOTATED, message).shown_by("the pod", version)
         })
     }))

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
 pub(crate) const CASE: Case = Case::new(
-    "One open queue, however it is named, reaches the PodGroup and stays; any other is refused",
+    "One open queue reaches the PodGroup and stays; any other queue is refused",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -47,24 +47,22 @@ const NEW: &[Attempt] = &[
         on_set(pcs, "open");
         on_cliques(pcs, ["open", "open"]);
     }),
-    refused("a queue that is not there", &["-missing"], |pcs| on_set(pcs, "missing")),
+    refused("a queue that does not exist", &["-missing"], |pcs| on_set(pcs, "missing")),
     refused("a queue that is not open", &["-closed", "Open"], |pcs| on_set(pcs, "closed")),
     refused("a queue that is not open on all cliques", &["-closed", "Open"], |pcs| {
         on_cliques(pcs, ["closed", "closed"])
     }),
-    refused("a name that no queue can have", &[VOLCANO_QUEUE], |pcs| {
-        annotate(&mut pcs["metadata"], "No Queue")
-    }),
-    refused("another queue on a clique than on the PodCliqueSet", &["queue"], |pcs| {
+    refused("an invalid queue name", &[VOLCANO_QUEUE], |pcs| annotate(&mut pcs["metadata"], "No Queue")),
+    refused("different queues on a clique and on the PodCliqueSet", &["queue"], |pcs| {
         on_set(pcs, "open");
         on_cliques(pcs, ["open", "other"]);
     }),
-    refused("two queues on two cliques", &["queue"], |pcs| on_cliques(pcs, ["open", "other"])),
+    refused("different queues on two cliques", &["queue"], |pcs| on_cliques(pcs, ["open", "other"])),
 ];
 
 const MOVED: &[Attempt] = &[
-    refused("another queue under a live gang", &["queue"], |pcs| on_set(pcs, "other")),
-    refused("no queue any more under a live gang", &["queue"], |pcs| {
+    refused("queue of a live gang changed", &["queue"], |pcs| on_set(pcs, "other")),
+    refused("queue of a live gang removed", &["queue"], |pcs| {
         if let Some(annotations) = pcs["metadata"]["annotations"].as_object_mut() {
             annotations.remove(VOLCANO_QUEUE);
         }
@@ -72,7 +70,7 @@ const MOVED: &[Attempt] = &[
 ];
 
 const MOVED_CLIQUES: &[Attempt] =
-    &[refused("another queue on all cliques of a live gang", &["queue"], |pcs| {
+    &[refused("queue of all cliques of a live gang changed", &["queue"], |pcs| {
         on_cliques(pcs, ["other", "other"])
     })];
 
@@ -138,7 +136,7 @@ fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
     let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == queue, || {
         let is = &found["spec"]["queue"];
-        violation(WRONG_QUEUE, format!("the PodGroup of {} is in queue {is}, not {queue:?}", gang.name))
+        violation(WRONG_QUEUE, format!("PodGroup of PodGang {}: queue is {is}, want {queue:?}", gang.name))
             .shown_by_object("it", found)
     })
 }

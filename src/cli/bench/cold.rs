@@ -51,7 +51,10 @@ pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
     let steps = || FIRST_COMMAND.iter().chain(args.tests.then_some(&SECOND_COMMAND).into_iter().flatten());
     for dir in &args.dirs {
         if !dir.join("Cargo.toml").is_file() {
-            return Err(Failure::Usage(format!("{} is no checkout: it has no Cargo.toml", dir.display())));
+            return Err(Failure::Usage(format!(
+                "{} is not a checkout: Cargo.toml is missing",
+                dir.display()
+            )));
         }
     }
     let mut sums: BTreeMap<&Path, Vec<Took>> = BTreeMap::new();

@@ -37,8 +37,8 @@ impl Row {
 
 const LEGEND: &str = "\
 seconds:     from the PodCliqueSet's request to the last pod bound
-pods/s:      from the first pod released to the scheduler (its scheduling gates are gone) to the last one bound
-released/s:  from the first pod released to the last one; where pods/s is as much, the controller is what was measured
+pods/s:      from the first pod released to the scheduler (its scheduling gates are removed) to the last one bound
+released/s:  from the first pod released to the last one; if pods/s is the same, the controller is the bottleneck
 resident MB: at the end of the row; PodGroup and PodGang of a version share a control plane, one after the other";
 
 const WIDTHS: [usize; 8] = [9, 8, 12, 9, 8, 12, 15, 12];
@@ -115,8 +115,8 @@ mod tests {
                 "v1.36.5     PodGroup       15.0     133         310     30.9      65        1306            466         125",
                 "v1.37.2     PodGang        10.0     201         250        -       -           -              -           -",
                 "",
-                "v1.36.5 PodGroup: a PodGroup per podgroup; the rack is required of each clique for itself",
-                "v1.37.2 PodGang, gate CompositePodGroup off: a PodGroup per PodGang; the rack is required of the PodCliqueSet",
+                "v1.36.5 PodGroup: a PodGroup per podgroup; each clique must be in one rack",
+                "v1.37.2 PodGang, gate CompositePodGroup off: a PodGroup per PodGang; the PodCliqueSet must be in one rack",
             ]
         );
     }

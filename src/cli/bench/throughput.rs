@@ -222,9 +222,9 @@ impl Plane<'_> {
         let gone = |live: &Live| live.all().all(leftovers::is_there_anyway);
         let so_far = |live: &Live| {
             let left = live.all().filter(|object| !leftovers::is_there_anyway(object)).count();
-            format!("{left} objects are left in namespace {namespace}")
+            format!("{left} objects remain in namespace {namespace}")
         };
-        self.until(&namespace, &format!("{title}: its removal"), gone, so_far).await?;
+        self.until(&namespace, &format!("{title}: deletion of the PodCliqueSet"), gone, so_far).await?;
         drop(tracked);
         Ok(times.figures(sent, pods))
     }

@@ -92,7 +92,7 @@ async fn latency(test_cluster: &TestCluster, target: Target, talk: &Console) -> 
     };
     if answered(|| RUNTIME_KNOWN, create).await?.is_none() {
         let (what, seconds) = (format!("runtime {of}"), RUNTIME_KNOWN.as_secs());
-        let last = "the trainer does not know it".to_owned();
+        let last = "the trainer does not report it as known".to_owned();
         return Err(ClusterError::NotReady { what, seconds, last }.into());
     }
     let mut latencies = Vec::new();

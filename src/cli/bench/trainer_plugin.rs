@@ -27,7 +27,9 @@ pub(super) async fn requests(client: &Client) -> Result<Option<Vec<Duration>>, F
         let answer: Value = webhook.request(request(&path)?).await.map_err(failed)?;
         took.push(begin.elapsed());
         if !answer["response"]["patch"].is_string() {
-            return Err(Failure::Infrastructure(format!("{WEBHOOK} gives the TrainJob no queue: {answer}")));
+            return Err(Failure::Infrastructure(format!(
+                "{WEBHOOK}: the response sets no queue for the TrainJob: {answer}"
+            )));
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -83,5 +85,5 @@ fn runtime() -> Value {
 }
 
 fn failed(source: kube::Error) -> Failure {
-    ClusterError::api(format!("asking {WEBHOOK}"), source).into()
+    ClusterError::api(format!("calling {WEBHOOK}"), source).into()
 }

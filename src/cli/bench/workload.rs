@@ -35,8 +35,8 @@ impl Size {
         match size.room() >= size.gangs {
             true => Ok(size),
             false => Err(Failure::Usage(format!(
-                "--gangs {}: each gang of {PODS_PER_GANG} pods of 1 GPU goes to one rack, and {nodes} nodes in racks \
-                 of {NODES_PER_RACK} nodes of {gpus} GPUs hold {}",
+                "--gangs {}: each gang of {PODS_PER_GANG} pods of 1 GPU is placed in one rack, and {nodes} nodes in racks \
+                 of {NODES_PER_RACK} nodes of {gpus} GPUs have room for {}",
                 size.gangs,
                 size.room()
             ))),
@@ -117,10 +117,10 @@ pub(super) fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: 
 /// What a PodGang becomes, and where the rack is required.
 pub(super) fn mapping(target: Target) -> &'static str {
     match target.scope() {
-        Some("PodGroup") => "a PodGroup per podgroup; the rack is required of each clique for itself",
-        Some("PodGang") => "a PodGroup per PodGang; the rack is required of the PodCliqueSet",
+        Some("PodGroup") => "a PodGroup per podgroup; each clique must be in one rack",
+        Some("PodGang") => "a PodGroup per PodGang; the PodCliqueSet must be in one rack",
         _ => {
-            "a CompositePodGroup per PodGang above a PodGroup per podgroup; the rack is required of the PodCliqueSet"
+            "a CompositePodGroup per PodGang above a PodGroup per podgroup; the PodCliqueSet must be in one rack"
         }
     }
 }

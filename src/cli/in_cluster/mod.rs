@@ -38,7 +38,7 @@ pub(crate) fn index() -> Result<usize, Failure> {
     let said = std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok());
     said.ok_or_else(|| {
         Failure::Usage(format!(
-            "--shards is for --in-cluster, or for a pod of an Indexed Job, which has {INDEX_VARIABLE}; elsewhere pass --shard I/N"
+            "--shards needs --in-cluster, or a pod of an Indexed Job, which has {INDEX_VARIABLE}; otherwise pass --shard I/N"
         ))
     })
 }
@@ -86,7 +86,7 @@ pub(crate) async fn run(
         args: Vec::new(),
     };
     if suite.shares < wanted {
-        output::say(&format!("{held} cases are selected: {} shares instead of {wanted}", suite.shares));
+        output::say(&format!("{held} cases are selected: {} shards instead of {wanted}", suite.shares));
     }
     let suite = SuiteRun { args: pod_args.with_shares(suite.shares), ..suite };
     let client = existing::reached(&Access::Kubeconfig(kubeconfig.clone())).await?;
@@ -102,7 +102,7 @@ pub(crate) async fn run(
     if let Err(error) = submit::remove(&client, &suite).await {
         let file = kubeconfig.display();
         output::say(&format!(
-            "clean-up: {error}\n`grove-conformance clean --kubeconfig {file}` removes what is left"
+            "clean-up: {error}\n`grove-conformance clean --kubeconfig {file}` removes the remaining objects"
         ));
     }
     merged
@@ -181,13 +181,13 @@ fn merge(
                 let report = report::read(&file).map_err(|error| infrastructure(&error))?;
                 sources.push(MergeInput { file, folder: below, report });
                 if let Some(left_out) = head.left_out {
-                    output::say(&format!("shard {shard}: {left_out} were left out, for want of room"));
+                    output::say(&format!("shard {shard}: no room to store {left_out}"));
                 }
             }
             torn_or_none => {
                 let torn = torn_or_none.and_then(Result::err);
                 let failed = ended.failed.get(&index).or(ended.job.as_ref()).cloned();
-                let nothing = || format!("nothing is stored in namespace {namespace}");
+                let nothing = || format!("no results are stored in namespace {namespace}");
                 lost.push(Lost { shard, reason: failed.or(torn).unwrap_or_else(nothing) });
             }
         }
@@ -195,7 +195,7 @@ fn merge(
     if sources.is_empty() {
         let said: Vec<_> =
             lost.iter().map(|Lost { shard, reason }| format!("shard {shard}: {reason}")).collect();
-        return Err(Failure::Infrastructure(format!("no pod left a report: {}", said.join("; "))));
+        return Err(Failure::Infrastructure(format!("no pod stored a report: {}", said.join("; "))));
     }
     let merged = report::merge(&sources, command()).map_err(|error| infrastructure(&error))?;
     Ok(merged.without(&lost))

@@ -58,8 +58,8 @@ fn the_reports_of_all_shares_become_one() {
     Ended { failed: BTreeMap::new(), job: Some("interrupted (SIGINT)".into()) },
     "interrupted (SIGINT)"
 )]
-#[case::nobody_knows(Ok(None), Ended::default(), "nothing is stored in namespace ns")]
-#[case::torn(Err("of its results results-2-1 are missing"), Ended::default(), "results-2-1 are missing")]
+#[case::nobody_knows(Ok(None), Ended::default(), "no results are stored in namespace ns")]
+#[case::torn(Err("its results results-2-1 are missing"), Ended::default(), "results-2-1 are missing")]
 fn the_cases_of_a_share_without_a_report_are_not_run(
     #[case] found: Result<Option<()>, &str>,
     #[case] ended: Ended,
@@ -85,6 +85,6 @@ fn without_any_report_there_is_none() {
     let error = merge(BTreeMap::new(), "ns", folder.path(), 2, &ended).unwrap_err().to_string();
     assert_eq!(
         error,
-        "no pod left a report: shard 1/2: no rights; shard 2/2: nothing is stored in namespace ns"
+        "no pod stored a report: shard 1/2: no rights; shard 2/2: no results are stored in namespace ns"
     );
 }

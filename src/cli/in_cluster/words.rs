@@ -22,7 +22,7 @@ impl PodArgs {
 pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     if let Some(option) = refused(args) {
         return Err(Failure::Usage(format!(
-            "{option} has no meaning with --in-cluster: its pods judge what runs in the cluster, and see no file of this machine"
+            "{option} cannot be combined with --in-cluster: the pods test what runs in the cluster and cannot read files of this machine"
         )));
     }
     let mut words = vec![
@@ -193,6 +193,6 @@ mod tests {
     #[case(&["--generate=5"], "--generate")]
     fn what_goes_with_this_machine_only_is_refused(#[case] words: &[&str], #[case] named: &str) {
         let error = of(&submitted(words)).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{named} has no meaning with --in-cluster")), "{error}");
+        assert!(error.starts_with(&format!("{named} cannot be combined with --in-cluster")), "{error}");
     }
 }

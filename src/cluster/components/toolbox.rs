@@ -39,7 +39,7 @@ impl Program {
         if now == self.sha256 {
             return Ok(());
         }
-        let reason = format!("its digest is {now}, {} was built", self.sha256);
+        let reason = format!("its digest is {now}, want {} as built", self.sha256);
         Err(ClusterError::Corrupt { component: self.name.clone(), reason })
     }
 }
@@ -121,7 +121,7 @@ impl Toolbox {
     pub fn get(&self, name: &str) -> Result<&Program, ClusterError> {
         self.programs.get(name).ok_or_else(|| ClusterError::NoProgram {
             program: name.into(),
-            reason: "nothing was prepared that is called",
+            reason: "there is no prepared program",
         })
     }
 
@@ -137,7 +137,7 @@ impl Toolbox {
             let corrupt = |reason: String| ClusterError::Corrupt { component: program.name.clone(), reason };
             let said = say_version(&program.path).await.map_err(&corrupt)?;
             if program.source == Source::Built && !said.contains(program.version.trim_start_matches('v')) {
-                return Err(corrupt(format!("it calls itself {said:?}, not {}", program.version)));
+                return Err(corrupt(format!("`--version` prints {said:?}, want {}", program.version)));
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ pub fn must_be_of(
     match overrides.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some((name, path)) => {
-            let reason = format!("no component has that name here; there are {}", known.join(", "));
+            let reason = format!("unknown component; known: {}", known.join(", "));
             Err(ClusterError::Override { name: name.clone(), path: path.clone(), reason })
         }
     }
@@ -265,7 +265,7 @@ pub(crate) async fn built_once(
         found.map(|found| Program { built_in: seconds.filter(|_| is_new), ..found }).ok_or_else(|| {
             ClusterError::Corrupt {
                 component: program.name.into(),
-                reason: "it vanished after its build".into(),
+                reason: "it was deleted after its build".into(),
             }
         })
     };

@@ -84,7 +84,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case("kind: Pod", "kind is \"Pod\", expected Cluster")]
-    #[case("", "it holds 0 documents, not one")]
+    #[case("", "found 0 documents, expected one")]
     fn what_is_no_configuration(#[case] text: &str, #[case] message: &str) {
         let error = for_host(text, "2").unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

@@ -51,15 +51,15 @@ pub async fn check_node_image(image: &str) -> Result<(), ClusterError> {
             Err(ClusterError::Host {
                 what: "node image",
                 found: if is_node {
-                    format!("no privileged container of {image} starts: {said}")
+                    format!("cannot start a privileged container of {image}: {said}")
                 } else {
-                    format!("{image} is no kind node: it has no /kind/version")
+                    format!("{image} is not a kind node image: /kind/version is missing")
                 },
                 advice: if is_node {
-                    "kind nodes are privileged containers; the engine, or what it runs in, must allow them"
+                    "kind nodes are privileged containers; allow them in the engine and its environment"
                         .into()
                 } else {
-                    "name another one with --node-image, or none".into()
+                    "pass another --node-image, or omit it".into()
                 },
             })
         }

@@ -52,7 +52,7 @@ impl KindCluster {
             conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
                 && !taints.any(|taint| taint.key.starts_with("node.kubernetes.io/"))
         };
-        let last = "its kubelet was started; `journalctl --unit kubelet` in its container says more";
+        let last = "its kubelet was started; see `journalctl --unit kubelet` in its container";
         deploy::await_node(&self.client(), node, NODE_BACK, format!("node {node}"), last, takes_pods).await
     }
 
@@ -79,9 +79,9 @@ impl KindCluster {
             let gone = await_condition(pods.clone(), &pod_name, is_deleted(&uid));
             if !matches!(tokio::time::timeout(POD_END, gone).await, Ok(Ok(_))) {
                 return Err(ClusterError::NotReady {
-                    what: format!("the end of pod {pod_name}"),
+                    what: format!("the deletion of pod {pod_name}"),
                     seconds: POD_END.as_secs(),
-                    last: "it was deleted and is still there".into(),
+                    last: "it still exists".into(),
                 });
             }
         }

@@ -115,7 +115,7 @@ pub async fn any(
                 return Ok(image.into());
             }
         }
-        tracing::info!(image, "no registry gives it; building one");
+        tracing::info!(image, "no registry has the node image; building one");
     }
     recipe.build().await
 }
@@ -238,12 +238,12 @@ async fn debian() -> Result<PathBuf, ClusterError> {
         what: "node image",
         found,
         advice:
-            "building one needs root and debootstrap (apt-get install debootstrap); or name an image with \
+            "building one needs root and debootstrap (apt-get install debootstrap); or pass an image with \
                  --node-image"
                 .into(),
     };
     if !rustix::process::geteuid().is_root() {
-        return Err(missing("no registry gives one, and this user is not root".into()));
+        return Err(missing("no registry has one, and this user is not root".into()));
     }
     let folder = tempfile::tempdir_in(home::cache()).map_err(ClusterError::file(home::cache()))?;
     let root = folder.path().join("root");
@@ -251,7 +251,7 @@ async fn debian() -> Result<PathBuf, ClusterError> {
     debootstrap.args(["--variant=minbase", &format!("--include={PACKAGES}"), SUITE]).arg(&root);
     docker::output(debootstrap)
         .await
-        .map_err(|error| missing(format!("no registry gives one, and it cannot be made here: {error}")))?;
+        .map_err(|error| missing(format!("no registry has one, and building it failed: {error}")))?;
     home::make(tar.parent().unwrap_or(&tar))?;
     let unfinished = tar.with_extension("unfinished");
     let mut pack = Command::new("tar");

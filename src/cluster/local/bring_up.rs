@@ -162,7 +162,7 @@ impl LocalCluster {
                 failure.logs.push_str(&format!("\n{}: {tail}", part.program()));
             }
         }
-        tracing::warn!(scheduler = scheduler.name(), %failure, "the cluster goes on without a scheduler");
+        tracing::warn!(scheduler = scheduler.name(), %failure, "the cluster continues without a scheduler");
         self.not_up().insert(scheduler, NotUp::Failed(failure));
     }
 }

@@ -271,7 +271,7 @@ impl LocalCluster {
         let name = process.name.clone();
         self.lock().insert(part, process);
         Err(ClusterError::NotReady {
-            what: format!("the end of {name}"),
+            what: format!("the exit of {name}"),
             seconds: limit.as_secs(),
             last: "it is still running".into(),
         })

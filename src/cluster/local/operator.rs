@@ -73,7 +73,7 @@ impl LocalCluster {
                 },
                 (None, words) => match self.logged(words.as_deref().unwrap_or_default()) {
                     Some(line) => break line,
-                    None => "no line of its log has the words".into(),
+                    None => "no line of its log contains readiness.logLine".into(),
                 },
             };
             if let Some(error) = self.dead_operator(operator).or_else(|| self.dead()) {

@@ -57,7 +57,7 @@ impl Provider for LocalCluster {
     }
 
     fn metrics(&self) -> Result<MetricsPage, &'static str> {
-        const UNSAID: &str = "the operator's description does not say where its metrics are";
+        const UNSAID: &str = "the operator's description has no `metrics`";
         const NOWHERE: &str = "the cluster has no port for the operator's metrics";
         let (port, path, names) = match &self.spec().operator {
             None => (self.layout.controller.metrics, "/metrics".to_owned(), MetricNames::default()),

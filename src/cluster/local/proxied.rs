@@ -28,8 +28,8 @@ impl LocalCluster {
     /// server.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ClusterError::NoProgram {
-            program: format!("a fault proxy of {}", part.program()),
-            reason: "it does not ask the API server",
+            program: format!("a fault proxy of {}, which does not use the API server", part.program()),
+            reason: "cannot start",
         };
         let kubeconfig = self.layout.kubeconfig(part).ok_or_else(missing)?;
         self.running(part, kubeconfig, |proxy| proxy.handle())

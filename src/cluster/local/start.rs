@@ -144,7 +144,7 @@ impl Layout {
         let home = self.operators.iter().find(|(known, _)| **known == *operator).map(|(_, home)| home);
         home.ok_or_else(|| ClusterError::NoProgram {
             program: operator.description.name.clone(),
-            reason: "the cluster was made without",
+            reason: "the cluster was created without",
         })
     }
 
@@ -179,7 +179,7 @@ impl Layout {
     pub(super) fn place(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
         let missing = || ClusterError::NoProgram {
             program: part.program().into(),
-            reason: "the cluster was made without",
+            reason: "the cluster was created without",
         };
         self.processes.get(&part).map(|(place, _)| place).ok_or_else(missing)
     }

@@ -17,7 +17,7 @@ impl LocalCluster {
     pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
         let upgrade = self.spec().upgrade.ok_or(ClusterError::NoProgram {
             program: "an operator to upgrade to".into(),
-            reason: "the cluster was made without",
+            reason: "the cluster was created without",
         })?;
         let old = self.controller_objects().await?;
         self.stop_part(Part::Controller, Signal::TERM).await;

@@ -64,7 +64,7 @@ impl Declaration {
             releases.find(|release| release.when.holds(dir)).ok_or_else(|| SourceError::Release {
                 of: operator.into(),
                 dir: dir.into(),
-                reason: format!("{} declares nothing of a release like it", path.display()),
+                reason: format!("{} has no release that matches the checkout", path.display()),
             })?;
         Ok(Self::of(release, text))
     }
@@ -80,7 +80,7 @@ impl Declaration {
             Some(place) => Ok(Self::of(releases.swap_remove(place), &text)),
             None => {
                 let names: Vec<_> = releases.iter().map(|release| release.name.as_str()).collect();
-                Err(wrong(format!("no release is called {version:?}, but {}", names.join(", "))))
+                Err(wrong(format!("unknown release {version:?}; known: {}", names.join(", "))))
             }
         }
     }
@@ -106,7 +106,7 @@ fn releases(text: &str, path: &Path, operator: &str) -> Result<Vec<Release>, Ope
     let file: File =
         serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(error.to_string()))?;
     if file.implementation != operator {
-        return Err(wrong(format!("implementation: {} is declared, not {operator}", file.implementation)));
+        return Err(wrong(format!("implementation: found {}, expected {operator}", file.implementation)));
     }
     Ok(file.releases)
 }

@@ -222,7 +222,7 @@ impl Description {
         };
         for (name, backend) in &self.backends {
             if let Some(scope) = backend.gang_scopes.iter().find(|scope| !has_scope(name, scope)) {
-                return Err(format!("backends: {name}: there is no gang scope {scope:?}"));
+                return Err(format!("backends: {name}: unknown gang scope {scope:?}"));
             }
         }
         if self.cluster_admin && !self.roles.is_empty() {

@@ -38,14 +38,14 @@ impl Operator {
         let wrong = |path: &Path, reason: String| OperatorError::File { path: path.into(), reason };
         let files = matching(&self.dir, pattern);
         if files.is_empty() {
-            return Err(wrong(&self.dir.join(pattern), "there is no such file; `crds` names it".into()));
+            return Err(wrong(&self.dir.join(pattern), "no such file, but `crds` lists it".into()));
         }
         let mut crds = Vec::new();
         for file in files {
             let text = std::fs::read_to_string(&file).map_err(|error| wrong(&file, error.to_string()))?;
             let documents = grove_yaml::documents(&text).map_err(|error| wrong(&file, error.to_string()))?;
             if let Some(other) = documents.iter().find(|crd| crd["kind"] != "CustomResourceDefinition") {
-                return Err(wrong(&file, format!("it holds a {}, no CRD", other["kind"])));
+                return Err(wrong(&file, format!("found a {}, expected a CRD", other["kind"])));
             }
             crds.extend(documents);
         }

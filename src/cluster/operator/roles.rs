@@ -91,14 +91,16 @@ fn rules(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<Val
         let action = line.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
         let words = action.map(|action| action.trim_matches('-').trim());
         match words {
-            Some("end") => drop(around.pop().ok_or_else(|| refused("an end of no block"))?),
+            Some("end") => drop(around.pop().ok_or_else(|| refused("`end` without a block"))?),
             Some(words) if words.starts_with("if ") => {
                 let block = blocks.iter().find(|block| words.contains(&block.condition));
-                let block = block.ok_or_else(|| refused("`blocks` says nothing of this condition"))?;
+                let block = block.ok_or_else(|| refused("`blocks` has no entry for this condition"))?;
                 let is_enabled = |backend: &String| enabled.contains(backend);
                 around.push(block.backend.as_ref().map_or(block.taken, is_enabled));
             }
-            _ if line.contains("{{") => return Err(refused("only `if` and `end` are read without Helm")),
+            _ if line.contains("{{") => {
+                return Err(refused("only `if` and `end` are supported without Helm"));
+            }
             _ if around.iter().all(|taken| *taken) => {
                 plain.push_str(line);
                 plain.push('\n');
@@ -107,7 +109,7 @@ fn rules(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<Val
         }
     }
     if !around.is_empty() {
-        return Err("a block has no end".into());
+        return Err("a block has no `end`".into());
     }
     let documents = grove_yaml::documents(&plain).map_err(|error| error.to_string())?;
     match documents.first().map(|document| &document["rules"]) {
@@ -166,11 +168,11 @@ rules:
     }
 
     #[rstest]
-    #[case::unknown_block(&TEMPLATE.replace("more }}", "other }}"), "line 14: `blocks` says nothing of this condition")]
-    #[case::value(&TEMPLATE.replace("[pods]", "{{ .Values.kinds }}"), "line 7: only `if` and `end` are read")]
-    #[case::otherwise(&TEMPLATE.replacen("{{- end }}", "{{- else }}", 1), "line 13: only `if` and `end` are read")]
-    #[case::open(&TEMPLATE.replacen("{{- end }}", "", 1), "a block has no end")]
-    #[case::closed("rules:\n{{- end }}\n", "line 2: an end of no block")]
+    #[case::unknown_block(&TEMPLATE.replace("more }}", "other }}"), "line 14: `blocks` has no entry for this condition")]
+    #[case::value(&TEMPLATE.replace("[pods]", "{{ .Values.kinds }}"), "line 7: only `if` and `end` are supported")]
+    #[case::otherwise(&TEMPLATE.replacen("{{- end }}", "{{- else }}", 1), "line 13: only `if` and `end` are supported")]
+    #[case::open(&TEMPLATE.replacen("{{- end }}", "", 1), "a block has no `end`")]
+    #[case::closed("rules:\n{{- end }}\n", "line 2: `end` without a block")]
     #[case::none("kind: ClusterRole\n", "it has no rules")]
     fn what_is_not_nearly_plain_is_refused(#[case] text: &str, #[case] says: &str) {
         let error = groups(text, &["volcano"]).unwrap_err();

@@ -217,28 +217,28 @@ async fn crds_that_are_not_there_and_files_that_are_none() {
     let operator =
         open(&format!("exec:{}", path.display()), None).await.unwrap().build(&Silent).await.unwrap();
     let objects = || operator.objects(&place(folder.path()), &ControllerSpec::default());
-    assert!(objects().unwrap_err().to_string().contains("there is no such file; `crds` names it"));
+    assert!(objects().unwrap_err().to_string().contains("no such file, but `crds` lists it"));
     put(folder.path(), "crds/a.yaml", "kind: Secret\n");
-    assert!(objects().unwrap_err().to_string().contains("no CRD"));
+    assert!(objects().unwrap_err().to_string().contains("expected a CRD"));
     put(folder.path(), "crds/a.yaml", "kind: CustomResourceDefinition\n");
     assert_eq!(objects().unwrap().len(), 2);
 }
 
 #[rstest]
 #[case::a_misspelt_field("readyness: {}\n", "unknown field `readyness`")]
-#[case::a_placeholder("args: ['--port={webhookport}']\n", "args: {webhookport} has no value here")]
+#[case::a_placeholder("args: ['--port={webhookport}']\n", "args: unknown placeholder {webhookport}")]
 #[case::profiles("configuration: {template: {a: 1}, profiles: /a}\n", "the template has no list at /a")]
 #[case::a_value_of_the_chart(
     "chart: {folder: c, release: r, deployment: d, lease: l, values: {template: {a: '{webhook-port}'}}}\n",
-    "chart.values.template: {webhook-port} has no value here"
+    "chart.values.template: unknown placeholder {webhook-port}"
 )]
 #[case::no_variant(
     "variants: [{name: new, when: {exists: [nothing]}}]\n",
-    "this release of mine cannot be judged: none of the variants"
+    "this release of mine is not supported: no variant in"
 )]
-#[case::refused("variants: [{name: old, refused: it is too old}]\n", "cannot be judged: it is too old")]
+#[case::refused("variants: [{name: old, refused: it is too old}]\n", "is not supported: it is too old")]
 #[case::no_list("variants: 7\n", "variants: invalid type")]
-#[case::checkout("checkout: [go.mod]\n", "is no checkout of mine: it lacks go.mod")]
+#[case::checkout("checkout: [go.mod]\n", "is not a checkout of mine: it lacks go.mod")]
 #[tokio::test]
 async fn descriptions_that_do_not_serve(#[case] more: &str, #[case] says: &str) {
     let (_folder, path) = described(more);
@@ -291,7 +291,7 @@ async fn who_names_no_gang_scopes_is_judged_on_one() {
     let misspelt = SMALL.replace("default-scheduler: {}", "default-scheduler: {gangScopes: [PodGong]}");
     put(folder.path(), "mine.yaml", &misspelt);
     let error = open(&format!("exec:{}", path.display()), None).await.unwrap_err().to_string();
-    assert!(error.ends_with("backends: default-scheduler: there is no gang scope \"PodGong\""), "{error}");
+    assert!(error.ends_with("backends: default-scheduler: unknown gang scope \"PodGong\""), "{error}");
 }
 
 #[tokio::test]
@@ -327,7 +327,7 @@ async fn a_declaration_tells_features_and_configuration() {
         &declared("volcano").replace("implementation: mine", "implementation: its"),
     );
     let error = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap_err();
-    assert!(error.to_string().contains("its is declared, not mine"), "{error}");
+    assert!(error.to_string().contains("found its, expected mine"), "{error}");
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn roles_that_cannot_be_read_are_said_before_anything_is_built() {
     put(folder.path(), ROLE, &ROLE_TEMPLATE.replace("autoMNNVLEnabled", "newlyEnabled"));
     let error = opened(&folder).await.unwrap_err();
     let says =
-        "line 7: `blocks` says nothing of this condition: {{- if .Values.config.network.newlyEnabled }}";
+        "line 7: `blocks` has no entry for this condition: {{- if .Values.config.network.newlyEnabled }}";
     let text = error.to_string();
     assert!(error.is_usage() && text.contains(says) && text.contains("`clusterAdmin: true`"), "{text}");
 }

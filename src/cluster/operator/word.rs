@@ -35,11 +35,11 @@ impl Word {
     pub(super) fn parse(word: &str) -> Result<Self, OperatorError> {
         let wrong = |reason: &str| OperatorError::Word { word: word.into(), reason: reason.into() };
         match (word.split_once('='), word.split_once(':')) {
-            (Some(("upstream", "")), _) => Err(wrong("it names no folder")),
+            (Some(("upstream", "")), _) => Err(wrong("the folder is missing")),
             (Some(("upstream", dir)), _) => Ok(Self::Of(UPSTREAM, dir.into())),
-            (_, Some(("exec", ""))) => Err(wrong("it names no file")),
+            (_, Some(("exec", ""))) => Err(wrong("the file is missing")),
             (_, Some(("exec", file))) => Ok(Self::File(file.into())),
-            _ => Err(wrong("no such kind of operator")),
+            _ => Err(wrong("unknown kind of operator")),
         }
     }
 
@@ -70,11 +70,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case("upstream", "no such kind of operator")]
-    #[case("upstream=", "it names no folder")]
-    #[case("exec:", "it names no file")]
-    #[case("", "no such kind of operator")]
-    #[case("Upstream=x", "no such kind of operator")]
+    #[case("upstream", "unknown kind of operator")]
+    #[case("upstream=", "the folder is missing")]
+    #[case("exec:", "the file is missing")]
+    #[case("", "unknown kind of operator")]
+    #[case("Upstream=x", "unknown kind of operator")]
     fn words_that_name_none(#[case] word: &str, #[case] reason: &str) {
         let error = Word::parse(word).unwrap_err().to_string();
         assert!(error.contains(reason) && error.contains("expected upstream=DIR"), "{error}");

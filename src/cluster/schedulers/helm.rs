@@ -224,7 +224,7 @@ impl Helm {
         let listed: Option<Listed> =
             serde_json::from_str(&said).ok().and_then(|all: Vec<Listed>| all.into_iter().next());
         let Some(listed) = listed else {
-            let reason = format!("no release {name} in what it says: {}", said.trim());
+            let reason = format!("release {name} is not in the output: {}", said.trim());
             return Err(ClusterError::Command { command: "helm list --output json".into(), reason });
         };
         let manifest = self.run(["get", "manifest", name].into_iter().chain(place)).await?;

@@ -254,7 +254,7 @@ async fn a_chart_without_a_version_of_what_is_in_it(#[case] words: &str, #[case]
     "echo 'Error: no registry answers' >&2; exit 1",
     &["upgrade --install kai-scheduler oci://ghcr.io", "Error: no registry answers"]
 )]
-#[case::lists_nothing("[ \"$1\" != list ] || echo '[]'", &["no release kai-scheduler", "[]"])]
+#[case::lists_nothing("[ \"$1\" != list ] || echo '[]'", &["release kai-scheduler is not in the output", "[]"])]
 #[tokio::test]
 async fn a_chart_that_is_not_installed(#[case] script: &str, #[case] says: &[&str]) {
     let (helm, folder) = helm(script);

@@ -217,7 +217,7 @@ impl Install {
         match &self.programs {
             ProgramSource::Given(given) if self.given(spec).next().is_none() => Some(given.missing_in_kind),
             ProgramSource::Built(_) if !self.is_deployable() => {
-                Some("it is not made a Deployment: run it on a local control plane")
+                Some("it cannot be deployed in a cluster: pass --provider local")
             }
             ProgramSource::Kubernetes | ProgramSource::Built(_) | ProgramSource::Given(_) => None,
         }

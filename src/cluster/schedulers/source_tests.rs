@@ -92,12 +92,12 @@ async fn a_release_that_cannot_be_judged_is_refused() {
 #[case::another_repository(
     "vc-scheduler",
     "",
-    "is no checkout of volcano-sh/volcano: it lacks config/crd/volcano/bases"
+    "is not a checkout of volcano-sh/volcano: it lacks config/crd/volcano/bases"
 )]
 #[case::a_backend_and_no_program(
     "volcano",
     "",
-    "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler"
+    "known: kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler"
 )]
 #[tokio::test]
 async fn folders_and_names_that_do_not_serve(#[case] name: &str, #[case] dir: &str, #[case] says: &str) {
@@ -122,7 +122,7 @@ async fn kubernetes_without_tags_says_what_it_lacks() {
     put(folder.path(), "go.mod", "module k8s.io/kubernetes\n\ngo 1.21\n");
     let source = SchedulerSource::open("kube-scheduler", folder.path()).await.unwrap();
     let error = source.build(&Told::default()).await.unwrap_err().to_string();
-    assert!(error.contains("its tags"), "{error}");
+    assert!(error.contains("git tags"), "{error}");
 }
 
 /// Records the progress of a build.

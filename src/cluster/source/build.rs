@@ -101,7 +101,7 @@ impl Buildable {
         let build = Build { folder, ldflags, version, programs: &programs };
         let [program] =
             <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
-                ClusterError::NoProgram { program: name.into(), reason: "nothing was built that is called" }
+                ClusterError::NoProgram { program: name.into(), reason: "the build produced no program" }
             })?;
         // The same content may have been committed or tagged since.
         Ok(Program { version: version.clone(), ..program })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// A folder is not a checkout of the expected repository.
-    #[error("{} is no checkout of {of}: it lacks {}; give the folder at the top of its repository", dir.display(), lacks.join(", "))]
+    #[error("{} is not a checkout of {of}: it lacks {}; pass the top folder of its repository", dir.display(), lacks.join(", "))]
     Checkout {
         /// The repository's name.
         of: String,
@@ -14,9 +14,9 @@ pub enum SourceError {
         lacks: Vec<String>,
     },
     /// No variant matches the release, or the suite does not support it.
-    #[error("{}: this release of {of} cannot be judged: {reason}", dir.display())]
+    #[error("{}: this release of {of} is not supported: {reason}", dir.display())]
     Release { of: String, dir: PathBuf, reason: String },
-    #[error("{}: {reason}\nGo {needed} or newer builds it; install it and put it on PATH, or let Go fetch it (GOTOOLCHAIN=auto)", module.display())]
+    #[error("{}: {reason}\nGo {needed} or newer builds it; install it and put it on PATH, or let Go download it (GOTOOLCHAIN=auto)", module.display())]
     Go {
         module: PathBuf,
         reason: String,
@@ -25,14 +25,14 @@ pub enum SourceError {
     },
     /// Linker flags have a placeholder without a value, because the version is unknown.
     #[error(
-        "{}: its version cannot be stamped into its programs: {reason}\nthe version is that of git's tags: give a clone that has its tags (git fetch --tags)",
+        "{}: its version cannot be stamped into its programs: {reason}\nthe version comes from git tags: run `git fetch --tags` in the clone",
         module.display()
     )]
     Flags { module: PathBuf, reason: String },
     #[error("{path}: {reason}")]
     Recipe { path: &'static str, reason: String },
     /// No scheduler has this name.
-    #[error("--scheduler-source {name}={}: no scheduler has that program; there are {}", dir.display(), known.join(", "))]
+    #[error("--scheduler-source {name}={}: unknown program; known: {}", dir.display(), known.join(", "))]
     Unknown { name: String, dir: PathBuf, known: Vec<&'static str> },
 }
 

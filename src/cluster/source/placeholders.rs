@@ -16,7 +16,7 @@ pub(crate) fn fill(text: &str, values: &Values) -> Result<String, String> {
         let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
         match name {
             Some(name) => {
-                let unknown = || format!("{{{name}}} has no value here; there are {}", known(values));
+                let unknown = || format!("unknown placeholder {{{name}}}; known: {}", known(values));
                 filled.push_str(values.get(name).ok_or_else(unknown)?);
                 rest = &from[name.len() + 2..];
             }
@@ -61,6 +61,6 @@ mod tests {
     #[test]
     fn a_placeholder_that_does_not_exist_is_named() {
         let error = fill("--x={webhook}", &values()).unwrap_err();
-        assert_eq!(error, "{webhook} has no value here; there are {config}, {webhook-port}");
+        assert_eq!(error, "unknown placeholder {webhook}; known: {config}, {webhook-port}");
     }
 }

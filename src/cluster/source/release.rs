@@ -95,7 +95,7 @@ pub(crate) fn for_release(
     let variant = of_this.ok_or_else(|| {
         let names: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
         let (path, names) = (path.display(), names.join(", "));
-        NoRelease::Refused(format!("none of the variants in {path} is like it: {names}"))
+        NoRelease::Refused(format!("no variant in {path} matches it; known: {names}"))
     })?;
     if let Some(reason) = &variant.refused {
         return Err(NoRelease::Refused(reason.clone()));

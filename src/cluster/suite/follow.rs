@@ -62,7 +62,7 @@ pub async fn follow(
         tokio::select! {
             pod = changed_pods.next() => match pod {
                 Some(Ok(pod)) => known.look_at(&pod, &pods, follower, &mut logs),
-                Some(Err(error)) => tracing::debug!(%error, "the watch on the run's pods begins anew"),
+                Some(Err(error)) => tracing::debug!(%error, "restarting the watch of the run's pods"),
                 None => {}
             },
             job = changed_jobs.next() => match job {
@@ -123,7 +123,7 @@ impl Known {
             let limit = if *hopeless { BELIEVED } else { STARTS };
             if since.elapsed() > limit {
                 return Err(ClusterError::NotReady {
-                    what: format!("the pod {name} of share {}", share + 1),
+                    what: format!("pod {name} of shard {}", share + 1),
                     seconds: limit.as_secs(),
                     last: reason.clone(),
                 });
@@ -138,13 +138,13 @@ async fn log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follo
     let params = LogParams { follow: true, container: Some(CONTAINER.into()), ..LogParams::default() };
     let lines = match pods.log_stream(&name, &params).await {
         Ok(stream) => stream.lines(),
-        Err(error) => return tracing::debug!(%error, name, "its log cannot be followed"),
+        Err(error) => return tracing::debug!(%error, name, "cannot follow the log of a pod"),
     };
     let passed = lines.try_for_each(|line| {
         follower.line(share, &line);
         futures::future::ready(Ok(()))
     });
     if let Err(error) = passed.await {
-        tracing::debug!(%error, name, "its log broke off");
+        tracing::debug!(%error, name, "the log of a pod was cut off");
     }
 }

@@ -51,10 +51,8 @@ pub(super) fn stage(pod: &Pod) -> Stage {
         (phase, Some(ended)) if ended.exit_code != 0 || phase == Some("Failed") => {
             let how = match ended.signal {
                 Some(signal) => format!("it was killed by signal {signal}"),
-                None if ended.reason.as_deref() == Some("OOMKilled") => {
-                    "it took more memory than it may".into()
-                }
-                None => format!("it ended with exit code {}", ended.exit_code),
+                None if ended.reason.as_deref() == Some("OOMKilled") => "it exceeded its memory limit".into(),
+                None => format!("it exited with code {}", ended.exit_code),
             };
             return Stage::Failed(with(how, ended.message.as_deref()));
         }
@@ -129,16 +127,16 @@ mod tests {
     #[rstest]
     #[case::runs("Running", json!({"running": {}}), Stage::Runs("worker-3".into()))]
     #[case::stored("Succeeded", ended(0, ""), Stage::Succeeded)]
-    #[case::killed("Failed", ended(137, ""), Stage::Failed("it ended with exit code 137".into()))]
+    #[case::killed("Failed", ended(137, ""), Stage::Failed("it exited with code 137".into()))]
     #[case::out_of_memory(
         "Failed",
         json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}),
-        Stage::Failed("it took more memory than it may".into())
+        Stage::Failed("it exceeded its memory limit".into())
     )]
     #[case::said_why(
         "Failed",
         ended(3, "connecting\n\nerror: the identity may not list pods\n"),
-        Stage::Failed("it ended with exit code 3: connecting\nerror: the identity may not list pods".into())
+        Stage::Failed("it exited with code 3: connecting\nerror: the identity may not list pods".into())
     )]
     #[case::no_image(
         "Pending",

@@ -151,11 +151,11 @@ pub async fn fetch(
 fn whole(head: Head, archive: Vec<u8>, missing: &BTreeSet<String>) -> Result<Stored, String> {
     if !missing.is_empty() {
         let missing: Vec<_> = missing.iter().map(String::as_str).collect();
-        return Err(format!("of its results {} are missing", missing.join(", ")));
+        return Err(format!("its results {} are missing", missing.join(", ")));
     }
     match hexadecimal(&archive) == head.sha256 {
         true => Ok(Stored { head, archive }),
-        false => Err("its results are those of two pods, in part".into()),
+        false => Err("its results are a mix of two pods' results".into()),
     }
 }
 

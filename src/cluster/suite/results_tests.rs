@@ -97,8 +97,8 @@ async fn results_that_are_torn_are_told_from_whole_ones() {
         maps.get_mut("results-2-2").unwrap()["binaryData"] = other["binaryData"].clone();
     }
     let fetched = fetch(&client, "ns").await.unwrap();
-    assert_eq!(fetched[&0].as_ref().unwrap_err(), "of its results results-1-2 are missing");
-    assert_eq!(fetched[&1].as_ref().unwrap_err(), "its results are those of two pods, in part");
+    assert_eq!(fetched[&0].as_ref().unwrap_err(), "its results results-1-2 are missing");
+    assert_eq!(fetched[&1].as_ref().unwrap_err(), "its results are a mix of two pods' results");
 }
 
 #[tokio::test]

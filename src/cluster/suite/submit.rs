@@ -117,7 +117,7 @@ pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
 /// Waits until all pods of the run are deleted.
 pub async fn emptied(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
-    until_complete("the end of the run's pods", EMPTIED, || async {
+    until_complete("the deletion of the run's pods", EMPTIED, || async {
         let found = pods.list(&ListParams::default()).await;
         found
             .map(|found| names_left(&found))

@@ -26,7 +26,7 @@ impl TestContext {
             .into_iter()
             .find(|document| document["metadata"]["name"] == name)
             .map(|document| self.at_home_for(target, document))
-            .ok_or_else(|| refused(format!("it has no document named {name}")))
+            .ok_or_else(|| refused(format!("the manifest has no document named {name}")))
     }
 
     /// Sets the namespace, the node pool and, unless the PodCliqueSet names one, the target's backend.

@@ -37,7 +37,7 @@ impl TestContext {
         for pod in &pods {
             self.lose_pod_by(Loss::Evicted, pod).await?;
         }
-        let condition = Awaited::of_harness(format!("{} without pods", node.name));
+        let condition = Awaited::of_harness(format!("node {} without pods", node.name));
         self.until(condition, limits::REACTION, |live| !live.pods().any(|pod| on_it(&pod))).await?;
         Ok(pools.take(&node).await?)
     }

@@ -33,7 +33,7 @@ impl TestContext {
         let action = format!("{method} {kind} {name}");
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
         let kind = self.test_cluster.recorder.kind(kind);
-        let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let kind = kind.ok_or_else(|| wrong("histories do not record this kind".into()))?;
         let collection = kind.path(Some(&self.namespace));
         let is_new = method == http::Method::POST && tail.is_empty();
         let path = if is_new { collection } else { format!("{collection}/{name}{tail}") };

@@ -87,7 +87,7 @@ impl fmt::Display for Waited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.headline())?;
         if let Some(figure) = &self.too_slow {
-            write!(f, "\nthe machine was too slow to tell: {figure}")?;
+            write!(f, "\nthe machine was too slow to decide: {figure}")?;
         }
         write!(f, "\n{}", self.situation)
     }
@@ -127,7 +127,7 @@ pub enum Stop {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// The operator under test exited by itself; the rest of the cluster works.
-    #[error("the operator under test ended: {0}")]
+    #[error("the operator under test exited: {0}")]
     OperatorEnded(ClusterError),
     /// Read from a saved history.
     #[error("the driver stopped: {reason}")]
@@ -237,7 +237,7 @@ mod tests {
     fn a_wait_says_what_shows_that_the_machine_is_too_slow() {
         let lines = [
             "waited 45.0 s (scheduling, × 1.5 for a slow API server) for: 4 pods bound",
-            "the machine was too slow to tell: a read took 2.4 s (limit 2 s)",
+            "the machine was too slow to decide: a read took 2.4 s (limit 2 s)",
             "  pods: 4, 0 bound, 0 gated",
         ];
         let said = waited(Duty::Case, Some("a read took 2.4 s (limit 2 s)")).to_string();

@@ -35,7 +35,7 @@ pub enum RecorderError {
         last: String,
     },
     /// A watch has been down for too long.
-    #[error("the watch of {kind} is lost since {seconds} s, after {failures} attempts: {last}")]
+    #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     Lost {
         kind: &'static str,
         /// How long it has been down.
@@ -93,7 +93,7 @@ impl Health {
             let recovered = begun.then(|| state.trouble.take()).flatten();
             if let Some(Trouble { since, failures, .. }) = &recovered {
                 let seconds = since.elapsed().as_secs_f64();
-                tracing::info!(kind = kind.name, failures, seconds, "the watch is back");
+                tracing::info!(kind = kind.name, failures, seconds, "the watch is re-established");
             }
             let news = recovered.is_some() || (begun && !state.begun);
             state.begun |= begun;
@@ -115,7 +115,7 @@ impl Health {
 
     /// Records that there was no answer. Returns the number of consecutive failures.
     pub(super) fn unanswered(&self, kind: &Kind, verb: &'static str, limit: Duration) -> u32 {
-        let last = format!("no answer in {} s", limit.as_secs());
+        let last = format!("no response in {} s", limit.as_secs());
         self.trouble(kind, verb, last.clone(), last, false)
     }
 
@@ -137,9 +137,9 @@ impl Health {
             failures = trouble.failures;
             let lasts = forbidden || trouble.since.elapsed() > RESTART;
             if lasts && state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
-                tracing::warn!(kind = kind.name, verb, error = last, "cannot record this kind, trying again");
+                tracing::warn!(kind = kind.name, verb, error = last, "failed to record this kind, retrying");
             } else {
-                tracing::debug!(kind = kind.name, verb, error = last, "a watch is away");
+                tracing::debug!(kind = kind.name, verb, error = last, "a watch failed, retrying");
             }
             trouble.last = last;
         });
@@ -180,7 +180,7 @@ impl Health {
                 Err(RecorderError::NotReady {
                     what: late.iter().map(|(name, _)| **name).collect::<Vec<_>>().join(", "),
                     seconds: limit.as_secs(),
-                    last: last.cloned().unwrap_or_else(|| "the API server did not answer".into()),
+                    last: last.cloned().unwrap_or_else(|| "the API server did not respond".into()),
                 })
             }
         }
@@ -251,7 +251,7 @@ mod tests {
         tokio::time::advance(LOST).await;
         assert_eq!(health.failed(&pod(), "watch", &answer(500, "InternalError")), 2);
         let lost = health.failure().unwrap().to_string();
-        assert_eq!(lost, "the watch of Pod is lost since 120 s, after 2 attempts: InternalError");
+        assert_eq!(lost, "the watch of Pod has been down for 120 s, after 2 attempts: InternalError");
     }
 
     #[tokio::test(start_paused = true)]

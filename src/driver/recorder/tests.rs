@@ -211,9 +211,9 @@ async fn what_a_lost_watch_may_have_missed_is_a_gap(#[case] lost: Answer) {
 #[case::nothing_there(vec![listed(1, &[])], None)]
 #[case::behind(
     vec![listed(1, &[]), listed(9, &[pod("p", 7)])],
-    Some("the watches have not told of Pod p at resourceVersion 7 in 20 s")
+    Some("the watches did not deliver Pod p at resourceVersion 7 within 20 s")
 )]
-#[case::refused(vec![listed(1, &[]), refused(500, "broken")], Some("Pod could not be listed to compare: "))]
+#[case::refused(vec![listed(1, &[]), refused(500, "broken")], Some("failed to list Pod for comparison: "))]
 #[tokio::test(start_paused = true)]
 async fn why_a_log_is_not_whole(#[case] lists: Vec<Answer>, #[case] reason: Option<&str>) {
     let (recorder, _tracked) = recorder(Server::default().list("pods", lists)).await;

@@ -77,7 +77,7 @@ impl Watching {
             let resume = tokio::select! {
                 resume = self.watch_from(&kind, &mut version) => resume,
                 () = silent.notified() => {
-                    tracing::info!(kind = kind.name, "the watch is silent about what a list shows, and begins again");
+                    tracing::info!(kind = kind.name, "the watch did not deliver what a list shows, restarting it");
                     Resume::AtOnce
                 }
             };
@@ -88,7 +88,7 @@ impl Watching {
                     pause(failures).await;
                 }
                 Resume::Relist(reason) => {
-                    tracing::warn!(kind = kind.name, reason, "the watch is lost, listing again");
+                    tracing::warn!(kind = kind.name, reason, "the watch was lost, listing again");
                     lost = Some(reason);
                 }
             }

@@ -117,7 +117,7 @@ impl<'a> Tree<'a> {
         while let Some(above) = self.parent(below) {
             let is_needed = is_base || !above.is_empty();
             if is_needed && !self.is_satisfied(above, |child| child == below || self.needs_nothing(child)) {
-                return Some(format!("{} needs more than subgroup {below}", what(above)));
+                return Some(format!("{} requires more than subgroup {below}", what(above)));
             }
             below = above;
         }
@@ -129,13 +129,13 @@ impl<'a> Tree<'a> {
         let top = self.above(leaves);
         let foreign: Vec<_> = self.leaves(top).into_iter().filter(|leaf| !leaves.contains(leaf)).collect();
         if !foreign.is_empty() {
-            return Some(format!("{} holds {} as well", what(top), foreign.join(", ")));
+            return Some(format!("{} also contains {}", what(top), foreign.join(", ")));
         }
         let mut inner = vec![top];
         while let Some(name) = inner.pop() {
             let below: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
             if !below.is_empty() && !self.needs_all(name) {
-                return Some(format!("{} does not need all of {}", what(name), below.join(", ")));
+                return Some(format!("{} does not require all of {}", what(name), below.join(", ")));
             }
             inner.extend(below);
         }
@@ -185,16 +185,19 @@ impl Expectations for Kai {
                 [leaf] => leaf,
                 _ => {
                     faults.push(format!(
-                        "the pods of {podgroup} are in several subgroups: {}",
+                        "the pods of podgroup {podgroup} are in several subgroups: {}",
                         named.join(", ")
                     ));
                     continue;
                 }
             };
             match tree.node(leaf) {
-                None => faults.push(format!("no subgroup {leaf} for {podgroup}")),
+                None => faults.push(format!("subgroup {leaf} of podgroup {podgroup} does not exist")),
                 Some(found) if tree.children(leaf).next().is_some() => {
-                    faults.push(format!("subgroup {} of {podgroup} is no leaf", text(&found["name"])));
+                    faults.push(format!(
+                        "subgroup {} of podgroup {podgroup} is not a leaf",
+                        text(&found["name"])
+                    ));
                 }
                 Some(found) => {
                     faults.extend(differs(
@@ -256,7 +259,7 @@ impl Expectations for Kai {
     fn topology_faults(&self, binding: &Value, live: &Live, _pool: &str) -> Vec<String> {
         let name = text(&binding["metadata"]["name"]);
         let Some(found) = live.get(TOPOLOGY, name) else {
-            return vec![format!("there is no Topology {name}")];
+            return vec![format!("Topology {name} does not exist")];
         };
         let keys = |levels: &Value, key: &str| {
             list(levels).iter().map(|level| level[key].clone()).collect::<Value>()
@@ -265,8 +268,7 @@ impl Expectations for Kai {
         let mut faults: Vec<_> =
             differs("levels", &keys(&found["spec"]["levels"], "nodeLabel"), &wanted).into_iter().collect();
         if !is_controlled_by(found, binding) {
-            faults
-                .push(format!("Topology {name} is not controlled by the ClusterTopologyBinding of its name"));
+            faults.push(format!("Topology {name} is not controlled by ClusterTopologyBinding {name}"));
         }
         faults
     }

@@ -76,22 +76,22 @@ fn a_replica_without_scaled_gangs() {
 
 /// A change of the aggregate, and the expected faults of the base's and the scaled gang's PodGroup.
 #[rstest]
-#[case::less_than_all("/subGroups/7/minSubGroup", json!(1), "subgroup 1-base does not need all of leaf-a, rack", "")]
-#[case::another_size("/subGroups/8/minMember", json!(1), "w-0-a.minMember 1 instead of 2", "")]
-#[case::a_scaled_one_is_needed("/subGroups/1/minSubGroup", json!(1), "the PodGroup needs more than subgroup 1-base", "")]
+#[case::less_than_all("/subGroups/7/minSubGroup", json!(1), "subgroup 1-base does not require all of leaf-a, rack", "")]
+#[case::another_size("/subGroups/8/minMember", json!(1), "w-0-a.minMember is 1, want 2", "")]
+#[case::a_scaled_one_is_needed("/subGroups/1/minSubGroup", json!(1), "the PodGroup requires more than subgroup 1-base", "")]
 #[case::a_scaled_one_more_is_needed(
     "/subGroups/4/minSubGroup",
     json!(1),
-    "the PodGroup needs more than subgroup 1-base",
-    "subgroup 0-others needs more than subgroup may-1"
+    "the PodGroup requires more than subgroup 1-base",
+    "subgroup 0-others requires more than subgroup may-1"
 )]
 #[case::in_the_base(
     "/subGroups/3/parent",
     json!("1-base"),
-    "subgroup 1-base holds leaf-sg-1-b as well",
-    "subgroup 1-base needs more than subgroup leaf-sg-1-b"
+    "subgroup 1-base also contains leaf-sg-1-b",
+    "subgroup 1-base requires more than subgroup leaf-sg-1-b"
 )]
-#[case::no_such_leaf("/subGroups/3/name", json!("other"), "", "no subgroup leaf-sg-1-b for w-0-sg-1-b")]
+#[case::no_such_leaf("/subGroups/3/name", json!("other"), "", "subgroup leaf-sg-1-b of podgroup w-0-sg-1-b does not exist")]
 fn what_needs_what(
     #[case] field: &str,
     #[case] value: Value,
@@ -116,6 +116,6 @@ fn one_root_for_all_needs_them_all() {
         subgroup("leaf-sg-0-b", "", "minMember", 1),
         subgroup("leaf-sg-1-b", "", "minMember", 1),
     ]});
-    assert_eq!(of_replica(spec.clone(), &BASE, true), "the PodGroup holds leaf-sg-1-b as well");
+    assert_eq!(of_replica(spec.clone(), &BASE, true), "the PodGroup also contains leaf-sg-1-b");
     assert_eq!(of_replica(spec, &SCALED, false), "", "it may need the base beside which it is");
 }

@@ -143,7 +143,7 @@ impl Koordinator {
         let complete = listed.len() == wanted.len() && wanted.iter().all(is_listed);
         (!complete).then(|| {
             let names: Vec<_> = wanted.iter().map(|resource| resource.name.to_string()).collect();
-            format!("groups {groups} instead of {}", names.join(", "))
+            format!("groups is {groups}, want {}", names.join(", "))
         })
     }
 }
@@ -203,15 +203,15 @@ mod tests {
 
     #[rstest::rstest]
     #[case::all(3, Value::Null, &[("total-number", "3")], None)]
-    #[case::too_few(3, Value::Null, &[("total-number", "2")], Some(r#"total-number "2" instead of "3""#))]
-    #[case::not_said(2, Value::Null, &[], Some(r#"total-number null instead of "2""#))]
+    #[case::too_few(3, Value::Null, &[("total-number", "2")], Some(r#"total-number is "2", want "3""#))]
+    #[case::not_said(2, Value::Null, &[], Some(r#"total-number is null, want "2""#))]
     #[case::below_the_minimum(1, Value::Null, &[], None)]
     #[case::constrained(
         3, json!({"packConstraint": {"required": "k"}}), &[("total-number", "3"), ("network-topology-spec", "{}")], None
     )]
     #[case::unconstrained(
         3, Value::Null, &[("total-number", "3"), ("network-topology-spec", "{}")],
-        Some(r#"network-topology-spec "{}" instead of null"#)
+        Some(r#"network-topology-spec is "{}", want null"#)
     )]
     fn one_thing_wrong(
         #[case] pods: usize,
@@ -232,7 +232,7 @@ mod tests {
         let target = Target::KOORDINATOR.declared_by(declared);
         let total = ("total-number", "3");
         let faults = |annotations: &[_]| faults_on(target, 3, Value::Null, annotations);
-        assert_eq!(faults(&[total]), [r#"mode "Strict" instead of "NonStrict""#]);
+        assert_eq!(faults(&[total]), [r#"mode is "Strict", want "NonStrict""#]);
         assert!(faults(&[total, ("mode", "NonStrict")]).is_empty());
     }
 

@@ -99,7 +99,7 @@ impl Expectations for Kube {
             let templates = list(&found["spec"]["podGroupTemplates"]).len();
             let groups = self.resources(gang.name(), gang.podgroups).len() - 1;
             if templates != groups {
-                faults.push(format!("{templates} templates for {groups} PodGroups"));
+                faults.push(format!("the Workload has {templates} templates, want {groups}"));
             }
         }
         faults
@@ -193,7 +193,7 @@ pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
             for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
                 if template[field] != found["spec"][field] {
                     faults.push(format!(
-                        "{field} is {}, its template says {}",
+                        "{field} is {}, want {} as in its template",
                         found["spec"][field], template[field]
                     ));
                 }
@@ -214,11 +214,11 @@ impl Kube {
         });
         let template = of_podgroup.map(|(podgroup, _)| Name::dns_label(podgroup.clone()));
         if let Some(wanted) = template.filter(|wanted| !wanted.matches(template_name)) {
-            faults.push(format!("its template is {template_name:?}, not {wanted}"));
+            faults.push(format!("its template is {template_name:?}, want {wanted}"));
         }
         if self.size(found) != wanted.size.and_then(|size| u64::try_from(size).ok()) {
             let min_count = &found["spec"]["schedulingPolicy"]["gang"]["minCount"];
-            faults.push(format!("minCount {min_count} instead of {}", wanted.size.unwrap_or_default()));
+            faults.push(format!("minCount is {min_count}, want {}", wanted.size.unwrap_or_default()));
         }
         faults
     }

@@ -71,12 +71,14 @@ fn workload_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let roots = list(&spec["compositePodGroupTemplates"]).len();
     if roots != 1 || !list(&spec["podGroupTemplates"]).is_empty() {
-        faults.push(format!("{roots} root templates and templates beside them, instead of one root"));
+        faults.push(format!(
+            "the Workload has {roots} root templates or other top-level templates, want exactly one root"
+        ));
     }
     let templates = templates(found).count();
     let wanted = 1 + configs(gang.pod_gang).count() + gang.podgroups.len();
     if templates != wanted {
-        faults.push(format!("{templates} templates for {wanted} groups"));
+        faults.push(format!("the Workload has {templates} templates, want {wanted}"));
     }
     faults
 }
@@ -103,15 +105,17 @@ fn place_faults(gang: Made<'_>, found: &Value, parent: Option<&Name>, says: &Val
     let mut faults = Vec::new();
     let above = &found["spec"]["parentCompositePodGroupName"];
     if !parent.map_or(above.is_null(), |parent| above.as_str().is_some_and(|above| parent.matches(above))) {
-        let wanted = parent.map_or_else(|| "nothing".to_owned(), ToString::to_string);
-        faults.push(format!("it is below {above}, not below {wanted}"));
+        let wanted = parent.map_or_else(|| "none".to_owned(), ToString::to_string);
+        faults.push(format!("its parent is {above}, want {wanted}"));
     }
     if let Some(workload) = gang.live.get("Workload", gang.name()) {
         let of_parent = above.as_str().and_then(|name| gang.live.get(COMPOSITE, name));
         let of_parent = of_parent.map(|parent| reference(parent).1);
         let template = templates(workload).find(|(template, _)| template["name"] == reference(found).1);
         if let Some((_, below)) = template.filter(|(_, below)| *below != of_parent) {
-            faults.push(format!("its template is below {below:?}, its parent is made from {of_parent:?}"));
+            faults.push(format!(
+                "its template is below template {below:?}, want {of_parent:?}, the template of its parent"
+            ));
         }
     }
     let keys: Vec<_> = list(&found["spec"]["schedulingConstraints"]["topology"])

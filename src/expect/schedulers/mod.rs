@@ -251,7 +251,7 @@ pub fn of(target: Target) -> &'static dyn Expectations {
     }
     match all().find(|(of, _)| *of == target) {
         Some((_, expectations)) => expectations,
-        None => unreachable!("{target} has no expectations, though a test looks for them"),
+        None => unreachable!("{target} has no expectations"),
     }
 }
 
@@ -314,7 +314,7 @@ fn schedule_by(pcs: &mut Value, scheduler: &str) {
 }
 
 fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
-    (found != wanted).then(|| format!("{field} {found} instead of {wanted}"))
+    (found != wanted).then(|| format!("{field} is {found}, want {wanted}"))
 }
 
 #[cfg(test)]

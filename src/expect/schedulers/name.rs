@@ -53,7 +53,7 @@ impl Name {
 
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cut = if self.is_exact() { "" } else { " (cut and hashed)" };
+        let cut = if self.is_exact() { "" } else { " (shortened)" };
         write!(f, "{}{cut}", self.wanted)
     }
 }

@@ -63,7 +63,7 @@ impl Expectations for Volcano {
         let policies = list(&spec["subGroupPolicy"]);
         if policies.len() != gang.podgroups.len() {
             faults.push(format!(
-                "{} subgroup policies for {} podgroups",
+                "the PodGroup has {} subgroup policies, want {}",
                 policies.len(),
                 gang.podgroups.len()
             ));
@@ -76,18 +76,25 @@ impl Expectations for Volcano {
                 false => own.iter().any(|pod| selects(&policy["labelSelector"], *pod)),
             };
             let Some(policy) = policies.iter().find(is_for) else {
-                faults.push(format!("no subgroup policy takes the pods of {podgroup}"));
+                faults.push(format!("no subgroup policy selects the pods of podgroup {podgroup}"));
                 continue;
             };
             let others =
                 gang.live.pods().filter(|pod| !is_its(pod) && selects(&policy["labelSelector"], *pod));
-            faults.extend(others.map(|pod| format!("the policy of {podgroup} takes {}", pod.name())));
+            faults.extend(others.map(|pod| {
+                format!("the subgroup policy of podgroup {podgroup} also selects Pod {}", pod.name())
+            }));
             let left_out = own.iter().filter(|pod| !selects(&policy["labelSelector"], **pod));
-            faults.extend(left_out.map(|pod| format!("the policy of {podgroup} leaves out {}", pod.name())));
+            faults.extend(left_out.map(|pod| {
+                format!("the subgroup policy of podgroup {podgroup} does not select Pod {}", pod.name())
+            }));
             for key in list(&policy["matchLabelKeys"]) {
                 let values: BTreeSet<_> = own.iter().map(|pod| pod.label(text(key))).collect();
                 if values.len() > 1 {
-                    faults.push(format!("the pods of {podgroup} are told apart by {}", text(key)));
+                    faults.push(format!(
+                        "the pods of podgroup {podgroup} have different values of {}, want one",
+                        text(key)
+                    ));
                 }
             }
             for (field, wanted) in [("subGroupSize", json!(min)), ("minSubGroups", json!(1))] {
@@ -150,7 +157,7 @@ impl Expectations for Volcano {
         faults.extend(
             names
                 .filter(|name| !is_of_domain(name))
-                .map(|name| format!("HyperNode {} stands for no domain", text(name))),
+                .map(|name| format!("HyperNode {} matches no domain, want it absent", text(name))),
         );
         for (domain, found) in domains.iter().zip(&found) {
             if !is_controlled_by(found, binding) {
@@ -165,12 +172,13 @@ impl Expectations for Volcano {
             }
         }
         let several = tiers.iter().filter(|(_, of_level)| of_level.len() > 1);
-        faults.extend(several.map(|(key, of_level)| format!("HyperNodes of {key} have tiers {of_level:?}")));
-        let upside_down = tiers.windows(2).filter(|pair| pair[0].1.first() <= pair[1].1.last());
         faults.extend(
-            upside_down
-                .map(|pair| format!("HyperNodes of {} are not above those of {}", pair[0].0, pair[1].0)),
+            several.map(|(key, of_level)| format!("HyperNodes of {key} have tiers {of_level:?}, want one")),
         );
+        let upside_down = tiers.windows(2).filter(|pair| pair[0].1.first() <= pair[1].1.last());
+        faults.extend(upside_down.map(|pair| {
+            format!("HyperNodes of {} do not have a higher tier than those of {}", pair[0].0, pair[1].0)
+        }));
         faults
     }
 
@@ -244,22 +252,25 @@ mod tests {
 
     #[rstest::rstest]
     #[case::as_it_should_be(|_: &mut Vec<Value>| {}, None)]
-    #[case::missing(|all: &mut Vec<Value>| drop(all.remove(2)), Some("no HyperNode holds the nodes of topology.kubernetes.io/block ns-b and no others"))]
+    #[case::missing(|all: &mut Vec<Value>| drop(all.remove(2)), Some("no HyperNode contains exactly the nodes with label topology.kubernetes.io/block=ns-b"))]
     #[case::of_somebody_else(
         |all: &mut Vec<Value>| all[3]["metadata"]["ownerReferences"] = json!([]),
         Some("HyperNode rack-ns-x is not controlled by ClusterTopologyBinding t")
     )]
     #[case::of_a_node_that_is_gone(
         |all: &mut Vec<Value>| drop(all.remove(1)),
-        Some("HyperNode host-ns-1 stands for no domain")
+        Some("HyperNode host-ns-1 matches no domain, want it absent")
     )]
     #[case::two_tiers(
         |all: &mut Vec<Value>| all[6]["spec"]["tier"] = json!(2),
-        Some("HyperNodes of kubernetes.io/hostname have tiers {1, 2}")
+        Some("HyperNodes of kubernetes.io/hostname have tiers {1, 2}, want one")
     )]
     #[case::upside_down(
         |all: &mut Vec<Value>| all[2]["spec"]["tier"] = json!(1),
-        Some("HyperNodes of topology.kubernetes.io/block are not above those of topology.kubernetes.io/rack")
+        Some(
+            "HyperNodes of topology.kubernetes.io/block do not have a higher tier than those of \
+             topology.kubernetes.io/rack",
+        )
     )]
     fn hyper_nodes_of_a_binding(#[case] spoil: fn(&mut Vec<Value>), #[case] fault: Option<&str>) {
         let mut all = objects();

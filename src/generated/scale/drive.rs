@@ -57,7 +57,7 @@ fn turns(gangs: &[Gang]) -> usize {
 
 pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(), Stop> {
     let documents = grove_yaml::documents(test.case.manifest)
-        .map_err(|error| Stop::Refused { action: "read the sets".into(), reason: error.to_string() })?;
+        .map_err(|error| Stop::Refused { action: "read the manifest".into(), reason: error.to_string() })?;
     test.take_baseline().await?;
     warm_up(test).await?;
     let all_before = processor_of_all(test.local()?);
@@ -139,9 +139,9 @@ async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Fig
             return Ok(());
         }
     }
-    let ended = Awaited::demanded_by("UPD-02", "the update of every set ended");
+    let ended = Awaited::demanded_by("UPD-02", "the update of every PodCliqueSet ended");
     every_set(test, ended, sets, limit, |live, set, _| updates::lacks(live, set)).await?;
-    let named = Awaited::demanded_by("UPD-31", "PodGangs that refer to the pods that there are");
+    let named = Awaited::demanded_by("UPD-31", "every PodGang refers to its existing pods");
     every_set(test, named, sets, limit, |live, set, _| updates::misnamed(live, set)).await?;
     converge(test, sets, limit, UPDATED).await?;
     figures.of_stage(&stage, Bindings::of(&test.history()), test.local()?);
@@ -157,7 +157,7 @@ async fn converge(
     limit: Limit,
     mark: impl Into<MarkName>,
 ) -> Result<(), Stop> {
-    every_set(test, "every set converged", sets, limit, lacks).await?;
+    every_set(test, "every PodCliqueSet converged", sets, limit, lacks).await?;
     // Later writes would overlap with the next step.
     test.until_settled(|_| false).await;
     test.mark(mark, Value::Null);
@@ -192,7 +192,7 @@ async fn every_set(
 async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, Stop> {
     let begin = Instant::now();
     deploy::delete_workloads(&test.test_cluster.client, &test.namespace).await?;
-    let gone = until(test, "everything gone", limit, |live| live.all().all(is_there_anyway)).await;
+    let gone = until(test, "everything deleted", limit, |live| live.all().all(is_there_anyway)).await;
     match gone {
         Ok(()) => Ok(Some(begin.elapsed())),
         Err(Stop::Wait(_)) => Ok(None),

@@ -160,7 +160,7 @@ impl Set {
                 updates::references_follow_the_pods(part, name)?;
                 updates::names_what_there_is(end, name)
             }
-            other => Err(Broken::NotReached(format!("nothing is said of {other}"))),
+            other => Err(Broken::NotReached(format!("clause {other} has no check here"))),
         }
     }
 }
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(found.len(), count);
         for found in found {
             assert!(clause(found.clause).is_some(), "{}", found.clause);
-            assert!(found.ruling.is_err(), "{} of sets of which nothing became anything", found.clause);
+            assert!(found.ruling.is_err(), "{} is not violated although no object was created", found.clause);
         }
     }
 

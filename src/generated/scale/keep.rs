@@ -190,7 +190,7 @@ mod tests {
         let mut again = of_no_update.clone();
         assert!(kept(Change::Modified, &mut of_no_update, Some(&later)));
         assert!(of_no_update["spec"]["containers"].is_null());
-        assert!(!kept(Change::Modified, &mut again, Some(&of_no_update)), "it is going already");
+        assert!(!kept(Change::Modified, &mut again, Some(&of_no_update)), "it is already being deleted");
         let mut last = pod();
         assert!(kept(Change::Deleted, &mut last, None));
         let metadata = json!({"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}});

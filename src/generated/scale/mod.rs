@@ -31,12 +31,12 @@ impl Size {
         let given: &'static [Nodes] = vec![nodes(self.nodes).gpus(self.gpus)].leak();
         let case = match self.updates {
             false => Case::new(
-                "Gangs of mixed shapes at scale are bound whole, and nothing is left of them",
+                "Many gangs of mixed shapes are bound whole and completely deleted",
                 |test| Box::pin(drive::drive(test, false)),
                 |history| judge::judge(history, false),
             ),
             true => Case::new(
-                "Gangs of mixed shapes at scale are bound whole, updated turn by turn, and nothing is left of them",
+                "Many gangs of mixed shapes are bound whole, updated step by step and completely deleted",
                 |test| Box::pin(drive::drive(test, true)),
                 |history| judge::judge(history, true),
             ),

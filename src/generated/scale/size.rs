@@ -23,14 +23,14 @@ pub struct Size {
 pub enum DoesNotFit {
     #[error("there are no pods to schedule")]
     NoPods,
-    #[error("{pods} pods of mixed shapes ask for {wanted} GPUs, and the nodes have {there}")]
+    #[error("{pods} pods request {wanted} GPUs, and the nodes have {there}")]
     Gpus {
         pods: u32,
         /// GPUs that the pods request.
         wanted: u64,
         there: u64,
     },
-    #[error("there are {pods} pods, and the nodes take {there} (each {PODS})")]
+    #[error("{pods} pods do not fit, the nodes can run {there} ({PODS} each)")]
     Places {
         pods: u32,
         /// Pods that all nodes can take.
@@ -97,9 +97,9 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::gpus(10, 8, 300, "ask for 230 GPUs, and the nodes have 80")]
+    #[case::gpus(10, 8, 300, "request 230 GPUs, and the nodes have 80")]
     #[case::a_node_takes_no_more_pods_than_usual(1, 1000, 200, "and the nodes have 110")]
-    #[case::places(1, 110, 120, "the nodes take 110")]
+    #[case::places(1, 110, 120, "the nodes can run 110")]
     #[case::none(1, 8, 0, "no pods")]
     fn what_does_not(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32, #[case] why: &str) {
         let error = Size::new(nodes, gpus, pods).unwrap_err().to_string();

@@ -53,7 +53,8 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             .find(|(group, bound)| *bound < group.min);
         if let Some((group, before)) = missing {
             let message = format!(
-                "{} of a scaled PodGang was bound before its base: {before} of {} pods of {} had been",
+                "Pod {} of a scaled PodGang was bound before its base PodGang: {before} of {} required \
+                 pods of PodClique {} were bound",
                 pod.name(),
                 group.min,
                 group.clique

@@ -55,7 +55,10 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 let requests = requests(told.get(version.uid()).copied().unwrap_or(version.object));
                 let is_new = load.pods.insert(version.uid(), (requests, scheduler)).is_none();
                 if let Some(excess) = load.excess().filter(|_| is_new) {
-                    let message = format!("{} was bound to {node}, which then held {excess}", version.name());
+                    let message = format!(
+                        "Pod {} was bound to Node {node}, whose pods then requested {excess}",
+                        version.name()
+                    );
                     violations.push(violation(OVER_CAPACITY, message).shown_by("bound", *version));
                 }
             }
@@ -85,7 +88,7 @@ impl Load<'_> {
         }
         sums.into_iter().find_map(|(resource, sum)| {
             let most = allocatable.get(resource).copied().unwrap_or(0);
-            (sum > most).then(|| format!("{} {resource} of {}", number(sum), number(most)))
+            (sum > most).then(|| format!("{} {resource} of {} allocatable", number(sum), number(most)))
         })
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             // The last template is the one that the user wants now.
             if let Some(last) = lost.last().filter(|_| lost.len() == of_clique.len()) {
                 let message =
-                    format!("{} was created without what its template says: {last}", version.name());
+                    format!("Pod {} was created with a difference from its template: {last}", version.name());
                 violations.push(violation(TEMPLATE_LOST, message).shown_by("created", version));
             }
         }
@@ -110,9 +110,9 @@ fn closest(entry: &Value, found: &[Value]) -> String {
     let of_its_name = found.iter().find(|found| found["name"] == name);
     let part = of_its_name.and_then(|found| differs(entry, found));
     match (of_its_name, part) {
-        (None, _) => format!("[{name}] is not there"),
+        (None, _) => format!("[{name}] is missing"),
         (Some(_), Some(part)) => format!("[{name}]{part}"),
-        (Some(_), None) => format!("[{name}] is in another place"),
+        (Some(_), None) => format!("[{name}] is in another position"),
     }
 }
 
@@ -185,12 +185,12 @@ mod tests {
 
     #[rstest]
     #[case::image("/spec/containers/0/image", json!("other"), "spec.containers[main].image")]
-    #[case::environment("/spec/containers/0/env", json!([]), "spec.containers[main].env[OWN] is not there")]
+    #[case::environment("/spec/containers/0/env", json!([]), "spec.containers[main].env[OWN] is missing")]
     #[case::resources("/spec/containers/0/resources/limits/cpu", json!("2"), "spec.containers[main].resources.limits.cpu")]
     #[case::label("/metadata/labels/team", Value::Null, "metadata.labels.team")]
     #[case::toleration("/spec/tolerations", json!([]), "spec.tolerations[")]
     #[case::flag("/spec/automountServiceAccountToken", Value::Null, "spec.automountServiceAccountToken")]
-    #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another place")]
+    #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another position")]
     #[case::container("/spec/containers", json!([{"name": "main"}]), "spec.containers[main].env")]
     fn what_is_lost(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
         let mut pod = pod();

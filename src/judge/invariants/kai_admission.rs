@@ -23,8 +23,8 @@ pub(super) fn admits(course: &Course<'_>) -> Ruling {
     none(written.filter(|version| version.change != Change::Deleted).filter_map(|version| {
         let is_new = seen.insert(version.uid());
         let rule = refusal(&version.object["spec"], is_new)?;
-        let message = format!("KAI's webhook refuses PodGroup {}: {}", version.name(), rule);
-        Some(violation(REFUSED, message).shown_by("it", *version))
+        let message = format!("PodGroup {} would be refused by KAI's webhook: {}", version.name(), rule);
+        Some(violation(REFUSED, message).shown_by("observed", *version))
     }))
 }
 
@@ -82,7 +82,7 @@ const RULES: [Rule; 10] = [
         let names: BTreeSet<_> = tree.groups.iter().map(|group| text(&group["name"])).collect();
         names.len() < tree.groups.len()
     }),
-    ("a subgroup's name is no DNS label", false, "podgroup_types.go:151", |tree| {
+    ("a subgroup's name is not a DNS label", false, "podgroup_types.go:151", |tree| {
         tree.any(|group| !is_dns_label(text(&group["name"])))
     }),
     ("a subgroup's parent does not exist", false, "podgroup_webhook.go:241", |tree| {
@@ -167,9 +167,9 @@ mod tests {
                 Some("it has minMember and minSubGroup"),
             ),
             (group(3, leaf("a", None)), Some("two subgroups have the same name")),
-            (group(3, leaf("C", None)), Some("a subgroup's name is no DNS label")),
-            (group(3, leaf("c-", None)), Some("a subgroup's name is no DNS label")),
-            (group(3, leaf("", None)), Some("a subgroup's name is no DNS label")),
+            (group(3, leaf("C", None)), Some("a subgroup's name is not a DNS label")),
+            (group(3, leaf("c-", None)), Some("a subgroup's name is not a DNS label")),
+            (group(3, leaf("", None)), Some("a subgroup's name is not a DNS label")),
             (group(3, leaf("c", Some("q"))), Some("a subgroup's parent does not exist")),
             (
                 group(0, json!({"name": "p", "parent": "a", "minSubGroup": 2})),
@@ -208,10 +208,10 @@ mod tests {
 
     /// Compares with KAI's own code from a checkout.
     #[test]
-    #[ignore = "GROVE_CONFORMANCE_KAI_SOURCE names a checkout of KAI v0.17.0 that has to be there"]
+    #[ignore = "set GROVE_CONFORMANCE_KAI_SOURCE to a checkout of KAI v0.17.0"]
     fn kai_itself_takes_and_refuses_the_same() {
         let checkout =
-            PathBuf::from(std::env::var_os("GROVE_CONFORMANCE_KAI_SOURCE").expect("a checkout is named"));
+            PathBuf::from(std::env::var_os("GROVE_CONFORMANCE_KAI_SOURCE").expect("the variable is set"));
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/invariants/kai_admission.go");
         let folder = tempfile::tempdir().unwrap();
         let overlay = folder.path().join("overlay.json");

@@ -30,8 +30,9 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
         if let Some((backend, group)) = member
             && seen.insert(version.uid())
         {
-            let message = format!("{} of {own} says that it is in {group} of {backend}", pod.name());
-            violations.push(violation(MEMBER_OF_ANOTHER_BACKEND, message).shown_by("it", version));
+            let message =
+                format!("Pod {} of scheduler {own} names {group}, a gang resource of {backend}", pod.name());
+            violations.push(violation(MEMBER_OF_ANOTHER_BACKEND, message).shown_by("observed", version));
         }
     }
     none(violations)
@@ -58,8 +59,9 @@ pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
             && seen.insert(version.uid())
         {
             let (kind, name) = (version.kind(), version.name());
-            let message = format!("{kind} {name}, a resource of {backend}, belongs to a PodGang of {other}");
-            violations.push(violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("it", *version));
+            let message =
+                format!("{kind} {name}, a gang resource of {backend}, is owned by a PodGang of {other}");
+            violations.push(violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("observed", *version));
         }
     }
     none(violations)

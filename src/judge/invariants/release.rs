@@ -43,11 +43,11 @@ pub(super) fn leaves_other_gates(course: &Course<'_>) -> Ruling {
 fn created_with(version: &Version<'_>, gates: &[&str]) -> Option<Violation> {
     let name = version.name();
     if !gates.contains(&names::GATE) {
-        let message = format!("{name} was created without the scheduling gate {}", names::GATE);
+        let message = format!("Pod {name} was created without the scheduling gate {}", names::GATE);
         return Some(violation(CREATED_UNGATED, message).shown_by("created", *version));
     }
     let second = gates.iter().find(|gate| gate.starts_with(GROVES) && **gate != names::GATE)?;
-    let message = format!("{name} was created with {second}, another scheduling gate of Grove's");
+    let message = format!("Pod {name} was created with {second}, a second scheduling gate of Grove");
     Some(violation(SECOND_GATE, message).shown_by("created", *version))
 }
 
@@ -55,8 +55,11 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
     let is_release = before.contains(&names::GATE) && !gates.contains(&names::GATE);
     let taken = before.iter().find(|gate| !gate.starts_with(GROVES) && !gates.contains(gate));
     let taken = taken.filter(|_| is_release)?;
-    let message = format!("the release of {} removed {taken} too, which is another's", version.name());
-    Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("released", *version))
+    let message = format!(
+        "Pod {}: the write that removed Grove's gate also removed the foreign gate {taken}",
+        version.name()
+    );
+    Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("gate removed", *version))
 }
 
 /// The objects that existed when a pod lost Grove's gate.
@@ -140,9 +143,12 @@ pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
         }
         let said = pod.pod_gang().unwrap_or("none");
         let (label, gang) = (names::POD_GANG, first.name());
-        let message = format!("label {label} of {} says {said}; PodGang {gang} lists it", pod.name());
+        let message = format!(
+            "label {label} of Pod {} is {said}, want {gang}: this PodGang lists its PodClique",
+            pod.name()
+        );
         let found = violation(NAMES_ANOTHER_GANG, message);
-        Some(found.shown_by("released", *version).shown_by("lists it", *first))
+        Some(found.shown_by("gate removed", *version).shown_by("lists it", *first))
     })
 }
 
@@ -167,9 +173,9 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
         } else if let Some(was) = were.get(version.uid())
             && broken.insert(version.uid())
         {
-            let message = format!("PodGang {} was Initialized and no longer is", version.name());
+            let message = format!("PodGang {}: condition Initialized did not stay True", version.name());
             let found = violation(UNINITIALIZED_AGAIN, message);
-            violations.push(found.shown_by("it was", *was).shown_by("no longer", *version));
+            violations.push(found.shown_by("Initialized=True", *was).shown_by("not Initialized", *version));
         }
     }
     none(violations)
@@ -187,14 +193,14 @@ pub(super) fn in_order(course: &Course<'_>) -> Ruling {
         let expectations = schedulers::of(target);
         let (code, missing) = if !there.listing(pod.pod_clique()).any(is_initialized) {
             let clique = pod.pod_clique().unwrap_or("no PodClique");
-            (UNGATED_BEFORE_INITIALIZED, format!("a PodGang that lists {clique} was Initialized"))
+            (UNGATED_BEFORE_INITIALIZED, format!("a PodGang that lists PodClique {clique} was Initialized"))
         } else {
             let joins = pod.0["spec"]["schedulerName"] == target.backend();
             let group = expectations.named_by(pod).filter(|group| joins && !there.groups.contains(group))?;
             let kind = expectations.kinds().last().copied().unwrap_or_default();
             (UNGATED_BEFORE_GROUP, format!("{kind} {group} existed"))
         };
-        let message = format!("{} lost its gate before {missing}", pod.name());
-        Some(violation(code, message).shown_by("released", *version))
+        let message = format!("Pod {} lost its gate before {missing}", pod.name());
+        Some(violation(code, message).shown_by("gate removed", *version))
     })
 }

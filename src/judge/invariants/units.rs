@@ -133,13 +133,14 @@ fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
         of_unit.flat_map(BTreeMap::values).filter(|version| version.revision() < pass.begun).collect();
     let message = || {
         format!(
-            "{} pods of {unit} were bound when the scheduler had had its pass, and it was never whole",
+            "{} pods of {unit} were bound after a full pass of the scheduler, and the unit was never fully \
+             bound",
             before.len()
         )
     };
     let found = (!before.is_empty()).then(|| violation(BOUND_IN_PART, message()))?;
     Some(before.iter().fold(found, |found, version| {
-        found.shown_by(format!("bound to {}", version.pod().node().unwrap_or_default()), **version)
+        found.shown_by(format!("bound to Node {}", version.pod().node().unwrap_or_default()), **version)
     }))
 }
 

@@ -21,9 +21,12 @@ pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
     let of_set = |found: &&Value| set.is_some_and(|set| is_controlled_by(found, set));
     let surplus =
         live.of(KIND).filter(of_set).filter(|found| !wanted.iter().any(|one| one.name == name(found)));
-    let surplus = surplus.map(|found| format!("{KIND} {} has nothing to scale", name(found)));
+    let surplus = surplus
+        .map(|found| format!("{KIND} {} exists, want it absent: no scaleConfig requests it", name(found)));
     let wrong = wanted.iter().filter_map(|wanted| match live.get(KIND, &wanted.name).filter(of_set) {
-        None => Some(format!("{KIND} {} does not exist, or is not the PodCliqueSet's", wanted.name)),
+        None => {
+            Some(format!("{KIND} {} does not exist or is not controlled by the PodCliqueSet", wanted.name))
+        }
         Some(found) => differs(found, wanted),
     });
     wrong.chain(surplus).collect()
@@ -37,9 +40,9 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
     let fault = if target["kind"] != wanted.kind || target["name"] != wanted.name.as_str() {
         format!("scales {} {}", text(&target["kind"]), text(&target["name"]))
     } else if spec["minReplicas"].as_u64() != min {
-        format!("has minReplicas {}, not {min:?}", spec["minReplicas"])
+        format!("has minReplicas {}, want {min:?}", spec["minReplicas"])
     } else if spec["maxReplicas"] != wanted.config["maxReplicas"] {
-        format!("has maxReplicas {}, not {}", spec["maxReplicas"], wanted.config["maxReplicas"])
+        format!("has maxReplicas {}, want {}", spec["maxReplicas"], wanted.config["maxReplicas"])
     } else {
         let (given, found) = (list(&wanted.config["metrics"]), list(&spec["metrics"]));
         // The API server sets a default if the template has none.
@@ -49,7 +52,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
         if is_given {
             return None;
         }
-        format!("has metrics {}", spec["metrics"])
+        format!("has metrics {}, want those of the scaleConfig", spec["metrics"])
     };
     Some(format!("{KIND} {} {fault}", name(found)))
 }
@@ -85,8 +88,8 @@ pub fn left_alone(history: &History, foreign: &str) -> Ruling {
     });
     none(taken.map(|version| {
         let message =
-            format!("{KIND} {foreign}, which is somebody else's, was changed, taken over or deleted");
-        violation(TAKEN_OVER, message).shown_by("as it was", made).shown_by("then", version)
+            format!("{KIND} {foreign} of another owner was changed, adopted or deleted, want it untouched");
+        violation(TAKEN_OVER, message).shown_by("before", made).shown_by("after", version)
     }))
 }
 
@@ -168,7 +171,7 @@ mod tests {
         let mut changed = foreign();
         changed["spec"]["maxReplicas"] = json!(6);
         for next in [changed, owned(foreign(), "PodCliqueSet", "w")] {
-            assert!(message(left_alone(&then(next), "w-0-a")).contains("somebody else's"));
+            assert!(message(left_alone(&then(next), "w-0-a")).contains("of another owner"));
         }
         assert!(left_alone(&Story::flat().added(foreign()).deleted(foreign()).end(), "w-0-a").is_err());
     }

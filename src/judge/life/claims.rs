@@ -24,7 +24,7 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     let is_made = |claim: &String| history.named("ResourceClaim", claim).next().is_some();
     ensure(!has_pods || shared(&its, scope).iter().any(is_made), || {
         let message =
-            format!("the pods of {scope} in generation {generation} share no ResourceClaim that there is");
+            format!("the pods of {scope} in generation {generation} share no existing ResourceClaim");
         violation(NONE_SHARED, message)
     })
 }
@@ -40,9 +40,9 @@ pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
         let not_freed = |claim: &String| {
             let Some(last) = last else {
                 let message = format!(
-                    "ResourceClaim {claim} cannot be free: a pod of {scope} that shared it is there still"
+                    "ResourceClaim {claim} is not free: a pod of {scope} that shared it still exists"
                 );
-                return Some(violation(NOT_FREED, message).shown_by("recycled", recycle.begun));
+                return Some(violation(NOT_FREED, message).shown_by("first deletion", recycle.begun));
             };
             let versions = || history.named("ResourceClaim", claim);
             let is_free =
@@ -51,9 +51,10 @@ pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
                 return None;
             }
             let message = format!(
-                "ResourceClaim {claim} stayed allocated when the last pod of {scope} was gone that shared it"
+                "ResourceClaim {claim} stayed allocated after the last pod of {scope} that shared it was \
+                 deleted"
             );
-            let found = violation(NOT_FREED, message).shown_by("last pod gone", *last);
+            let found = violation(NOT_FREED, message).shown_by("last pod deleted", *last);
             Some(versions().last().into_iter().fold(found, |found, version| found.shown_by("claim", version)))
         };
         claims.iter().filter_map(not_freed).collect::<Vec<_>>()
@@ -80,12 +81,18 @@ fn aside(live: &Live, pod: Pod<'_>, name: &str, lost: &[&str]) -> Option<Violati
         let of = if pools.is_empty() { "none".to_owned() } else { pools.join(", ") };
         (
             BOUND_ASIDE,
-            format!("{} is bound to {node}, and its ResourceClaim {name} has devices of {of}", pod.name()),
+            format!(
+                "Pod {} is bound to Node {node}, but its ResourceClaim {name} has devices of {of}",
+                pod.name()
+            ),
         )
     } else if lost.contains(&node) {
-        (TIED, format!("{} was bound to {node} again, which is lost", pod.name()))
+        (TIED, format!("Pod {} was bound to the lost Node {node} again", pod.name()))
     } else if !reserved.iter().any(|consumer| consumer["uid"] == pod.uid()) {
-        (BOUND_ASIDE, format!("{} is bound, and its ResourceClaim {name} is not reserved for it", pod.name()))
+        (
+            BOUND_ASIDE,
+            format!("Pod {} is bound, but its ResourceClaim {name} is not reserved for it", pod.name()),
+        )
     } else {
         return None;
     };
@@ -159,11 +166,8 @@ mod tests {
         let gone = || recycled().deleted(with_claim(going("b")));
         assert_eq!(freed(gone().modified(claim(None, &[]))), Ok(()));
         assert_eq!(freed(gone().deleted(claim(Some("n"), &[]))), Ok(()), "deleted");
-        assert!(message(freed(recycled())).contains("is there still"));
-        assert!(
-            message(freed(recycled().modified(claim(None, &[])))).contains("is there still"),
-            "too early"
-        );
+        assert!(message(freed(recycled())).contains("still exists"));
+        assert!(message(freed(recycled().modified(claim(None, &[])))).contains("still exists"), "too early");
         let kept = gone().modified(claim(Some("n"), &["somebody"]));
         assert!(message(freed(kept)).contains("stayed allocated"));
     }
@@ -181,7 +185,7 @@ mod tests {
         assert!(message(beside(None, &[])).contains("has devices of none"));
         assert!(message(beside(Some("m"), &["a"])).contains("not reserved for it"));
         let again = Story::flat().added(bound("c", "n")).added(claim(Some("n"), &[uid])).end();
-        assert!(message(are_beside(&again.end(), &scope(), &["n"])).contains("which is lost"));
+        assert!(message(are_beside(&again.end(), &scope(), &["n"])).contains("lost Node n again"));
     }
 
     #[test]
@@ -189,10 +193,10 @@ mod tests {
         let both = || Story::flat().added(with_claim(pod("a", None))).added(with_claim(pod("b", None)));
         let judged = |story: Story| are_shared(&story.end(), &scope(), 0);
         assert_eq!(judged(both().added(claim(None, &[]))), Ok(()));
-        assert!(message(judged(both())).contains("share no ResourceClaim that there is"), "never made");
+        assert!(message(judged(both())).contains("share no existing ResourceClaim"), "never made");
         let alone =
             Story::flat().added(claim(None, &[])).added(with_claim(pod("a", None))).added(pod("b", None));
-        assert!(message(judged(alone)).contains("share no ResourceClaim"));
+        assert!(message(judged(alone)).contains("share no existing ResourceClaim"));
         assert_eq!(judged(Story::flat()), Ok(()), "no pods");
     }
 }

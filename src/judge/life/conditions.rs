@@ -45,8 +45,10 @@ pub fn transitions_are_true(history: &History) -> Ruling {
                 && before["lastTransitionTime"] != found["lastTransitionTime"]
             {
                 let what = format!("{} of {} {}", key.1, version.kind(), version.name());
-                let message =
-                    format!("{what} is {} as before, and has another lastTransitionTime", found["status"]);
+                let message = format!(
+                    "condition {what} is still {}, but its lastTransitionTime changed",
+                    found["status"]
+                );
                 violations.push(violation(MOVED_WITHOUT_A_CHANGE, message).shown_by("moved", version));
             }
             last.insert(key, found);
@@ -71,10 +73,13 @@ pub fn facts_are_said_once(history: &History) -> Ruling {
                 told.push(version);
                 if told.len() == 2 {
                     let what = format!("{} of {} {}", key.1, version.kind(), version.name());
-                    let message =
-                        format!("{what} was told twice in other words within 5 s: {}", found["message"]);
+                    let message = format!(
+                        "condition {what}: its message changed twice within 5 s without a new status \
+                             or reason, last to {}",
+                        found["message"]
+                    );
                     violations.push(
-                        violation(SAID_AGAIN, message).shown_by("once", told[0]).shown_by("again", version),
+                        violation(SAID_AGAIN, message).shown_by("first", told[0]).shown_by("again", version),
                     );
                 }
             }
@@ -94,12 +99,12 @@ pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
     let mut often = writes.into_values().filter_map(|versions| {
         let pair = versions.windows(2).find(|pair| pair[1].at.duration_since(pair[0].at) < ONCE_IN)?;
         let message = format!(
-            "{} {} was written {} times while there was nothing to do",
+            "{} {} was written {} times while idle, want no repeated writes",
             pair[0].kind(),
             pair[0].name(),
             versions.len()
         );
-        Some(violation(WRITTEN_AGAIN, message).shown_by("once", pair[0]).shown_by("again", pair[1]))
+        Some(violation(WRITTEN_AGAIN, message).shown_by("first", pair[0]).shown_by("again", pair[1]))
     });
     none(often.by_ref())
 }

@@ -75,7 +75,7 @@ fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
     let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let said = |field: &str| count(&object["status"][field]).unwrap_or(0);
     let differs = wanted.iter().filter(|(field, wanted)| said(field) != *wanted);
-    differs.map(|(field, wanted)| format!("{of}: {field} is {}, {wanted} are", said(field))).collect()
+    differs.map(|(field, wanted)| format!("{of}: {field} is {}, want {wanted}", said(field))).collect()
 }
 
 /// Describes what is wrong with a count in a status that may be anything from `least` to `most`.
@@ -83,7 +83,7 @@ fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Opti
     let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let said = count(&object["status"][field]).unwrap_or(0);
     let range = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    (said < least || said > most).then(|| format!("{of}: {field} is {said}, {range} are"))
+    (said < least || said > most).then(|| format!("{of}: {field} is {said}, want {range}"))
 }
 
 /// Whether an object does not say if its minimum is breached, as during an update.
@@ -234,7 +234,7 @@ fn verdict_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> Ve
     let is_right = said["status"] == status && reason.is_none_or(|reason| said["reason"] == reason);
     let found = format!("{}/{}", text(&said["status"]), text(&said["reason"]));
     let wanted = reason.map_or(status.to_owned(), |reason| format!("{status}/{reason}"));
-    if is_right { Vec::new() } else { vec![format!("{of}: {BREACHED} is {found}, not {wanted}")] }
+    if is_right { Vec::new() } else { vec![format!("{of}: {BREACHED} is {found}, want {wanted}")] }
 }
 
 /// The faults of a recount as a ruling.
@@ -263,10 +263,11 @@ pub fn go_together(history: &History) -> Ruling {
         let is_fine = ready <= scheduled && scheduled <= replicas && gated + scheduled <= replicas;
         (!is_fine && blamed.insert(version.uid().to_owned())).then(|| {
             let message = format!(
-                "PodClique {} counts {replicas} replicas, {scheduled} scheduled, {ready} ready, {gated} gated",
+                "PodClique {}: its counts contradict each other: {replicas} replicas, {scheduled} \
+                 scheduled, {ready} ready, {gated} gated",
                 version.name()
             );
-            violation(COUNTS_CONTRADICT, message).shown_by("it", version)
+            violation(COUNTS_CONTRADICT, message).shown_by("observed", version)
         })
     }))
 }
@@ -302,10 +303,14 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
         rulings.push(if is_told {
             Ok(())
         } else if end <= due {
-            Err(Broken::NotReached(format!("{} was not watched for {} s", clique.name, patience.as_secs())))
+            Err(Broken::NotReached(format!(
+                "PodClique {} was not observed for {} s",
+                clique.name,
+                patience.as_secs()
+            )))
         } else {
             let message = format!(
-                "{bound} pods of {} were bound, and {} s later its status says otherwise",
+                "{bound} pods of PodClique {} were bound, but its status did not report that within {} s",
                 clique.name,
                 patience.as_secs()
             );
@@ -314,7 +319,7 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
         });
     }
     match changes.is_empty() {
-        true => Err(Broken::NotReached(format!("no pod of {} was ever bound", clique.name))),
+        true => Err(Broken::NotReached(format!("no pod of PodClique {} was ever bound", clique.name))),
         false => all(rulings),
     }
 }
@@ -381,7 +386,7 @@ mod tests {
         let mut wrong = right;
         wrong["scheduledReplicas"] = json!(5);
         let faults = of_clique(&with(wrong), &clique("c", 1, 6));
-        assert_eq!(faults, ["PodClique c: scheduledReplicas is 5, 4 are"]);
+        assert_eq!(faults, ["PodClique c: scheduledReplicas is 5, want 4"]);
     }
 
     #[rstest::rstest]
@@ -460,7 +465,7 @@ mod tests {
         let found = follow_binding(&told.end(), &clique("c", 2, 2));
         assert_eq!(found.is_ok(), right, "{found:?}");
         if !right {
-            assert!(crate::message(found).contains("2 pods of c were bound, and 5 s later"));
+            assert!(crate::message(found).contains("2 pods of PodClique c were bound, but"));
         }
         let never = follow_binding(&Story::flat().added(saying(0, "False")).end(), &clique("c", 2, 2));
         assert!(matches!(never, Err(Broken::NotReached(_))));

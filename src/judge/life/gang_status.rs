@@ -38,7 +38,7 @@ pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String>
 /// podgroup has its minimum of bound or ready pods. `Unhealthy` is True if a PodClique in `held` has fewer
 /// healthy pods than its minimum.
 pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> {
-    let Some(found) = gang.find(live) else { return vec![format!("there is no PodGang {}", gang.name)] };
+    let Some(found) = gang.find(live) else { return vec![format!("PodGang {} does not exist", gang.name)] };
     let all = |holds| gang.groups.iter().all(|group| has(live, group, holds));
     let (scheduled, ready) = (all(is_bound), all(is_ready));
     let unhealthy =
@@ -49,7 +49,7 @@ pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> 
     wanted
         .into_iter()
         .filter(|(type_, wanted)| is(type_) != *wanted)
-        .map(|(type_, wanted)| format!("{of}: {type_} is {}, and should be {wanted}", !wanted))
+        .map(|(type_, wanted)| format!("{of}: {type_} is {}, want {wanted}", !wanted))
         .collect()
 }
 
@@ -61,7 +61,7 @@ pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     let is_scheduled = gang.groups.iter().all(|group| has(live, group, is_bound));
     (is_scheduled && (phase.is_null() || phase == "Pending")).then(|| {
         let name = text(&found["metadata"]["name"]);
-        format!("PodGang {name} is scheduled, and its phase is {}", shown(phase))
+        format!("PodGang {name}: phase is {} although it is scheduled", shown(phase))
     })
 }
 
@@ -72,7 +72,7 @@ fn has(live: &Live, group: &Group, holds: fn(Pod<'_>) -> bool) -> bool {
 }
 
 fn shown(phase: &Value) -> &str {
-    phase.as_str().unwrap_or("not there")
+    phase.as_str().unwrap_or("not set")
 }
 
 /// The conditions of all these PodGangs are correct at the entry `until`.
@@ -171,7 +171,7 @@ mod tests {
             judged(&told(Story::flat(), ["gated", "gated"], &status))
         };
         assert_eq!(waits(false), Ok(()));
-        assert_eq!(messages(waits(true)), ["PodGang w-0: Unhealthy is true, and should be false"]);
+        assert_eq!(messages(waits(true)), ["PodGang w-0: Unhealthy is true, want false"]);
     }
 
     #[test]
@@ -179,10 +179,10 @@ mod tests {
         let phases =
             |(history, gangs): &(History, Vec<Gang>)| phases_at(history, gangs, history.entries.len());
         let pending = history(["ready", "ready"], &status("Pending", [true, true, false]));
-        assert_eq!(messages(phases(&pending)), ["PodGang w-0 is scheduled, and its phase is Pending"]);
+        assert_eq!(messages(phases(&pending)), ["PodGang w-0: phase is Pending although it is scheduled"]);
         assert_eq!(judged(&pending), Ok(()), "its conditions are true");
         let silent = history(["ready", "ready"], &Value::Null);
-        assert_eq!(messages(phases(&silent)), ["PodGang w-0 is scheduled, and its phase is not there"]);
+        assert_eq!(messages(phases(&silent)), ["PodGang w-0: phase is not set although it is scheduled"]);
         assert_eq!(messages(judged(&silent)).len(), 2, "Scheduled, Ready");
         assert_eq!(phases(&history(["ready", "gated"], &Value::Null)), Ok(()), "it is not scheduled");
     }

@@ -31,12 +31,15 @@ pub fn is_out(live: &Live, cliques: &[&str]) -> bool {
 pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
     let its = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
     let there = its.map(|pod| {
-        violation(IDLE_AND_THERE, format!("{} is there, and its PodClique is scaled to 0", pod.name()))
-            .shown_by_object("there", pod.0)
+        violation(
+            IDLE_AND_THERE,
+            format!("Pod {} exists, want it absent because its PodClique is scaled to 0", pod.name()),
+        )
+        .shown_by_object("exists", pod.0)
     });
     let listed = live.of("PodGang").filter_map(|found| {
         let (name, _) = podgroups(found).find(|(name, _)| cliques.contains(name))?;
-        let message = format!("PodGang {} lists {name}, which is scaled to 0", name_of(found));
+        let message = format!("PodGang {} lists PodClique {name}, which is scaled to 0", name_of(found));
         Some(violation(IDLE_IN_THE_GANG, message).shown_by_object("lists it", found))
     });
     none(there.chain(listed))?;
@@ -48,18 +51,21 @@ pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) ->
 pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
     let found = live.get(kind, name);
     ensure(found.is_some(), || {
-        violation(IDLE_IS_GONE, format!("{kind} {name} was scaled to 0, and is there no longer"))
+        violation(IDLE_IS_GONE, format!("{kind} {name} was deleted after it was scaled to 0, want it kept"))
     })?;
     let said = found.and_then(|found| condition(found, "MinAvailableBreached"));
     ensure(said.is_none_or(|said| said["status"] != "True"), || {
-        let told =
-            violation(IDLE_IS_BREACHED, format!("{kind} {name} is scaled to 0, and says it is breached"));
+        let told = violation(
+            IDLE_IS_BREACHED,
+            format!("{kind} {name}: MinAvailableBreached is True although it is scaled to 0"),
+        );
         found.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))
     })?;
     let pcs = live.get("PodCliqueSet", set);
     let of = |field: &str| pcs.and_then(|pcs| count(&pcs["status"][field]));
     ensure(of("replicas").is_some() && of("availableReplicas") == of("replicas"), || {
-        let message = format!("{set} counts a replica as unavailable of which {name} is scaled to 0");
+        let message =
+            format!("PodCliqueSet {set} reports a replica as unavailable because {name} is scaled to 0");
         let told = violation(IDLE_IS_BREACHED, message);
         pcs.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))
     })
@@ -74,9 +80,9 @@ pub fn is_back(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
         let wanted: Vec<_> =
             gang.groups.iter().map(|group| (group.clique.as_str(), Some(group.min))).collect();
         (listed != wanted).then(|| {
-            let message = format!("PodGang {} lists {listed:?}, not {wanted:?}", gang.name);
+            let message = format!("PodGang {} lists {listed:?}, want {wanted:?}", gang.name);
             let told = violation(BACK_IN_ANOTHER_SHAPE, message);
-            found.into_iter().fold(told, |told, found| told.shown_by_object("it", found))
+            found.into_iter().fold(told, |told, found| told.shown_by_object("observed", found))
         })
     }))?;
     ask_for_their_pods(target, live, gangs)
@@ -89,8 +95,11 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
         .filter(|version| version.pod().pod_clique().is_some_and(|clique| cliques.contains(&clique)))
         .collect();
     ensure(bound.is_empty(), || {
-        let message =
-            format!("{} pods of {} were bound, and not all fit", bound.len(), cliques.join(" and "));
+        let message = format!(
+            "{} pods of PodCliques {} were bound, want 0 because they do not all fit",
+            bound.len(),
+            cliques.join(" and ")
+        );
         bound.iter().fold(violation(BACK_IN_PART, message), |told, version| told.shown_by("bound", *version))
     })
 }
@@ -111,8 +120,8 @@ fn ask_for_their_pods(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
             gangs.iter().flat_map(|gang| &gang.groups).filter(is_member).map(|group| group.min).sum();
         let asked = expectations.size(found).filter(|_| !members.is_empty())?;
         (u64::try_from(wanted) != Ok(asked)).then(|| {
-            let message = format!("{} {name} asks for {asked} pods, not {wanted}", text(&found["kind"]));
-            violation(OTHER_MINIMUM, message).shown_by_object("it", found)
+            let message = format!("{} {name} requires {asked} pods, want {wanted}", text(&found["kind"]));
+            violation(OTHER_MINIMUM, message).shown_by_object("observed", found)
         })
     }))
 }

@@ -55,9 +55,9 @@ fn told(ruling: Ruling) -> Vec<String> {
 
 #[rstest::rstest]
 #[case::as_it_should_be(&["w-0-a"], 2, false, &[])]
-#[case::listed(&["w-0-a", "w-0-b"], 2, false, &["PodGang w-0 lists w-0-b, which is scaled to 0"])]
-#[case::asked_for(&["w-0-a"], 4, false, &["PodGroup.scheduling.volcano.sh w-0 asks for 4 pods, not 2"])]
-#[case::there(&["w-0-a"], 2, true, &["w-0-b-0 is there, and its PodClique is scaled to 0"])]
+#[case::listed(&["w-0-a", "w-0-b"], 2, false, &["PodGang w-0 lists PodClique w-0-b, which is scaled to 0"])]
+#[case::asked_for(&["w-0-a"], 4, false, &["PodGroup.scheduling.volcano.sh w-0 requires 4 pods, want 2"])]
+#[case::there(&["w-0-a"], 2, true, &["Pod w-0-b-0 exists, want it absent because its PodClique is scaled to 0"])]
 fn what_is_idle_has_left(
     #[case] listed: &[&str],
     #[case] min: u64,
@@ -74,8 +74,8 @@ fn what_is_idle_has_left(
 
 #[rstest::rstest]
 #[case::whole(&["w-0-a", "w-0-b"], 4, &[])]
-#[case::out_still(&["w-0-a"], 4, &[r#"PodGang w-0 lists [("w-0-a", Some(2))], not [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#])]
-#[case::not_asked_for(&["w-0-a", "w-0-b"], 2, &["PodGroup.scheduling.volcano.sh w-0 asks for 2 pods, not 4"])]
+#[case::out_still(&["w-0-a"], 4, &[r#"PodGang w-0 lists [("w-0-a", Some(2))], want [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#])]
+#[case::not_asked_for(&["w-0-a", "w-0-b"], 2, &["PodGroup.scheduling.volcano.sh w-0 requires 2 pods, want 4"])]
 fn what_is_back_is_asked_for(#[case] listed: &[&str], #[case] min: u64, #[case] faults: &[&str]) {
     let pods = ["w-0-a", "w-0-b"].map(|clique| pod(clique, 0, Some("n")));
     let live = live(&[vec![pod_gang(listed), pod_group(min)], pods.to_vec()].concat());
@@ -105,6 +105,6 @@ fn one_of_two_is_in_part() {
     let bound = |node| Story::on(Target::VOLCANO).added(pod("w-0-b", 1, node)).end();
     assert_eq!(none_bound(&waits, &["w-0-b"], 1, 3), Ok(()));
     let told = messages(none_bound(&bound(Some("n")), &["w-0-b"], 0, 1));
-    assert_eq!(told, ["1 pods of w-0-b were bound, and not all fit"]);
+    assert_eq!(told, ["1 pods of PodCliques w-0-b were bound, want 0 because they do not all fit"]);
     assert_eq!(none_bound(&bound(None), &["w-0-b"], 0, 1), Ok(()));
 }

@@ -225,21 +225,21 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     let mut found = Vec::new();
     let phases = phases(&history.end());
     if numbers.gangs != phases {
-        found.push(format!("PodGangs by phase are {:?}, and the metrics say {:?}", phases, numbers.gangs));
+        found.push(format!("PodGangs by phase are {:?}, but the metrics report {:?}", phases, numbers.gangs));
     }
     let mut counted = |what: &str, wanted: usize, said: f64| {
         if said != wanted as f64 {
-            found.push(format!("there were {wanted} {what}, and the metrics say {said}"));
+            found.push(format!("metrics report {said} {what}, want {wanted}"));
         }
     };
-    counted("recycles", recycled(history), numbers.recycles);
-    counted("updates that ended", updated(history), numbers.updates);
+    counted("gang terminations", recycled(history), numbers.recycles);
+    counted("ended updates", updated(history), numbers.updates);
     // A gang that was bound only briefly may be missing from the metrics.
     let bound = bound(history);
     let (least, most) = (bound.iter().filter(|gang| gang.lasts).count(), bound.len());
     if !(least as f64..=most as f64).contains(&numbers.bound) {
         let said = numbers.bound;
-        found.push(format!("{most} PodGangs came to be bound, {least} of them still are, and the metrics took the time of {said}"));
+        found.push(format!("metrics report the time to bound of {said} PodGangs, want {least} to {most}"));
     }
     let sum = |times: &mut dyn Iterator<Item = SignedDuration>| -> f64 {
         times.map(|time| time.as_secs_f64().max(0.0)).sum()
@@ -252,7 +252,7 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     if !(least..=most).contains(&numbers.seconds) {
         let said = numbers.seconds;
         found.push(format!(
-            "PodGangs waited between {least} s and {most} s in all to be bound, and the metrics say {said} s"
+            "metrics report {said} s as the total time to bound of all PodGangs, want {least} s to {most} s"
         ));
     }
     found.extend(wrong_bucket(&bound, numbers, read));
@@ -276,7 +276,8 @@ fn wrong_bucket(bound: &[Bound], numbers: &Numbers, read: Timestamp) -> Option<S
     };
     let (end, said) = buckets.into_iter().find(is_wrong)?;
     Some(format!(
-        "{said} PodGangs are said to have waited at most {end} s to be bound, which is not how long they waited"
+        "metrics report {said} PodGangs with a time to bound of at most {end} s, which contradicts the \
+         history"
     ))
 }
 
@@ -292,7 +293,7 @@ pub fn agree(history: &History, times: usize) -> Ruling {
         if let Some(why) = detail["failed"].as_str() {
             return Err(violation(
                 METRICS_UNANSWERED,
-                format!("the operator does not say its metrics: {why}"),
+                format!("the operator did not return its metrics: {why}"),
             )
             .into());
         }
@@ -303,7 +304,9 @@ pub fn agree(history: &History, times: usize) -> Ruling {
     }))?;
     match readings.len() >= times {
         true => Ok(()),
-        false => Err(Broken::NotReached(format!("metrics were read {} of {times} times", readings.len()))),
+        false => {
+            Err(Broken::NotReached(format!("the metrics were read {} of {times} times", readings.len())))
+        }
     }
 }
 
@@ -405,10 +408,10 @@ go_goroutines 17
     #[case::another_phase(|numbers: &mut Numbers| numbers.gangs = [("Pending".to_owned(), 1.0)].into(), "by phase")]
     #[case::a_gang_too_many(|numbers: &mut Numbers| *numbers.gangs.get_mut("Running").unwrap() = 2.0, "by phase")]
     #[case::none(|numbers: &mut Numbers| numbers.gangs.clear(), "by phase")]
-    #[case::a_recycle(|numbers: &mut Numbers| numbers.recycles = 1.0, "0 recycles")]
-    #[case::an_update(|numbers: &mut Numbers| numbers.updates = 1.0, "0 updates")]
-    #[case::twice(|numbers: &mut Numbers| (numbers.bound, *at_most(numbers, "+Inf")) = (2.0, 2.0), "took the time of 2")]
-    #[case::sooner(|numbers: &mut Numbers| *at_most(numbers, "10.0") = 1.0, "1 PodGangs are said")]
+    #[case::a_recycle(|numbers: &mut Numbers| numbers.recycles = 1.0, "1 gang terminations, want 0")]
+    #[case::an_update(|numbers: &mut Numbers| numbers.updates = 1.0, "1 ended updates, want 0")]
+    #[case::twice(|numbers: &mut Numbers| (numbers.bound, *at_most(numbers, "+Inf")) = (2.0, 2.0), "time to bound of 2 PodGangs")]
+    #[case::sooner(|numbers: &mut Numbers| *at_most(numbers, "10.0") = 1.0, "report 1 PodGangs with a time to bound")]
     #[case::later(|numbers: &mut Numbers| *at_most(numbers, "100.0") = 0.0, "at most 100 s")]
     #[case::never(|numbers: &mut Numbers| *at_most(numbers, "+Inf") = 0.0, "at most inf s")]
     #[case::too_short(|numbers: &mut Numbers| numbers.seconds = 18.5, "18.5 s")]

@@ -37,7 +37,7 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
         }
         let generation = version.object["metadata"]["generation"].as_u64().unwrap_or(0);
         let fault = match observed.cmp(&generation) {
-            std::cmp::Ordering::Greater => Some(format!("there is only {generation}")),
+            std::cmp::Ordering::Greater => Some(format!("metadata.generation is only {generation}")),
             // The work was done for an earlier generation.
             std::cmp::Ordering::Less => None,
             // A generation with the same replicas may leave pods to be replaced, which `observedGeneration`
@@ -50,8 +50,8 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
         };
         violations.extend(fault.map(|fault| {
             let what = format!("{} {}", version.kind(), version.name());
-            violation(OBSERVED_AHEAD, format!("{what} has observed generation {observed}, and {fault}"))
-                .shown_by("it says so", version)
+            violation(OBSERVED_AHEAD, format!("{what}: observedGeneration is {observed}, but {fault}"))
+                .shown_by("reported", version)
         }));
     }
     none(violations)
@@ -67,7 +67,7 @@ fn left_to_do(version: Version<'_>, census: &Census<'_>, indexes: &Indexes) -> O
         "PodCliqueSet" => ("replicas with PodCliques", indexes.of(names::PART_OF, version.name())),
         _ => return None,
     };
-    (found != wanted).then(|| format!("there are {found} {what} instead of {wanted}"))
+    (found != wanted).then(|| format!("{found} {what} exist, want {wanted}"))
 }
 
 /// The replicas with PodCliques, of scaling groups and of PodCliqueSets, by name.
@@ -125,12 +125,12 @@ mod tests {
         let scaled = || story().modified(pclq(1, 2, 1)).modified(pclq(2, 3, 1));
         assert_eq!(never_ahead(&scaled().end(), "w"), Ok(()));
         let ahead = never_ahead(&scaled().modified(pclq(2, 3, 2)).end(), "w");
-        assert!(message(ahead).contains("there are 2 pods instead of 3"));
+        assert!(message(ahead).contains("2 pods exist, want 3"));
         let changed = || story().modified(pclq(1, 2, 1)).modified(pclq(2, 2, 1));
         let replaced = changed().deleted(conformance_history::testing::worker("w", 0, None));
         assert_eq!(never_ahead(&replaced.modified(pclq(2, 2, 2)).end(), "w"), Ok(()), "another template");
         let beyond = never_ahead(&story().modified(pclq(1, 2, 2)).end(), "w");
-        assert!(message(beyond).contains("there is only 1"));
+        assert!(message(beyond).contains("metadata.generation is only 1"));
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         pcs["spec"]["replicas"] = json!(1);
         pcs["status"]["observedGeneration"] = json!(1);
         let early = Story::flat().added(pcs.clone()).added(pclq(1, 0, 0)).end();
-        assert!(message(never_ahead(&early, "w")).contains("0 replicas with PodCliques instead of 1"));
+        assert!(message(never_ahead(&early, "w")).contains("0 replicas with PodCliques exist, want 1"));
         assert_eq!(never_ahead(&Story::flat().added(pclq(1, 0, 0)).added(pcs).end(), "w"), Ok(()));
     }
 }

@@ -122,7 +122,12 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
             pod.node().is_some() && gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique))
         }),
     };
-    let nothing = || Broken::NotReached(format!("there was nothing to say of PodGang {}", gang.name));
+    let nothing = || {
+        Broken::NotReached(format!(
+            "PodGang {} never reached the state that its status must report",
+            gang.name
+        ))
+    };
     let since = since.ok_or_else(nothing)?;
     let words = words(history, gang, why);
     let patience = match why {
@@ -135,19 +140,19 @@ pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
         .filter(in_time)
         .any(|version| version.change != Change::Deleted && !saying(version.object, gang, &words).is_empty());
     if !is_told && history.last_at().duration_since(since.at) <= patience {
-        return Err(Broken::NotReached(format!("it was not watched for {} s", patience.as_secs())));
+        return Err(Broken::NotReached(format!("the PodGang was not observed for {} s", patience.as_secs())));
     }
     ensure(is_told, || {
         let what = match why {
-            Why::Base(base) => format!("that it waits for its base {base}"),
-            Why::Scheduler => "what the scheduler says of it".to_owned(),
+            Why::Base(base) => format!("that it waits for its base PodGang {base}"),
+            Why::Scheduler => "the scheduler's message about it".to_owned(),
             Why::Refused(words) => format!("that its pods are refused: {words:?}"),
-            Why::Lack(words) => format!("what a pod of it lacks: {}", words.join(" or ")),
-            Why::Gate { pod, gate } => format!("that pod {pod} has the scheduling gate {gate}"),
-            Why::Claim { pod, claim } => format!("that pod {pod} waits for a volume for its claim {claim}"),
+            Why::Lack(words) => format!("what its pods lack: {}", words.join(" or ")),
+            Why::Gate { pod, gate } => format!("that Pod {pod} has the scheduling gate {gate}"),
+            Why::Claim { pod, claim } => format!("that Pod {pod} waits for a volume for its claim {claim}"),
         };
         let message = format!(
-            "within {} s no condition of PodGang {} or its PodCliqueSet says {what}",
+            "within {} s no condition of PodGang {} or its PodCliqueSet reported {what}",
             patience.as_secs(),
             gang.name
         );
@@ -172,11 +177,12 @@ fn still(history: &History, gang: &Gang, words: &Words, ended: usize, code: &Cod
         .flat_map(|object| saying(object, gang, words).into_iter().map(move |found| (object, found)))
         .collect();
     if !left.is_empty() && at.is_none() {
-        return Err(Broken::NotReached(format!("it was not watched for {} s", patience.as_secs())));
+        return Err(Broken::NotReached(format!("the PodGang was not observed for {} s", patience.as_secs())));
     }
     crate::none(left.into_iter().map(|(object, found)| {
         let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-        let message = format!("{} of {of} still says {}", text(&found["type"]), found["message"]);
+        let message =
+            format!("condition {} of {of} still reports {}", text(&found["type"]), found["message"]);
         violation(code.clone(), message).shown_by_object("its status", object)
     }))
 }
@@ -194,9 +200,12 @@ pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
     let is_said = history.versions().any(|version| !saying(version.object, gang, &words).is_empty());
     let condition = (!is_said).then_some("condition of its PodGang or PodCliqueSet");
     let event = (!history.of("Event").any(|version| is_warning(version.object, gang, refused)))
-        .then_some("Warning event about it");
+        .then_some("Warning event");
     crate::none([condition, event].into_iter().flatten().map(|what| {
-        let message = format!("no {what} says that gang resources of {} are refused: {refused:?}", gang.set);
+        let message = format!(
+            "no {what} reports that gang resources of PodCliqueSet {} are refused: {refused:?}",
+            gang.set
+        );
         violation(FAILS_SILENTLY, message)
     }))
 }
@@ -219,13 +228,19 @@ pub fn failure_over(history: &History, gang: &Gang, refused: &str, ended: usize)
 pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
     let pauses: Vec<_> = attempts.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
     if pauses.len() < 4 {
-        return Err(Broken::NotReached(format!("there were {} attempts", attempts.len())));
+        return Err(Broken::NotReached(format!(
+            "the operator made {} attempts, too few to compare the pauses",
+            attempts.len()
+        )));
     }
     let (earlier, later) = pauses.split_at(pauses.len() / 2);
     let longest = |pauses: &[SignedDuration]| pauses.iter().max().copied().unwrap_or_default();
     ensure(longest(later) >= longest(earlier) * 2, || {
         let seconds: Vec<_> = pauses.iter().map(|pause| format!("{:.2}", pause.as_secs_f64())).collect();
-        let message = format!("what failed was tried again after pauses of {} s", seconds.join(", "));
+        let message = format!(
+            "a failing request was retried after pauses of {} s, want growing pauses",
+            seconds.join(", ")
+        );
         violation(PAUSES_DO_NOT_GROW, message)
     })
 }
@@ -275,7 +290,7 @@ mod tests {
         let found = told(&history, &gang(), &Why::Scheduler);
         assert_eq!(found.is_ok(), right, "{found:?}");
         if !right {
-            assert!(message(found).contains("says what the scheduler says of it"));
+            assert!(message(found).contains("reported the scheduler's message about it"));
         }
     }
 
@@ -283,7 +298,7 @@ mod tests {
     fn the_base_by_its_name() {
         let why = Why::Base("w-base".into());
         let silent = Story::flat().added(saying_pod_gang("it waits")).later(9).mark_end().end();
-        assert!(message(told(&silent, &gang(), &why)).contains("waits for its base w-base"));
+        assert!(message(told(&silent, &gang(), &why)).contains("waits for its base PodGang w-base"));
         let told_so = Story::flat().added(saying_pod_gang("w-base is not bound")).later(9).mark_end().end();
         assert_eq!(told(&told_so, &gang(), &why), Ok(()));
         let itself = Story::flat().added(saying_pod_gang("w-base-1 waits")).later(9).mark_end().end();
@@ -302,7 +317,7 @@ mod tests {
         let found = told(&history, &gang(), &Why::Refused("maximum cpu usage per Container".into()));
         assert_eq!(found.is_ok(), right, "{found:?}");
         if !right {
-            assert!(message(found).contains("says that its pods are refused"));
+            assert!(message(found).contains("reported that its pods are refused"));
         }
     }
 
@@ -345,7 +360,7 @@ mod tests {
         let found = over(&history, &gang(), &Why::Scheduler, 3);
         assert_eq!(found.is_ok(), right, "{found:?}");
         if !right {
-            assert!(message(found).contains("Any of PodGang w-0 still says"));
+            assert!(message(found).contains("condition Any of PodGang w-0 still reports"));
         }
     }
 
@@ -369,7 +384,7 @@ mod tests {
             failure_over(&history, &gang(), "not today", 2)
         };
         assert_eq!(over_since("made"), Ok(()));
-        assert!(message(over_since("not today")).contains("still says"));
+        assert!(message(over_since("not today")).contains("still reports"));
     }
 
     #[rstest::rstest]

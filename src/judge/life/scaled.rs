@@ -48,10 +48,10 @@ pub fn read(history: &History, index: usize, mark: &Mark) -> Ruling {
     let said = |of: &str| Some(count(&scale[of]["replicas"]).unwrap_or(0));
     let mut faults = Vec::new();
     if said("spec") != wanted {
-        faults.push(format!("asks for {:?} replicas, not {wanted:?}", said("spec")));
+        faults.push(format!("has spec.replicas {:?}, want {wanted:?}", said("spec")));
     }
     if said("status") != has {
-        faults.push(format!("has {:?} replicas, not {has:?}", said("status")));
+        faults.push(format!("has status.replicas {:?}, want {has:?}", said("status")));
     }
     let selector = text(&scale["status"]["selector"]);
     let selected = |pod: &Pod<'_>| is_live(*pod) && selects(selector, *pod);
@@ -61,7 +61,7 @@ pub fn read(history: &History, index: usize, mark: &Mark) -> Ruling {
     let found = names(&mut live.of("Pod").map(Pod).filter(selected));
     let wanted = names(&mut of_target());
     if found != wanted {
-        faults.push(format!("selects {found:?} by {selector:?}; its pods are {wanted:?}"));
+        faults.push(format!("selects pods {found:?} with {selector:?}, want {wanted:?}"));
     }
     none(faults.into_iter().map(|fault| violation(SCALE_DIFFERS, format!("/scale of {kind} {name} {fault}"))))
 }
@@ -90,15 +90,20 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
     let is_refused = mark.detail["code"].as_u64().is_some_and(|code| (400..500).contains(&code));
     if is_refused {
         ensure(replicas(&before) == replicas(&after), || {
-            violation(CHANGED_THOUGH_REFUSED, format!("{what}: refused, and done"))
+            violation(
+                CHANGED_THOUGH_REFUSED,
+                format!("{what}: the request was refused, but the replicas changed"),
+            )
         })?;
     } else {
         let said = after.get(kind, name).and_then(|found| condition(found, "MinAvailableBreached"));
         ensure(said.is_some_and(|said| said["status"] == "True"), || {
-            let found =
-                violation(ADMITTED_IN_SILENCE, format!("{what}: accepted, and its status says no breach"));
+            let found = violation(
+                ADMITTED_IN_SILENCE,
+                format!("{what}: the request was accepted, but MinAvailableBreached is not True"),
+            );
             match after.get(kind, name) {
-                Some(object) => found.shown_by_object("then", object),
+                Some(object) => found.shown_by_object("after", object),
                 None => found,
             }
         })?;
@@ -112,7 +117,10 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
     let stays = |pod: &Pod<'_>| after.pods().any(|now| now.uid() == pod.uid() && is_live(now));
     let stay = own.iter().filter(|pod| stays(pod)).count();
     ensure(kind != "PodClique" || stay >= wanted.min(own.len()), || {
-        violation(TOO_FEW_STAY, format!("{what}: accepted, and {stay} of {} pods stayed", own.len()))
+        violation(
+            TOO_FEW_STAY,
+            format!("{what}: the request was accepted, but only {stay} of {} pods were kept", own.len()),
+        )
     })?;
     let gone: Vec<_> = own.iter().filter(may_go).map(|pod| pod.name()).collect();
     others_untouched(&history.upto(until), index, &gone)
@@ -151,7 +159,7 @@ pub fn least_dear_go(history: &History, clique: &str) -> Ruling {
     }
     none(violations)?;
     match times {
-        0 => Err(Broken::NotReached(format!("{clique} was never scaled in"))),
+        0 => Err(Broken::NotReached(format!("PodClique {clique} was never scaled in"))),
         _ => Ok(()),
     }
 }
@@ -183,9 +191,12 @@ fn taken(
             let is_placed_before_free = has_place(pod) && !has_place(other);
             is_placed_before_free || dearness(before, clique, ***other) < of_pod
         })?;
-        let message =
-            format!("{} was taken when {clique} was scaled in, and not {}", pod.name(), less.name());
-        Some(violation(WRONG_POD_TAKEN, message).shown_by("taken", *end).shown_by_object("not taken", less.0))
+        let message = format!(
+            "Pod {} was deleted when PodClique {clique} was scaled in, want Pod {} deleted first",
+            pod.name(),
+            less.name()
+        );
+        Some(violation(WRONG_POD_TAKEN, message).shown_by("deleted", *end).shown_by_object("kept", less.0))
     });
     wrong.collect()
 }
@@ -195,8 +206,9 @@ pub fn highest_go(history: &History, group: &str, scaled: usize, until: usize) -
     let size = size_at(history, group, until);
     let after = history.before(until);
     let beyond = after.pods().filter(|pod| is_beyond(group, size, *pod)).map(|pod| {
-        let message = format!("{} is there, and {group} has {} replicas", pod.name(), said(size));
-        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("still there", pod.0)
+        let message =
+            format!("Pod {} exists, but scaling group {group} has only {} replicas", pod.name(), said(size));
+        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("still exists", pod.0)
     });
     none(beyond)?;
     lower_stay(history, group, scaled, until)
@@ -210,8 +222,8 @@ fn lower_stay(history: &History, group: &str, scaled: usize, until: usize) -> Ru
     let kept = before.pods().filter(of_group).filter(|pod| !is_beyond(group, size, *pod));
     let lost = kept.filter(|pod| !after.pods().any(|now| now.uid() == pod.uid() && is_live(now)));
     none(lost.map(|pod| {
-        let message = format!("{} was taken, and is of a replica that {group} has still", pod.name());
-        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("as it was", pod.0)
+        let message = format!("Pod {} was deleted, but scaling group {group} keeps its replica", pod.name());
+        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("before", pod.0)
     }))
 }
 
@@ -228,9 +240,12 @@ pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: 
         let end = history.pods().find(|version| version.uid() == pod.uid() && ends(version));
         let is_late = end.is_none_or(|end| end.at.duration_since(begun) > patience(history));
         is_late.then(|| {
-            let message =
-                format!("{} was not taken at once when {group} was scaled in to {}", pod.name(), said(size));
-            violation(WRONG_REPLICA_TAKEN, message).shown_by_object("as it was", pod.0)
+            let message = format!(
+                "Pod {} was not deleted at once when scaling group {group} was scaled in to {} replicas",
+                pod.name(),
+                said(size)
+            );
+            violation(WRONG_REPLICA_TAKEN, message).shown_by_object("before", pod.0)
         })
     });
     none(late)?;
@@ -241,8 +256,12 @@ pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: 
         version.index >= until || version.happened().duration_since(begun) > patience(history)
     };
     none(again.filter(|version| is_late(version) && is_beyond(group, size, version.pod())).map(|version| {
-        let message = format!("{} was made when {group} had {} replicas", version.name(), said(size));
-        violation(WRONG_REPLICA_TAKEN, message).shown_by("made", version)
+        let message = format!(
+            "Pod {} was created when scaling group {group} had only {} replicas",
+            version.name(),
+            said(size)
+        );
+        violation(WRONG_REPLICA_TAKEN, message).shown_by("created", version)
     }))?;
     let is_there = |index: usize| {
         let its = |pod: &Pod<'_>| pod.label(names::SCALING_GROUP_REPLICA_INDEX) == Some(&index.to_string());
@@ -294,7 +313,8 @@ pub fn nothing_bound_in_vain(history: &History, group: &str) -> Ruling {
         let heard = made.at.duration_since(gone);
         (heard > patience(history)).then(|| {
             let message = format!(
-                "{} was made {} s after replica {index} of {group} was gone, and bound",
+                "Pod {} was created {} s after replica {index} of scaling group {group} was removed, and \
+                 was bound",
                 pod.name(),
                 heard.as_secs()
             );
@@ -310,9 +330,9 @@ pub fn asks_for(live: &Live, kind: &str, name: &str, replicas: usize) -> Ruling 
     ensure(asked == Some(replicas), || {
         let said = asked.map_or("none".to_owned(), |asked| asked.to_string());
         let found_otherwise =
-            violation(OTHER_REPLICAS, format!("{kind} {name} asks for {said} replicas, not {replicas}"));
+            violation(OTHER_REPLICAS, format!("{kind} {name}: spec.replicas is {said}, want {replicas}"));
         match found {
-            Some(object) => found_otherwise.shown_by_object("it", object),
+            Some(object) => found_otherwise.shown_by_object("observed", object),
             None => found_otherwise,
         }
     })

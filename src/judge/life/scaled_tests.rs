@@ -51,7 +51,7 @@ fn read_of(scale: Value) -> Ruling {
 #[rstest]
 #[case(2, 2, "grove.io/podclique=w-0-a", None)]
 #[case(2, 2, "app.kubernetes.io/part-of=w,grove.io/podclique==w-0-a", None)]
-#[case(3, 2, "grove.io/podclique=w-0-a", Some("asks for"))]
+#[case(3, 2, "grove.io/podclique=w-0-a", Some("has spec.replicas"))]
 #[case(2, 1, "grove.io/podclique=w-0-a", Some("has"))]
 #[case(2, 2, "app.kubernetes.io/part-of=w", Some("selects"))]
 #[case(2, 2, "", Some("selects"))]
@@ -87,11 +87,13 @@ fn below(code: u16, replicas: usize, breached: &str, lost: &[&str]) -> Ruling {
 #[test]
 fn refused_or_told() {
     assert_eq!(below(200, 1, "True", &["p"]), Ok(()));
-    assert!(message(below(200, 1, "False", &["p"])).contains("says no breach"));
-    assert!(message(below(200, 1, "True", &["p", "other"])).contains("other is gone"));
-    assert!(message(below(200, 1, "True", &["p", "q"])).contains("accepted, and 0 of 2 pods stayed"));
-    assert!(message(below(422, 1, "False", &["p"])).contains("refused, and done"));
-    assert!(message(below(422, 2, "False", &["p"])).contains("p is gone"), "nothing was scaled");
+    assert!(message(below(200, 1, "False", &["p"])).contains("MinAvailableBreached is not True"));
+    assert!(message(below(200, 1, "True", &["p", "other"])).contains("Pod other was deleted"));
+    assert!(message(below(200, 1, "True", &["p", "q"])).contains("only 0 of 2 pods were kept"));
+    assert!(
+        message(below(422, 1, "False", &["p"])).contains("the request was refused, but the replicas changed")
+    );
+    assert!(message(below(422, 2, "False", &["p"])).contains("Pod p was deleted"), "nothing was scaled");
 }
 
 /// A PodClique with these pods is scaled in, and the pods in `gone` are deleted.
@@ -131,7 +133,9 @@ fn places_of_the_hard_gang_are_kept() {
         story.mark(SharedMark::Scaled, scaled.clone())
     };
     assert_eq!(least_dear_go(&story().deleted(free.clone()).end(), "w-0-a"), Ok(()));
-    assert!(message(least_dear_go(&story().deleted(placed.clone()).end(), "w-0-a")).contains("a was taken"));
+    assert!(
+        message(least_dear_go(&story().deleted(placed.clone()).end(), "w-0-a")).contains("Pod a was deleted")
+    );
     let never = least_dear_go(&Story::flat().end(), "w-0-a");
     assert!(matches!(never, Err(Broken::NotReached(_))));
 }
@@ -163,7 +167,7 @@ fn of_a_group_the_highest_go() {
         highest_go(&history, "w-0-sg", scaled, history.entries.len())
     };
     assert_eq!(judged(&[2]), Ok(()));
-    assert!(message(judged(&[])).contains("p2 is there"));
+    assert!(message(judged(&[])).contains("Pod p2 exists"));
     assert!(judged(&[1]).is_err());
 }
 
@@ -177,8 +181,8 @@ fn scaled_in_an_update(out: usize, gone: &[usize]) -> Story {
 
 #[rstest]
 #[case::the_highest(0, &[2, 3], None)]
-#[case::another_in_the_place_of_the_missing_one(0, &[1, 2, 3], Some("p1 was taken"))]
-#[case::one_too_few(0, &[3], Some("p2 was not taken at once"))]
+#[case::another_in_the_place_of_the_missing_one(0, &[1, 2, 3], Some("Pod p1 was deleted"))]
+#[case::one_too_few(0, &[3], Some("p2 was not deleted at once"))]
 #[case::the_missing_one_goes_and_another_has_its_turn(3, &[2, 3, 0], None)]
 fn of_a_group_in_an_update_the_highest_go(
     #[case] out: usize,
@@ -199,15 +203,20 @@ fn at_once_and_for_good() {
     let judged = |story: Story, until: usize| highest_go_at_once(&story.end(), "w-0-sg", 5, until);
     let late = scaled_in_an_update(0, &[2]).later(6).deleted(member("p3", 3, true));
     let end = late.clone().end().entries.len();
-    assert!(message(judged(late, end)).contains("p3 was not taken at once"));
+    assert!(message(judged(late, end)).contains("p3 was not deleted at once"));
     let gone = scaled_in_an_update(0, &[2, 3]);
     let end = gone.clone().end().entries.len();
     let again = judged(gone.added(member("p2-again", 2, false)), end);
-    assert!(message(again).contains("p2-again was made when w-0-sg had 2 replicas"));
+    assert!(
+        message(again).contains("Pod p2-again was created when scaling group w-0-sg had only 2 replicas")
+    );
     let again = |after| scaled_in_an_update(0, &[2, 3]).later(after).added(member("p2-again", 2, false));
     let before_it_is_over = |after| judged(again(after), again(after).end().entries.len());
     assert_eq!(before_it_is_over(3), Ok(()), "it may have been under way");
-    assert!(message(before_it_is_over(8)).contains("p2-again was made when w-0-sg had 2 replicas"));
+    assert!(
+        message(before_it_is_over(8))
+            .contains("Pod p2-again was created when scaling group w-0-sg had only 2 replicas")
+    );
 }
 
 #[test]
@@ -218,7 +227,8 @@ fn what_was_gone_before_it_was_made_is_not_bound() {
         story.modified(member("p", 2, true)).end()
     };
     assert!(
-        message(nothing_bound_in_vain(&story(2, 6, 2), "w-0-sg")).contains("6 s after replica 2 of w-0-sg")
+        message(nothing_bound_in_vain(&story(2, 6, 2), "w-0-sg"))
+            .contains("6 s after replica 2 of scaling group w-0-sg")
     );
     assert_eq!(nothing_bound_in_vain(&story(2, 4, 2), "w-0-sg"), Ok(()), "nobody may have heard of it");
     assert_eq!(nothing_bound_in_vain(&story(3, 6, 2), "w-0-sg"), Ok(()), "it was there when it was made");
@@ -229,6 +239,6 @@ fn what_was_gone_before_it_was_made_is_not_bound() {
 fn what_is_asked_for() {
     let live = Story::flat().added(clique(2)).end().end();
     assert_eq!(asks_for(&live, "PodClique", "w-0-a", 2), Ok(()));
-    assert!(message(asks_for(&live, "PodClique", "w-0-a", 3)).contains("asks for 2 replicas, not 3"));
-    assert!(message(asks_for(&live, "PodClique", "w-0-b", 3)).contains("asks for none"));
+    assert!(message(asks_for(&live, "PodClique", "w-0-a", 3)).contains("spec.replicas is 2, want 3"));
+    assert!(message(asks_for(&live, "PodClique", "w-0-b", 3)).contains("spec.replicas is none"));
 }

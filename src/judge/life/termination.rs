@@ -72,7 +72,8 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
         let begun = recycle.begun;
         match breaches.iter().find(|breach| leads_to(breach, recycle)) {
             None => {
-                let message = format!("{scope} was recycled, and was not breached");
+                let message =
+                    format!("{scope} was gang-terminated although its minAvailable was not breached");
                 Some(violation(RECYCLED_UNBREACHED, message).shown_by("first deletion", begun))
             }
             Some(breach) => untimely(scope, breach.since, begun, delay, patience(history)),
@@ -84,7 +85,8 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
     let of_breaches = of_breaches.filter_map(|breach| {
         let lasted = breach.until.map_or(last, |until| until.at).duration_since(breach.since.at);
         (lasted > delay.saturating_add(patience(history))).then(|| {
-            let message = format!("{scope} was breached for {} s and was not recycled", lasted.as_secs());
+            let message =
+                format!("{scope} was breached for {} s but was not gang-terminated", lasted.as_secs());
             violation(NOT_RECYCLED, message).shown_by("breached since", breach.since)
         })
     });
@@ -109,7 +111,7 @@ fn untimely(
         return None;
     };
     let message = format!(
-        "{scope} was recycled {:.1} s after it was breached; its termination delay is {:.1} s",
+        "{scope} was gang-terminated {:.1} s after its breach, want its terminationDelay of {:.1} s",
         after.as_secs_f64(),
         delay.as_secs_f64()
     );
@@ -120,7 +122,7 @@ fn untimely(
 pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usize) -> Ruling {
     let found = own_recycles(history, replica, scope);
     ensure(found.len() == wanted, || {
-        let message = format!("{scope} was recycled {} times, not {wanted}", found.len());
+        let message = format!("{scope} was gang-terminated {} times, want {wanted}", found.len());
         let violation = violation(RECYCLED_OTHERWISE, message);
         found.iter().fold(violation, |violation, recycle| violation.shown_by("first deletion", recycle.begun))
     })
@@ -149,8 +151,11 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     none(ends.filter(|version| seen.insert(version.uid())).filter_map(|version| {
         let is_excused = excused.contains(version.name()) || recycled.contains(version.uid());
         (!is_excused).then(|| {
-            let message =
-                format!("{} was deleted, and {} was not recycled for it", version.name(), replica.scope());
+            let message = format!(
+                "Pod {} was deleted without a gang termination of {}",
+                version.name(),
+                replica.scope()
+            );
             violation(DELETED_ASIDE, message).shown_by("deleted", version)
         })
     }))
@@ -179,11 +184,17 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
         let wanted = clique.replicas;
         let kept = old.intersection(&left).count();
         let faults = [
-            (kept > 0).then(|| format!("{kept} pods of {} were not replaced", clique.name)),
-            (made > 2 * wanted).then(|| format!("{made} pods were made for {wanted} of {}", clique.name)),
+            (kept > 0).then(|| format!("{kept} pods of PodClique {} were not replaced", clique.name)),
+            (made > 2 * wanted).then(|| {
+                format!(
+                    "{made} pods were created for the {wanted} replicas of PodClique {}, want at most two \
+                     per replica",
+                    clique.name
+                )
+            }),
             (bound != wanted || left.len() != wanted).then(|| {
                 format!(
-                    "of {} {bound} pods are bound and {} there instead of {wanted}",
+                    "PodClique {}: {bound} pods are bound and {} exist, want {wanted}",
                     clique.name,
                     left.len()
                 )
@@ -212,7 +223,7 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
             now.is_none_or(|now| now["spec"]["replicas"] != object["spec"]["replicas"])
         };
         (kind == "PodClique" && is_scaled()).then(|| {
-            let fault = format!("PodClique {name} has other replicas than {}", object["spec"]["replicas"]);
+            let fault = format!("PodClique {name} no longer has {} replicas", object["spec"]["replicas"]);
             not_kept(scope, &fault, object)
         })
     })))
@@ -236,7 +247,7 @@ pub fn other_replicas_untouched(
     let gone = gone.filter(|object| !is_same(&after, object, "uid")).map(|object| recreated(scope, object));
     let touched = before.all().filter(is_of_another).filter(|object| !is_autoscaler(object));
     let touched = touched.filter(|object| !is_same(&after, object, "resourceVersion")).map(|object| {
-        let fault = format!("{} {} of another replica was touched", text(&object["kind"]), name(object));
+        let fault = format!("{} {} of another replica was changed", text(&object["kind"]), name(object));
         not_kept(scope, &fault, object)
     });
     none(gone.chain(touched))
@@ -265,12 +276,12 @@ fn is_same(after: &Live, object: &Value, field: &str) -> bool {
 }
 
 fn recreated(scope: &Scope, object: &Value) -> Violation {
-    let fault = format!("{} {} was deleted or made anew", text(&object["kind"]), name(object));
+    let fault = format!("{} {} was deleted or created again", text(&object["kind"]), name(object));
     not_kept(scope, &fault, object)
 }
 
 fn not_kept(scope: &Scope, fault: &str, object: &Value) -> Violation {
-    violation(NOT_KEPT, format!("{fault} when {scope} was recycled")).shown_by_object("before", object)
+    violation(NOT_KEPT, format!("{fault} when {scope} was gang-terminated")).shown_by_object("before", object)
 }
 
 /// No pod of a later generation loses its gate before a PodGang refers to it, in the order of the writes
@@ -299,8 +310,8 @@ pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
         let is_late = *made.entry(version.uid()).or_insert(version.revision()) > first;
         let is_released = !pod.gates().contains(&names::GATE) && released.insert(version.uid());
         if is_late && is_released && !named.values().any(|names| names.contains(version.name())) {
-            let message = format!("{} lost its gate before a PodGang referred to it", version.name());
-            violations.push(violation(RELEASED_UNNAMED, message).shown_by("released", version));
+            let message = format!("Pod {} lost its gate before a PodGang referred to it", version.name());
+            violations.push(violation(RELEASED_UNNAMED, message).shown_by("gate removed", version));
         }
     }
     none(violations)
@@ -335,8 +346,8 @@ pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
         let (Scope::Replica { index, .. } | Scope::GroupReplica { index, .. }) = &scope;
         for recycle in own_recycles(history, replica, &scope) {
             if !has_event(history, replica, *index, recycle.begun) {
-                let message = format!("no Normal event tells that {scope} was recycled");
-                violations.push(violation(NOT_TOLD, message).shown_by("recycled", recycle.begun));
+                let message = format!("no Normal event reports the gang termination of {scope}");
+                violations.push(violation(NOT_TOLD, message).shown_by("first deletion", recycle.begun));
             }
         }
     }
@@ -354,7 +365,8 @@ pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
         }
         !is_there && bound.remove(version.uid()) && bound.is_empty()
     });
-    let lost = lost.ok_or_else(|| Broken::NotReached(format!("{clique} never lost all of its pods")))?;
+    let lost =
+        lost.ok_or_else(|| Broken::NotReached(format!("PodClique {clique} never lost all of its pods")))?;
     let is_told = history.of("Event").any(|version| {
         let event = version.object;
         event["type"] == "Warning"
@@ -363,9 +375,11 @@ pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
             && version.at.duration_since(lost.at).abs() <= patience(history)
     });
     ensure(is_told, || {
-        let message =
-            format!("no Warning event AllScheduledReplicasLost tells that {clique} has no bound pod left");
-        violation(LOSS_UNTOLD, message).shown_by("the last of them", lost)
+        let message = format!(
+            "no Warning event AllScheduledReplicasLost reports that PodClique {clique} lost its last \
+                 bound pod"
+        );
+        violation(LOSS_UNTOLD, message).shown_by("last bound pod lost", lost)
     })
 }
 
@@ -414,11 +428,12 @@ fn termination_said(history: &History, group: &ScalingGroup, recycle: &Recycle<'
         if healed_soon(history, group, recycle) {
             return None;
         }
-        let message = format!("{TYPE} of {} was not True after a recycle", group.name);
-        return Some(violation(NOT_TOLD, message).shown_by("recycled", begun));
+        let message =
+            format!("condition {TYPE} of scaling group {} was not True after a gang termination", group.name);
+        return Some(violation(NOT_TOLD, message).shown_by("first deletion", begun));
     };
     let Some(off) = versions().find(|version| version.index > on.index && !says(version)) else {
-        let message = format!("{TYPE} of {} never ended", group.name);
+        let message = format!("condition {TYPE} of scaling group {} stayed True", group.name);
         return Some(violation(NOT_TOLD, message).shown_by("True", on));
     };
     let mut census = Census::default();
@@ -426,7 +441,10 @@ fn termination_said(history: &History, group: &ScalingGroup, recycle: &Recycle<'
         census.take(version);
     }
     let short = short_member(&census, group)?;
-    let message = format!("{TYPE} of {} ended while {short} was below its minimum", group.name);
+    let message = format!(
+        "condition {TYPE} of scaling group {} ended while PodClique {short} was below its minAvailable",
+        group.name
+    );
     Some(violation(TOLD_EARLY, message).shown_by("ended", off))
 }
 
@@ -463,8 +481,11 @@ fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>)
     if earlier().last().into_iter().chain(later).any(|version| available(&version) < before) {
         return None;
     }
-    let message = format!("{} counted {before} replicas as available while one was recycled", replica.set);
-    Some(violation(NOT_TOLD, message).shown_by("recycled", begun))
+    let message = format!(
+        "PodCliqueSet {} reported {before} available replicas while one was gang-terminated",
+        replica.set
+    );
+    Some(violation(NOT_TOLD, message).shown_by("first deletion", begun))
 }
 
 #[cfg(test)]
@@ -535,27 +556,27 @@ mod tests {
         );
         for wrong in [event("Lost", clique), event("AllScheduledReplicasLost", "w-0-b")] {
             assert!(
-                message(all_lost_told(&all().added(wrong).end(), clique)).contains("has no bound pod left")
+                message(all_lost_told(&all().added(wrong).end(), clique)).contains("lost its last bound pod")
             );
         }
     }
 
     #[test]
     fn not_in_time() {
-        assert!(message(judged(recycled(0))).contains("0.0 s after it was breached"));
-        assert!(message(judged(recycled(13))).contains("13.0 s after it was breached"));
+        assert!(message(judged(recycled(0))).contains("0.0 s after its breach"));
+        assert!(message(judged(recycled(13))).contains("13.0 s after its breach"));
         let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
         let waits = lost.later(20).added(object("Event", "e"));
-        assert!(message(judged(waits)).contains("was breached for 20 s and was not recycled"));
+        assert!(message(judged(waits)).contains("was breached for 20 s but was not gang-terminated"));
     }
 
     #[test]
     fn for_nothing() {
         let story = running().later(5).modified(going("a")).modified(going("b")).added(pod("c", None));
-        assert!(message(judged(story)).contains("was not breached"));
-        assert!(message(times(&recycled(2).end(), &pair(), &scope(), 0)).contains("1 times, not 0"));
+        assert!(message(judged(story)).contains("minAvailable was not breached"));
+        assert!(message(times(&recycled(2).end(), &pair(), &scope(), 0)).contains("1 times, want 0"));
         let one = running().modified(going("a")).added(pod("c", Some("n")));
-        assert!(message(judged(one)).contains("was not recycled for it"));
+        assert!(message(judged(one)).contains("was deleted without a gang termination of"));
     }
 
     #[test]
@@ -564,7 +585,10 @@ mod tests {
         let evicted = lost.added(pod("c", None)).later(1).modified(going("b")).added(pod("d", None));
         let back = evicted.modified(pod("c", Some("n"))).modified(pod("d", Some("n")));
         let history = back.later(20).added(object("Event", "e")).end();
-        assert!(message(nothing_else_deleted(&history, &pair())).contains("was not recycled for it"));
+        assert!(
+            message(nothing_else_deleted(&history, &pair()))
+                .contains("was deleted without a gang termination of")
+        );
         assert_eq!(after_the_delay(&history, &pair(), &scope(), Duration::from_secs(2)), Ok(()));
     }
 
@@ -580,7 +604,7 @@ mod tests {
         assert_eq!(times(&guarded, &pair(), &scope(), 2), Ok(()));
         assert_eq!(times(&unguarded, &pair(), &scope(), 1), Ok(()), "the first time it was");
         let missed = after_the_delay(&unguarded, &pair(), &scope(), Duration::from_secs(2));
-        assert!(message(missed).contains("was breached for 20 s and was not recycled"));
+        assert!(message(missed).contains("was breached for 20 s but was not gang-terminated"));
     }
 
     #[test]
@@ -601,7 +625,7 @@ mod tests {
             gone.added(gated("c")).added(gang(named)).modified(pod("c", None)).end()
         };
         assert_eq!(named_before_release(&anew(&["c"]), &scope()), Ok(()));
-        assert!(message(named_before_release(&anew(&["a"]), &scope())).contains("c lost its gate"));
+        assert!(message(named_before_release(&anew(&["a"]), &scope())).contains("Pod c lost its gate"));
     }
 
     #[test]
@@ -635,7 +659,7 @@ mod tests {
         assert!(message(told(&unreported)).contains("no Normal event"));
         assert_eq!(shown_in_statuses(&unreported, &pair()), Ok(()));
         let available = story("replica 0 recycled", 1);
-        assert!(message(told(&available)).contains("counted 1 replicas as available"));
+        assert!(message(told(&available)).contains("reported 1 available replicas"));
         assert_eq!(reported_by_events(&available, &pair()), Ok(()));
         let breached = Story::flat().added(pcs(1)).added(pod("a", Some("n"))).added(pod("b", Some("n")));
         let recycled =
@@ -686,12 +710,14 @@ mod tests {
         let thrice = made(gone(), &["c", "d", "e"]);
         let thrice =
             thrice.deleted(pod("c", Some("n"))).deleted(pod("d", Some("n"))).deleted(pod("e", Some("n")));
-        assert!(message(judged(made(thrice, &["f", "g"]))).contains("5 pods were made for 2 of w-0-a"));
+        assert!(message(judged(made(thrice, &["f", "g"]))).contains(
+            "5 pods were created for the 2 replicas of PodClique w-0-a, want at most two per replica",
+        ));
         let half = running().deleted(pod("a", Some("n")));
-        assert!(message(judged(made(half, &["c"]))).contains("1 pods of w-0-a were not replaced"));
-        assert!(message(judged(made(gone(), &["c"]))).contains("1 pods are bound and 1 there instead of 2"));
+        assert!(message(judged(made(half, &["c"]))).contains("1 pods of PodClique w-0-a were not replaced"));
+        assert!(message(judged(made(gone(), &["c"]))).contains("1 pods are bound and 1 exist, want 2"));
         let going_still = made(gone(), &["c", "d"]).modified(going("d"));
-        assert!(message(judged(going_still)).contains("1 pods are bound and 2 there"));
+        assert!(message(judged(going_still)).contains("1 pods are bound and 2 exist"));
     }
 
     #[test]
@@ -722,17 +748,19 @@ mod tests {
             object
         };
         let gang = after(before()).modified(anew(labelled(object("PodGang", "w-0"), "0")));
-        assert!(message(judged(gang)).contains("PodGang w-0 was deleted or made anew"));
+        assert!(message(judged(gang)).contains("PodGang w-0 was deleted or created again"));
         let converged = before().mark(SharedMark::Converged, json!({"name": "w"}));
         let ahead = after(converged.deleted(labelled(object("PodGang", "w-0"), "0")));
         let ahead = ahead.added(anew(labelled(object("PodGang", "w-0"), "0")));
-        assert!(message(judged(ahead)).contains("PodGang w-0 was deleted or made anew"));
+        assert!(message(judged(ahead)).contains("PodGang w-0 was deleted or created again"));
         let claim = |owner: &str| owned(labelled(object("ResourceClaim", "c"), "0"), owner, "w");
         let claims = |owner: &str| after(before().added(claim(owner))).modified(anew(claim(owner)));
-        assert!(message(judged(claims("PodCliqueSet"))).contains("ResourceClaim c was deleted or made anew"));
+        assert!(
+            message(judged(claims("PodCliqueSet"))).contains("ResourceClaim c was deleted or created again")
+        );
         assert_eq!(judged(claims("PodClique")), Ok(()), "it may go with its PodClique");
         let smaller = after(before()).modified(anew(pclq(2)));
-        assert!(message(judged(smaller)).contains("other replicas than 3"));
+        assert!(message(judged(smaller)).contains("no longer has 3 replicas"));
         let untouched = |story: Story| {
             let history = story.end();
             let found = recycles(&history, &scope());
@@ -741,10 +769,10 @@ mod tests {
         assert_eq!(untouched(after(before()).modified(anew(pclq(2)))), Ok(()));
         let other = || after(before()).modified(labelled(object("Service", "w-1"), "1"));
         assert_eq!(judged(other()), Ok(()));
-        assert!(message(untouched(other())).contains("Service w-1 of another replica was touched"));
+        assert!(message(untouched(other())).contains("Service w-1 of another replica was changed"));
         let autoscaler = || labelled(object(autoscalers::KIND, "w-1-a"), "1");
         let scaled = |last: Value| untouched(after(before().added(autoscaler())).modified(last));
         assert_eq!(scaled(autoscaler()), Ok(()), "its status is others' to write");
-        assert!(message(scaled(anew(autoscaler()))).contains("w-1-a was deleted or made anew"));
+        assert!(message(scaled(anew(autoscaler()))).contains("w-1-a was deleted or created again"));
     }
 }

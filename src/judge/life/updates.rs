@@ -170,15 +170,16 @@ impl<'a> Scene<'a> {
     fn lacks(&self, clique: &Clique) -> Option<String> {
         let pods = self.pods_of(&clique.name);
         let old = pods.iter().find(|pod| self.is_old(**pod));
-        old.map(|old| format!("{} is old", old.name())).or_else(|| self.lacks_pods(clique))
+        old.map(|old| format!("Pod {} has an old template", old.name())).or_else(|| self.lacks_pods(clique))
     }
 
     /// What a clique lacks to be complete and Ready, old or new.
     fn lacks_pods(&self, clique: &Clique) -> Option<String> {
         let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
         let unready = pods.iter().find(|pod| !is_ready(**pod));
-        unready.map(|unready| format!("{} is not Ready", unready.name())).or_else(|| {
-            (pods.len() != size).then(|| format!("{} has {} of {size} pods", clique.name, pods.len()))
+        unready.map(|unready| format!("Pod {} is not Ready", unready.name())).or_else(|| {
+            (pods.len() != size)
+                .then(|| format!("PodClique {} has {} of {size} pods", clique.name, pods.len()))
         })
     }
 
@@ -232,7 +233,7 @@ impl<'a> Scene<'a> {
         let groups: Vec<_> = self.replicas().into_iter().flat_map(|replica| replica.groups).collect();
         let group = groups.iter().find(|group| group.name == name);
         (
-            format!("replica {index} of {name}"),
+            format!("replica {index} of scaling group {name}"),
             group.is_some_and(|group| self.is_available(group, j)),
             group.is_some_and(|group| self.has_old(group, j)),
         )
@@ -364,8 +365,9 @@ pub fn minimum_stays(history: &History, set: &str) -> Ruling {
         let least = floor(units.min, units.wanted);
         (units.up <= least).then(|| {
             let (unit, name, left) = (&step.unit, &units.name, units.up.saturating_sub(1));
-            let message = format!("{unit} was taken down, which left {left} of {name} up, not {least}");
-            violation(TOO_FEW_UP, message).shown_by("taken down", step.at)
+            let message =
+                format!("{unit} was deleted, which left {left} of {name} available, want at least {least}");
+            violation(TOO_FEW_UP, message).shown_by("deleted", step.at)
         })
     }))
 }
@@ -378,9 +380,10 @@ pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
         let (name, replaced) = (&step.units.name, step.units.replaced);
         (replaced < earlier).then(|| {
             let message = format!(
-                "{unit} was taken down when {replaced} of {earlier} before it of {name} were replaced"
+                "{unit} was deleted when {replaced} of the {earlier} earlier deleted units of {name} were \
+                 replaced, want all"
             );
-            violation(TURNS_OVERLAP, message).shown_by("taken down", step.at)
+            violation(TURNS_OVERLAP, message).shown_by("deleted", step.at)
         })
     }))
 }
@@ -401,8 +404,10 @@ pub fn parents_stand(history: &History, set: &str) -> Ruling {
         let (parent, needed) = parents
             .find(|(parent, needed)| !together.contains(parent) && scene.count(parent, is_ready) < *needed)?;
         let ready = scene.count(parent, is_ready);
-        let message = format!("{unit} was taken down when {ready} of {needed} pods of {parent} were Ready");
-        Some(violation(PARENT_DOWN, message).shown_by("taken down", taken.at))
+        let message = format!(
+            "{unit} was deleted when {ready} of {needed} pods of parent PodClique {parent} were Ready"
+        );
+        Some(violation(PARENT_DOWN, message).shown_by("deleted", taken.at))
     }))
 }
 
@@ -415,8 +420,9 @@ pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
         let is_grouped = taken.pod.label(names::SCALING_GROUP).is_some();
         let is_first = begun.insert((taken.scene.update, unit)) || !is_grouped;
         (is_first && !is_old).then(|| {
-            let message = format!("{} was taken down, and was not old", taken.pod.name());
-            violation(NEW_TAKEN, message).shown_by("taken down", taken.at)
+            let message =
+                format!("Pod {} was deleted although it has the current template", taken.pod.name());
+            violation(NEW_TAKEN, message).shown_by("deleted", taken.at)
         })
     }))
 }
@@ -443,8 +449,8 @@ pub fn nothing_is_taken_on_delete(history: &History, set: &str) -> Ruling {
 }
 
 fn taken_in_vain(taken: &Taken<'_>) -> Violation {
-    let message = format!("{} was taken down, and no update asks for that", taken.pod.name());
-    violation(TAKEN_IN_VAIN, message).shown_by("taken down", taken.at)
+    let message = format!("Pod {} was deleted although no update requires it", taken.pod.name());
+    violation(TAKEN_IN_VAIN, message).shown_by("deleted", taken.at)
 }
 
 /// Only one PodCliqueSet replica is updated at a time (UPD-03). A pod is deleted only if every other replica
@@ -470,9 +476,11 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
             let is_left = in_the_middle.contains(&other.index);
             let lack = cliques.iter().find_map(|clique| scene.lacks(clique)).filter(|_| has_turned);
             if let Some(lack) = lack.or(down.filter(|_| is_left)) {
-                let message =
-                    format!("{name} was taken down while replica {} was not through: {lack}", other.index);
-                violations.push(violation(REPLICAS_OVERLAP, message).shown_by("taken down", taken.at));
+                let message = format!(
+                    "Pod {name} was deleted while the update of replica {} was not complete: {lack}",
+                    other.index
+                );
+                violations.push(violation(REPLICAS_OVERLAP, message).shown_by("deleted", taken.at));
             }
         }
     }
@@ -500,9 +508,11 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
         };
         (said != [own] && !is_named_later()).then(|| {
             let name = taken.pod.name();
-            let message =
-                format!("{name} was taken down while currentlyUpdating named the replicas {said:?}");
-            violation(REPLICA_UNNAMED, message).shown_by("taken down", taken.at)
+            let message = format!(
+                "Pod {name} was deleted while currentlyUpdating named replicas {said:?}, want the \
+                     replica of the pod"
+            );
+            violation(REPLICA_UNNAMED, message).shown_by("deleted", taken.at)
         })
     }))
 }
@@ -526,9 +536,10 @@ pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
             cliques.iter().find_map(|clique| scene.lacks(clique)).map(|lack| (other.index, lack))
         })?;
         let name = taken.pod.name();
-        let message =
-            format!("{name} was taken down before replica {index}, which is lower, was through: {lack}");
-        Some(violation(HIGHER_BEFORE_LOWER, message).shown_by("taken down", taken.at))
+        let message = format!(
+            "Pod {name} was deleted before the update of the lower replica {index} was complete: {lack}"
+        );
+        Some(violation(HIGHER_BEFORE_LOWER, message).shown_by("deleted", taken.at))
     }))
 }
 
@@ -545,9 +556,11 @@ pub fn down_go_first(history: &History, set: &str) -> Ruling {
         let is_left = |other: &&SetReplica| !touched.contains(&(scene.update, other.index));
         let down = all.iter().filter(is_left).find(|other| scene.is_down(other))?;
         let name = taken.pod.name();
-        let message =
-            format!("{name} was taken down before replica {}, which is down, had its turn", down.index);
-        Some(violation(UP_BEFORE_DOWN, message).shown_by("taken down", taken.at))
+        let message = format!(
+            "Pod {name} was deleted before replica {}, which is unavailable, was updated",
+            down.index
+        );
+        Some(violation(UP_BEFORE_DOWN, message).shown_by("deleted", taken.at))
     }))
 }
 
@@ -560,10 +573,10 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
     let size = count(&pcs["spec"]["replicas"]).unwrap_or(0);
     lacks_pods(live, set).or_else(|| {
         if status["updateProgress"]["updateEndedAt"].is_null() {
-            Some("updateEndedAt is not set".to_owned())
+            Some("updateProgress.updateEndedAt is not set".to_owned())
         } else {
             let updated = said("updatedReplicas");
-            (updated != size).then(|| format!("updatedReplicas is {updated}, not {size}"))
+            (updated != size).then(|| format!("updatedReplicas is {updated}, want {size}"))
         }
     })
 }
@@ -591,22 +604,24 @@ pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling
         return Err(Broken::NotReached(format!("{scope} has no pods")));
     }
     none(its.into_iter().filter(|version| !is_of_revision(version.pod(), wanted)).map(|version| {
-        let message = format!("{} was made with another template than revision {wanted}", version.name());
-        violation(OLD_MADE, message).shown_by("made", version)
+        let message = format!("Pod {} was not created from template revision {wanted}", version.name());
+        violation(OLD_MADE, message).shown_by("created", version)
     }))
 }
 
 /// The update of a PodCliqueSet is complete.
 pub fn through(live: &Live, set: &str) -> Ruling {
-    none(
-        lacks(live, set)
-            .map(|lack| violation(NOT_ENDED, format!("the update of {set} is not through: {lack}"))),
-    )
+    none(lacks(live, set).map(|lack| {
+        violation(NOT_ENDED, format!("the update of PodCliqueSet {set} is not complete: {lack}"))
+    }))
 }
 
 /// All pods of a PodCliqueSet exist, are new and Ready (UPD-02).
 pub fn pods_through(live: &Live, set: &str) -> Ruling {
-    none(lacks_pods(live, set).map(|lack| violation(NOT_ENDED, format!("{set} is not updated: {lack}"))))
+    none(
+        lacks_pods(live, set)
+            .map(|lack| violation(NOT_ENDED, format!("PodCliqueSet {set} is not updated: {lack}"))),
+    )
 }
 
 /// The update has ended and the statuses report it, with hashes that differ from those before (UPD-02).
@@ -623,11 +638,11 @@ pub fn ended(history: &History, set: &str) -> Ruling {
         before = Some(version);
     }
     let Some(before_change) = before_change else {
-        return Err(Broken::NotReached(format!("the templates of {set} never changed")));
+        return Err(Broken::NotReached(format!("the pod templates of PodCliqueSet {set} never changed")));
     };
     let lack = lacks(&live, set).or_else(|| {
         let stale = hash(end).is_none() || hash(before_change.object) == hash(end);
-        stale.then(|| "currentGenerationHash is as it was".to_owned())
+        stale.then(|| "currentGenerationHash did not change".to_owned())
     });
     let of_cliques = live.of("PodClique").filter(|found| found["metadata"]["labels"][names::PART_OF] == set);
     let lack = lack.or_else(|| {
@@ -635,10 +650,16 @@ pub fn ended(history: &History, set: &str) -> Ruling {
             let said = &found["status"]["currentPodCliqueSetGenerationHash"];
             !said.is_null() && said.as_str() != hash(end).as_deref()
         });
-        others.next().map(|found| format!("PodClique {} says another hash", text(&found["metadata"]["name"])))
+        others.next().map(|found| {
+            format!(
+                "PodClique {} reports another currentPodCliqueSetGenerationHash",
+                text(&found["metadata"]["name"])
+            )
+        })
     });
     let shown = |lack: String| {
-        violation(NOT_ENDED, format!("the update of {set} has not ended: {lack}")).shown_by_object("it", end)
+        violation(NOT_ENDED, format!("the update of PodCliqueSet {set} has not ended: {lack}"))
+            .shown_by_object("observed", end)
     };
     none(lack.map(shown))
 }
@@ -663,11 +684,11 @@ pub fn never_ended_early(history: &History, set: &str) -> Ruling {
         let below = cliques.iter().find(|clique| {
             now.count(&clique.name, is_ready) < clique.min.min(now.size(&clique.name, clique.replicas))
         });
-        let why = old.map(|old| format!("{} is old", old.name()));
-        let why = why.or(below.map(|clique| format!("{} is below its minimum", clique.name)));
+        let why = old.map(|old| format!("Pod {} has an old template", old.name()));
+        let why = why.or(below.map(|clique| format!("PodClique {} is below its minAvailable", clique.name)));
         violations.extend(why.map(|why| {
-            let message = format!("the update of {set} was said to have ended, but {why}");
-            violation(ENDED_EARLY, message).shown_by("said", version)
+            let message = format!("the update of PodCliqueSet {set} was reported as ended, but {why}");
+            violation(ENDED_EARLY, message).shown_by("reported", version)
         }));
     });
     none(violations)
@@ -715,7 +736,7 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
         before.insert(version.uid(), version);
         violations.extend(faults.into_iter().map(|fault| {
             let message = format!("{} {}: {fault}", version.kind(), version.name());
-            violation(UNTRUE_PROGRESS, message).shown_by("said", version)
+            violation(UNTRUE_PROGRESS, message).shown_by("reported", version)
         }));
     });
     none(violations)
@@ -728,7 +749,7 @@ fn updated(object: &Value) -> Option<usize> {
 }
 
 fn too_many(said: Option<usize>, are: usize) -> Option<String> {
-    said.filter(|said| *said > are).map(|said| format!("updatedReplicas is {said}, and {are} are new"))
+    said.filter(|said| *said > are).map(|said| format!("updatedReplicas is {said}, want at most {are}"))
 }
 
 fn clique_says(scene: &Scene<'_>, version: Version<'_>, ever: Option<&BTreeSet<&str>>) -> Vec<String> {
@@ -737,10 +758,11 @@ fn clique_says(scene: &Scene<'_>, version: Version<'_>, ever: Option<&BTreeSet<&
     let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(Value::as_str).collect();
     let all = completed.iter().copied().chain(selected["current"].as_str().filter(|name| !name.is_empty()));
     let unknown = all.clone().find(|name| !ever.is_some_and(|ever| ever.contains(name)));
-    let unknown = unknown.map(|name| format!("it names {name}, which is no pod of it"));
+    let unknown = unknown
+        .map(|name| format!("readyPodsSelectedToUpdate names {name}, which was never one of its pods"));
     let pods = scene.pods_of(version.name());
     let kept = completed.iter().find(|name| pods.iter().any(|pod| pod.name() == **name));
-    let kept = kept.map(|name| format!("it says that {name} has had its turn, which is there still"));
+    let kept = kept.map(|name| format!("Pod {name} is reported as completed but still exists"));
     too_many(updated(version.object), are).into_iter().chain(unknown).chain(kept).collect()
 }
 
@@ -752,7 +774,8 @@ fn group_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
     let selected = &version.object["status"]["updateProgress"]["readyReplicaIndicesSelectedToUpdate"];
     let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(count).collect();
     let kept = completed.iter().find(|j| **j < size && scene.has_old(group, **j));
-    let kept = kept.map(|j| format!("it says that replica {j} has had its turn, of which a pod is old"));
+    let kept =
+        kept.map(|j| format!("replica {j} is reported as completed but has a pod with an old template"));
     too_many(updated(version.object), are).into_iter().chain(kept).collect()
 }
 
@@ -789,9 +812,9 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
         let name = text(&gang["metadata"]["name"]);
         let mut versions = history.named("PodGang", name).filter(|version| version.index >= begin.index);
         if after.get("PodGang", name).is_none_or(|now| now["metadata"]["uid"] != gang["metadata"]["uid"]) {
-            violations.push(differ("is gone, or another one", gang));
+            violations.push(differ("was deleted or created again", gang));
         } else if versions.any(|version| minimums(version.object) != minimums(gang)) {
-            violations.push(differ("has other minimums", gang));
+            violations.push(differ("has other minReplicas", gang));
         }
         if !survived.contains(name) {
             continue;
@@ -807,7 +830,7 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
             let found = after.get(text(&resource["kind"]), text(&resource["metadata"]["name"]));
             let same = |now: &Value| now["metadata"]["uid"] == resource["metadata"]["uid"];
             match found.filter(|now| same(now)) {
-                None => violations.push(differ("is gone, or another one", resource)),
+                None => violations.push(differ("was deleted or created again", resource)),
                 Some(now) if expectations.size(now) != expectations.size(resource) => {
                     violations.push(differ("has another size", resource));
                 }
@@ -826,9 +849,11 @@ pub fn misnamed(live: &Live, set: &str) -> Option<String> {
     let named: BTreeSet<_> = references.filter_map(|reference| reference["name"].as_str()).collect();
     let pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(set) && is_live(*pod));
     let there: BTreeSet<_> = pods.map(Pod::name).collect();
-    let stale =
-        named.difference(&there).next().map(|name| format!("a PodGang refers to {name}, which is gone"));
-    stale.or_else(|| there.difference(&named).next().map(|name| format!("no PodGang refers to {name}")))
+    let stale = named
+        .difference(&there)
+        .next()
+        .map(|name| format!("a PodGang refers to Pod {name}, which does not exist"));
+    stale.or_else(|| there.difference(&named).next().map(|name| format!("no PodGang refers to Pod {name}")))
 }
 
 /// References of PodGangs are added only for existing pods, and removed soon after their pods are deleted
@@ -891,12 +916,13 @@ fn references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation
                 }
                 let unmade = now.difference(&old).find(|pod| !made.contains(*pod));
                 let unmade =
-                    unmade.map(|pod| format!("PodGang {name} refers to {pod}, which was not there yet"));
+                    unmade.map(|pod| format!("PodGang {name} referred to Pod {pod} before it existed"));
                 let late = old.iter().find(|pod| {
                     gone.get(*pod).is_some_and(|gone| version.at.duration_since(gone.at) > patience(history))
                 });
-                let late =
-                    late.map(|pod| format!("PodGang {name} referred to {pod} for long after it was gone"));
+                let late = late.map(|pod| {
+                    format!("PodGang {name} still referred to Pod {pod} long after it was deleted")
+                });
                 let found = unmade.into_iter().chain(late);
                 violations.extend(
                     found.map(|message| violation(GANG_CHANGED, message).shown_by("PodGang", version)),
@@ -934,8 +960,8 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
             && version.index > begin.index
             && !named.values().any(|names| names.contains(pod.name()))
         {
-            let message = format!("{} lost its gate before a PodGang referred to it", pod.name());
-            violations.push(violation(NO_MEMBER, message).shown_by("released", version));
+            let message = format!("Pod {} lost its gate before a PodGang referred to it", pod.name());
+            violations.push(violation(NO_MEMBER, message).shown_by("gate removed", version));
         }
     });
     let place =
@@ -947,8 +973,12 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
         };
         let groups = (expectations.named_by(old), expectations.named_by(new));
         if groups.0 != groups.1 || old.pod_gang() != new.pod_gang() {
-            let message = format!("{} took the place of {}, and is in {groups:?}", new.name(), old.name());
-            violations.push(violation(NO_MEMBER, message).shown_by_object("it", new.0));
+            let message = format!(
+                "Pod {} replaced Pod {} but names another gang resource or PodGang: {groups:?}",
+                new.name(),
+                old.name()
+            );
+            violations.push(violation(NO_MEMBER, message).shown_by_object("observed", new.0));
         }
     }
     none(violations)
@@ -967,9 +997,12 @@ pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) 
             turns.entry(name).or_default().insert(unit);
         }
     }
-    ensure(!turns.is_empty(), || violation(NOT_ENDED, format!("nothing of {set} was taken down")))?;
+    ensure(!turns.is_empty(), || {
+        violation(NOT_ENDED, format!("no pod of PodCliqueSet {set} was deleted by the update"))
+    })?;
     none(turns.iter().filter(|(_, units)| units.len() > 1).map(|(name, units)| {
-        let message = format!("the first turn of {name} was not through when {units:?} had been taken down");
+        let message =
+            format!("the first update step of {name} was not complete, but {units:?} had been deleted");
         violation(BEYOND_FIRST_TURN, message)
     }))
 }
@@ -1044,11 +1077,15 @@ pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
         let is_under_way = replaced.lost_in.update > 0 && replaced.lost_in.is_old(lost);
         is_under_way && !has_come(&replaced.lost_in, lost, made) && !has_come(&replaced.made_in, lost, made)
     });
-    let first = judged.next().ok_or_else(|| Broken::NotReached("nothing was lost before its turn".into()))?;
+    let first = judged
+        .next()
+        .ok_or_else(|| Broken::NotReached("no pod was lost before the update step of its replica".into()))?;
     none([first].into_iter().chain(judged).filter(|replaced| !replaced.is_restored()).map(|replaced| {
         let (lost, made) = (replaced.lost.name(), replaced.made.name());
-        let message = format!("{made} took the place of {lost} before its turn, and has another template");
-        violation(NOT_AS_IT_WAS, message).shown_by("made", replaced.made)
+        let message = format!(
+            "Pod {made} replaced Pod {lost} before the update step of its replica, want the old template"
+        );
+        violation(NOT_AS_IT_WAS, message).shown_by("created", replaced.made)
     }))
 }
 
@@ -1083,8 +1120,8 @@ fn made_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling 
             && is_said_since(scene, changed);
         let is_late = version.happened().duration_since(changed.at) > patience(history);
         if (is_told || is_late) && scene.is_old(version.pod()) {
-            let message = format!("{} was made with an old template", version.name());
-            violations.push(violation(OLD_MADE, message).shown_by("made", version));
+            let message = format!("Pod {} was created from an old template", version.name());
+            violations.push(violation(OLD_MADE, message).shown_by("created", version));
         }
     });
     none(violations)
@@ -1104,7 +1141,7 @@ pub fn ended_at_once(history: &History, set: &str) -> Ruling {
         versions.find(|version| !version.object["status"]["updateProgress"]["updateEndedAt"].is_null());
     let after = ended.map(|ended| ended.at.duration_since(begin.at));
     ensure(after.is_some_and(|after| after <= patience(history)), || {
-        let message = format!("the update of {set} was not said to have ended at once");
+        let message = format!("the update of PodCliqueSet {set} was not reported as ended at once");
         violation(NOT_ENDED, message).shown_by("template changed", begin)
     })
 }
@@ -1125,9 +1162,8 @@ pub fn made_since_is_new(
         let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
         let is_made = is_its && version.change != Change::Deleted && seen.insert(version.uid());
         if is_made && is_since && is_meant(version.pod()) && scene.is_old(version.pod()) {
-            let message =
-                format!("{} was made with an old template in the middle of an update", version.name());
-            violations.push(violation(OLD_MADE, message).shown_by("made", version));
+            let message = format!("Pod {} was created from an old template during an update", version.name());
+            violations.push(violation(OLD_MADE, message).shown_by("created", version));
         }
     });
     none(violations)
@@ -1144,22 +1180,22 @@ pub fn counted(live: &Live, set: &str) -> Ruling {
         let said = |field: &str| count(&found["status"][field]).unwrap_or(0);
         let field = ["replicas", "updatedReplicas"].into_iter().find(|field| said(field) != wanted)?;
         let (kind, name) = (text(&found["kind"]), text(&found["metadata"]["name"]));
-        let message = format!("{kind} {name} has {wanted} replicas, and its {field} is {}", said(field));
-        Some(violation(MISCOUNTED, message).shown_by_object("it", found))
+        let message = format!("{kind} {name} has {wanted} replicas, but its {field} is {}", said(field));
+        Some(violation(MISCOUNTED, message).shown_by_object("observed", found))
     }))
 }
 
 /// The status of a PodClique reports as many updated pods as are new (UPD-37).
 pub fn counts_the_new(live: &Live, clique: &str) -> Ruling {
     let Some(found) = live.get("PodClique", clique) else {
-        return Err(Broken::NotReached(format!("there is no PodClique {clique}")));
+        return Err(Broken::NotReached(format!("PodClique {clique} does not exist")));
     };
     let own = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod));
     let are = own.filter(|pod| is_as_asked(*pod, found)).count();
     let said = count(&found["status"]["updatedReplicas"]).unwrap_or(0);
     ensure(said == are, || {
-        let message = format!("updatedReplicas of PodClique {clique} is {said}, and {are} are new");
-        violation(MISCOUNTED, message).shown_by_object("it", found)
+        let message = format!("updatedReplicas of PodClique {clique} is {said}, want {are}");
+        violation(MISCOUNTED, message).shown_by_object("observed", found)
     })
 }
 
@@ -1187,8 +1223,8 @@ pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
         let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at, patience(history)));
         if let Some(size) = size.filter(|size| are > *size) {
             let message =
-                format!("{} is one of {are} pods of {clique}, which should have {size}", version.name());
-            violations.push(violation(MADE_TWICE, message).shown_by("made", version));
+                format!("Pod {} is one of {are} pods of PodClique {clique}, want {size}", version.name());
+            violations.push(violation(MADE_TWICE, message).shown_by("created", version));
         }
     });
     none(violations)

@@ -87,17 +87,20 @@ fn turn_by_turn() {
     assert_eq!(one_turn_at_a_time(&right, "w"), Ok(()));
     assert_eq!(only_old_is_taken(&right, "w"), Ok(()));
     let two = gone(gone(changed(), "0a0"), "0a1").end();
-    assert!(message(one_turn_at_a_time(&two, "w")).contains("left 0 of w-0-a up, not 1"));
+    assert!(message(one_turn_at_a_time(&two, "w")).contains("left 0 of w-0-a available, want at least 1"));
     let both = gone(gone(changed(), "0g0"), "0g1").end();
-    assert!(message(one_turn_at_a_time(&both, "w")).contains("left 0 of w-0-g up, not 1"));
+    assert!(message(one_turn_at_a_time(&both, "w")).contains("left 0 of w-0-g available, want at least 1"));
     let last = gone(changed().modified(pod("0a1", "1", false)), "0a0").end();
-    assert!(message(minimum_stays(&last, "w")).contains("left 0 of w-0-a up, not 1"));
+    assert!(message(minimum_stays(&last, "w")).contains("left 0 of w-0-a available, want at least 1"));
     assert_eq!(steps_do_not_overlap(&last, "w"), Ok(()), "it is the first step");
     let unready =
         gone(changed(), "0a0").added(pod("0a0-new", "2", false)).deleted(pod("0a0-new", "2", false));
     assert_eq!(one_turn_at_a_time(&unready.end(), "w"), Ok(()), "what is not Ready may go");
     let again = replaced(changed(), "0a0").deleted(pod("0a0-new", "2", true)).end();
-    assert!(message(only_old_is_taken(&again, "w")).contains("0a0-new was taken down, and was not old"));
+    assert!(
+        message(only_old_is_taken(&again, "w"))
+            .contains("Pod 0a0-new was deleted although it has the current template")
+    );
 }
 
 #[test]
@@ -110,7 +113,7 @@ fn a_turn_waits_for_the_one_before() {
     let story = pods.iter().fold(Story::flat().added(big), |story, name| story.added(pod(name, "1", true)));
     let two = gone(gone(story.modified(changed), "0a0"), "0a1").end();
     let early = message(steps_do_not_overlap(&two, "w"));
-    assert!(early.contains("when 0 of 1 before it of w-0-a were replaced"), "{early}");
+    assert!(early.contains("when 0 of the 1 earlier deleted units of w-0-a were replaced"), "{early}");
     assert_eq!(minimum_stays(&two, "w"), Ok(()), "two of four stay, and one is needed");
 }
 
@@ -127,9 +130,10 @@ fn a_turn_waits_for_those_that_come_before_it() {
     };
     assert_eq!(parents_stand(&last(in_order(), true), "w"), Ok(()));
     let early = parents_stand(&last(in_order(), false), "w");
-    assert!(
-        message(early).contains("replica 0 of w-0-g was taken down when 0 of 1 pods of w-0-a were Ready")
-    );
+    assert!(message(early).contains(
+        "replica 0 of scaling group w-0-g was deleted when 0 of 1 pods of parent PodClique w-0-a \
+                 were Ready",
+    ));
     let unready = in_order().modified(pod("0g0", "1", false)).modified(pod("0g1", "1", false));
     assert_eq!(parents_stand(&last(unready, false), "w"), Ok(()), "what is not up may go");
     let own = gone(gone(in_order(), "0a0"), "0a1").end();
@@ -140,7 +144,7 @@ fn a_turn_waits_for_those_that_come_before_it() {
 fn nothing_without_an_update() {
     let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
     assert_eq!(nothing_is_taken(&story().end(), "w"), Ok(()));
-    assert!(message(nothing_is_taken(&gone(story(), "0a0").end(), "w")).contains("no update asks for that"));
+    assert!(message(nothing_is_taken(&gone(story(), "0a0").end(), "w")).contains("no update requires it"));
     let by_hand = story().mark(SharedMark::PodLost, json!({"name": "0a0"}));
     assert_eq!(nothing_is_taken(&gone(by_hand, "0a0").end(), "w"), Ok(()));
     let scaled_in = story().modified(pcs(0, "1", Value::Null));
@@ -164,14 +168,20 @@ fn one_replica_after_the_other() {
     assert_eq!(lowest_goes_first(&right, "w"), Ok(()));
     let early = replaced(begin(1), "1a0").end();
     let higher = message(lowest_goes_first(&early, "w"));
-    assert!(higher.contains("before replica 0, which is lower, was through: 0a0 is old"), "{higher}");
+    assert!(
+        higher.contains("before the update of the lower replica 0 was complete: Pod 0a0 has an old template"),
+        "{higher}"
+    );
     assert_eq!(one_replica_at_a_time(&early, "w"), Ok(()), "in whatever order");
     assert_eq!(status_names_the_replica(&early, "w"), Ok(()));
     let unnamed = replaced(begin(1), "0a0").end();
-    assert!(message(status_names_the_replica(&unnamed, "w")).contains("named the replicas [1]"));
+    assert!(message(status_names_the_replica(&unnamed, "w")).contains("named replicas [1]"));
     assert_eq!(one_replica_at_a_time(&unnamed, "w"), Ok(()), "whatever the status says");
     let both = replaced(replaced(begin(0), "0a0").modified(of_both("2", turn(1))), "1a0").end();
-    assert!(message(one_replica_at_a_time(&both, "w")).contains("replica 0 was not through: 0a1 is old"));
+    assert!(
+        message(one_replica_at_a_time(&both, "w"))
+            .contains("replica 0 was not complete: Pod 0a1 has an old template")
+    );
     let through =
         || PODS.iter().fold(begin(0), |story, name| replaced(story, name)).modified(of_both("2", turn(1)));
     let goes_on = through().modified(of_both("3", turn(1)));
@@ -180,7 +190,7 @@ fn one_replica_after_the_other() {
     assert_eq!(lowest_goes_first(&goes_on, "w"), Ok(()), "it was in its turn already");
     let left = gone(through(), "1a0").modified(of_both("3", turn(1))).modified(of_both("3", turn(0)));
     let left = message(one_replica_at_a_time(&gone(left, "0a0-new").end(), "w"));
-    assert!(left.contains("replica 1 was not through: w-1-a has 1 of 2 pods"), "{left}");
+    assert!(left.contains("replica 1 was not complete: PodClique w-1-a has 1 of 2 pods"), "{left}");
 }
 
 #[test]
@@ -196,7 +206,10 @@ fn what_is_down_goes_first() {
     assert_eq!(judge(replaced(replaced(begin(false), "1a0"), "0a0")), Ok(()));
     assert_eq!(judge(gone(begin(true), "0a0")), Ok(()), "none is down");
     let late = message(judge(gone(begin(false), "0a0")));
-    assert!(late.contains("0a0 was taken down before replica 1, which is down, had its turn"), "{late}");
+    assert!(
+        late.contains("Pod 0a0 was deleted before replica 1, which is unavailable, was updated"),
+        "{late}"
+    );
 }
 
 #[test]
@@ -204,17 +217,20 @@ fn an_end_that_is_one() {
     let right = all_replaced().modified(pcs(1, "2", over(1))).end();
     assert_eq!((ended(&right, "w"), never_ended_early(&right, "w")), (Ok(()), Ok(())));
     let early = changed().modified(pcs(1, "2", over(0))).end();
-    assert!(message(never_ended_early(&early, "w")).contains("0a0 is old"));
-    assert!(message(ended(&early, "w")).contains("0a0 is old"));
+    assert!(message(never_ended_early(&early, "w")).contains("Pod 0a0 has an old template"));
+    assert!(message(ended(&early, "w")).contains("Pod 0a0 has an old template"));
     let below = replaced(replaced(changed(), "0a0"), "0g0");
     let below = replaced(gone(below, "0a1"), "0g1").modified(pod("0a0-new", "2", false));
     let below = below.modified(pcs(1, "2", over(0))).end();
-    assert!(message(never_ended_early(&below, "w")).contains("w-0-a is below its minimum"));
+    assert!(message(never_ended_early(&below, "w")).contains("PodClique w-0-a is below its minAvailable"));
     let miscounted = all_replaced().modified(pcs(1, "2", over(0))).end();
-    assert!(message(ended(&miscounted, "w")).contains("updatedReplicas is 0, not 1"));
+    assert!(message(ended(&miscounted, "w")).contains("updatedReplicas is 0, want 1"));
     let mut same = over(1);
     same["currentGenerationHash"] = json!("1");
-    assert!(message(ended(&all_replaced().modified(pcs(1, "2", same)).end(), "w")).contains("is as it was"));
+    assert!(
+        message(ended(&all_replaced().modified(pcs(1, "2", same)).end(), "w"))
+            .contains("currentGenerationHash did not change")
+    );
     let crashed = Story::flat().added(pcs(1, "1", over(1))).added(pod("0a0", "1", false)).end();
     assert!(matches!(ended(&crashed, "w"), Err(Broken::NotReached(_))), "no update began");
 }
@@ -232,9 +248,11 @@ fn progress_as_it_is() {
         let story = replaced(changed().added(said(0, Value::Null)), "0a0").modified(said(updated, selected));
         message(progress_is_true(&story.end(), "w"))
     };
-    assert!(wrong(2, Value::Null).contains("updatedReplicas is 2, and 1 are new"));
-    assert!(wrong(1, json!({"current": "0b7"})).contains("0b7, which is no pod of it"));
-    assert!(wrong(1, json!({"current": "0a0", "completed": ["0a1"]})).contains("0a1 has had its turn"));
+    assert!(wrong(2, Value::Null).contains("updatedReplicas is 2, want at most 1"));
+    assert!(wrong(1, json!({"current": "0b7"})).contains("0b7, which was never one of its pods"));
+    assert!(
+        wrong(1, json!({"current": "0a0", "completed": ["0a1"]})).contains("0a1 is reported as completed")
+    );
     let again = |status: Value| {
         let mut third = clique(0, status);
         third["spec"]["podSpec"] = pod_spec("3");
@@ -245,7 +263,7 @@ fn progress_as_it_is() {
     let anew = anew.modified(again(said(0, Value::Null)["status"].clone())).end();
     assert_eq!(progress_is_true(&anew, "w"), Ok(()), "another template");
     let set = changed().modified(pcs(1, "2", over(1))).end();
-    assert!(message(progress_is_true(&set, "w")).contains("updatedReplicas is 1, and 0 are new"));
+    assert!(message(progress_is_true(&set, "w")).contains("updatedReplicas is 1, want at most 0"));
 }
 
 #[test]
@@ -262,13 +280,19 @@ fn what_a_group_says_is_of_the_update_that_it_knows() {
     let judged = |story: Story| progress_is_true(&story.end(), "w");
     let begun = || replaced(changed(), "0g0");
     assert_eq!(judged(begun().added(said(1, "2", 0))), Ok(()));
-    assert!(message(judged(begun().added(said(2, "2", 0)))).contains("updatedReplicas is 2, and 1 are new"));
+    assert!(message(judged(begun().added(said(2, "2", 0)))).contains("updatedReplicas is 2, want at most 1"));
     let wrong = message(judged(begun().added(said(1, "2", 1))));
-    assert!(wrong.contains("replica 1 has had its turn, of which a pod is old"), "{wrong}");
+    assert!(
+        wrong.contains("replica 1 is reported as completed but has a pod with an old template"),
+        "{wrong}"
+    );
     let again = || begun().added(said(1, "2", 0)).modified(pcs(1, "3", turn(0)));
     assert_eq!(judged(again().modified(said(0, "2", 0))), Ok(()), "it has not heard of the third template");
     let wrong = message(judged(again().modified(said(0, "3", 0))));
-    assert!(wrong.contains("replica 0 has had its turn, of which a pod is old"), "{wrong}");
+    assert!(
+        wrong.contains("replica 0 is reported as completed but has a pod with an old template"),
+        "{wrong}"
+    );
 }
 
 fn gang(uid: &str, min: usize, references: &[&str]) -> Value {
@@ -292,16 +316,16 @@ fn gangs_as_they_were() {
     assert_eq!(references_follow_the_pods(&right, "w"), Ok(()));
     assert_eq!(names_what_there_is(&right.end(), "w"), Ok(()));
     let stale = begun().modified(gang("g", 1, &["0a0", "0a0-new", "0a1"])).end();
-    assert!(message(names_what_there_is(&stale.end(), "w")).contains("0a0, which is gone"));
+    assert!(message(names_what_there_is(&stale.end(), "w")).contains("0a0, which does not exist"));
     let unnamed = begun().modified(gang("g", 1, &["0a1"])).end();
-    assert!(message(names_what_there_is(&unnamed.end(), "w")).contains("no PodGang refers to 0a0-new"));
+    assert!(message(names_what_there_is(&unnamed.end(), "w")).contains("no PodGang refers to Pod 0a0-new"));
     let wrong = |story: Story| message(gangs_stay(&story.end(), "w"));
-    assert!(wrong(begun().modified(gang("h", 1, &["0a1"]))).contains("is gone, or another one"));
-    assert!(wrong(begun().modified(gang("g", 2, &["0a1"]))).contains("has other minimums"));
+    assert!(wrong(begun().modified(gang("h", 1, &["0a1"]))).contains("was deleted or created again"));
+    assert!(wrong(begun().modified(gang("g", 2, &["0a1"]))).contains("has other minReplicas"));
     let wrong = |story: Story| message(references_follow_the_pods(&story.end(), "w"));
-    assert!(wrong(begun().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7, which was not there yet"));
+    assert!(wrong(begun().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7 before it existed"));
     let late = || begun().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
-    assert!(wrong(late()).contains("0a0 for long after it was gone"));
+    assert!(wrong(late()).contains("0a0 long after it was deleted"));
     assert_eq!(gangs_stay(&late().end(), "w"), Ok(()), "it is the same gang");
     let mut on_a_slow_machine = late().end();
     on_a_slow_machine.header.slowness = Some(1.5);
@@ -328,7 +352,7 @@ fn members_as_they_were() {
     let mut other = gated("0a0-new", json!([]));
     other["spec"]["schedulingGroup"] = json!({"podGroupName": "loose"});
     let loose = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(other).end();
-    assert!(message(replacements_are_members(&loose, "w")).contains("took the place of 0a0"));
+    assert!(message(replacements_are_members(&loose, "w")).contains("replaced Pod 0a0"));
 }
 
 #[test]
@@ -336,11 +360,14 @@ fn one_turn_and_no_more() {
     let first = gone(gone(changed(), "0a0"), "0g0").end();
     assert_eq!(stopped_after_the_first_turn(&first, "w", first.entries.len()), Ok(()));
     let none = changed().end();
-    assert!(message(stopped_after_the_first_turn(&none, "w", none.entries.len())).contains("nothing of w"));
+    assert!(
+        message(stopped_after_the_first_turn(&none, "w", none.entries.len()))
+            .contains("no pod of PodCliqueSet w was deleted")
+    );
     let on = replaced(replaced(changed(), "0a0"), "0a1").end();
     assert!(
         message(stopped_after_the_first_turn(&on, "w", on.entries.len()))
-            .contains("the first turn of w-0-a was not")
+            .contains("the first update step of w-0-a was not")
     );
 }
 
@@ -348,9 +375,14 @@ fn one_turn_and_no_more() {
 /// replaced.
 #[rstest::rstest]
 #[case::as_it_was("1a0", "1", 0, "Ok(())")]
-#[case::new("1a0", "2", 0, "1a0-new took the place of 1a0 before its turn, and has another template")]
-#[case::in_its_turn("0a0", "2", 0, "nothing was lost before its turn")]
-#[case::nothing_is_under_way("1a0", "2", 1, "nothing was lost before its turn")]
+#[case::new(
+    "1a0",
+    "2",
+    0,
+    "Pod 1a0-new replaced Pod 1a0 before the update step of its replica, want the old template"
+)]
+#[case::in_its_turn("0a0", "2", 0, "no pod was lost before the update step of its replica")]
+#[case::nothing_is_under_way("1a0", "2", 1, "no pod was lost before the update step of its replica")]
 fn restored(#[case] lost: &str, #[case] revision: &str, #[case] turn_of: usize, #[case] ruled: &str) {
     let story = Story::flat().added(pcs(2, "1", json!({"currentGenerationHash": "1"})));
     let made =
@@ -368,9 +400,9 @@ fn restored(#[case] lost: &str, #[case] revision: &str, #[case] turn_of: usize, 
 fn what_is_made_late_is_new_or_as_it_was() {
     let late = || changed().later(30);
     let extra = late().added(pod("0a2", "1", true)).end();
-    assert!(message(made_later_is_new_or_restored(&extra, "w")).contains("made with an old template"));
+    assert!(message(made_later_is_new_or_restored(&extra, "w")).contains("created from an old template"));
     let taken = gone(late(), "0a0").added(pod("0a0-new", "1", true)).end();
-    assert!(message(made_later_is_new_or_restored(&taken, "w")).contains("made with an old template"));
+    assert!(message(made_later_is_new_or_restored(&taken, "w")).contains("created from an old template"));
 }
 
 fn on_delete(revision: &str, status: Value) -> Value {
@@ -394,11 +426,11 @@ fn by_hand_only() {
     assert_eq!(nothing_is_taken_on_delete(&right, "w"), Ok(()));
     assert_eq!(made_later_is_new(&right, "w"), Ok(()));
     let deleted = gone(begun(over(0)), "0a0").end();
-    assert!(message(nothing_is_taken_on_delete(&deleted, "w")).contains("0a0 was taken down"));
+    assert!(message(nothing_is_taken_on_delete(&deleted, "w")).contains("Pod 0a0 was deleted"));
     let old = begun(over(0)).added(pod("0a0-new", "1", true)).end();
-    assert!(message(made_later_is_new(&old, "w")).contains("made with an old template"));
+    assert!(message(made_later_is_new(&old, "w")).contains("created from an old template"));
     let open = begun(turn(0)).end();
-    assert!(message(ended_at_once(&open, "w")).contains("not said to have ended at once"));
+    assert!(message(ended_at_once(&open, "w")).contains("not reported as ended at once"));
 }
 
 #[test]
@@ -406,7 +438,7 @@ fn the_turn_in_hand_ends() {
     let story = || gone(changed(), "0a0").modified(on_delete("2", turn(0)));
     assert_eq!(nothing_is_taken_on_delete(&gone(story(), "0g0").end(), "w"), Ok(()));
     let two = gone(gone(story(), "0g0"), "0a1").end();
-    assert!(message(nothing_is_taken_on_delete(&two, "w")).contains("0a1 was taken down"));
+    assert!(message(nothing_is_taken_on_delete(&two, "w")).contains("Pod 0a1 was deleted"));
 }
 
 #[test]
@@ -415,9 +447,7 @@ fn a_pod_too_many() {
     let two = || story().added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
     assert_eq!(nothing_is_made_twice(&two().end(), "w"), Ok(()));
     let three = two().added(pod("0a1-new", "1", true)).end();
-    assert!(
-        message(nothing_is_made_twice(&three, "w")).contains("one of 3 pods of w-0-a, which should have 2")
-    );
+    assert!(message(nothing_is_made_twice(&three, "w")).contains("one of 3 pods of PodClique w-0-a, want 2"));
 }
 
 #[test]
@@ -434,9 +464,7 @@ fn a_pod_that_nobody_knew_to_be_too_many_is_none() {
     };
     assert_eq!(nothing_is_made_twice(&scaled_in().added(pod("0a1", "1", true)).end(), "w"), Ok(()));
     let late = scaled_in().later(6).added(pod("0a1", "1", true)).end();
-    assert!(
-        message(nothing_is_made_twice(&late, "w")).contains("one of 2 pods of w-0-a, which should have 1")
-    );
+    assert!(message(nothing_is_made_twice(&late, "w")).contains("one of 2 pods of PodClique w-0-a, want 1"));
 }
 
 #[test]
@@ -447,7 +475,7 @@ fn what_is_added_in_an_update_is_new() {
     assert_eq!(judge(began.clone().added(pod("0a7", "2", true)).added(pod("0g7", "1", true))), Ok(()));
     assert_eq!(judge(began.clone().modified(pod("0a1", "1", false))), Ok(()), "it was there before");
     let old = judge(began.clone().added(pod("0a7", "1", true)));
-    assert!(message(old).contains("0a7 was made with an old template in the middle of an update"));
+    assert!(message(old).contains("Pod 0a7 was created from an old template during an update"));
     let next =
         began.added(pod("0a7", "2", true)).modified(pcs(1, "3", Value::Null)).added(pod("0a8", "2", true));
     assert_eq!(judge(next), Ok(()), "the next update has not begun yet");
@@ -461,8 +489,8 @@ fn all_is_counted() {
         counted(&Story::flat().added(of_set).added(of_clique).end().end(), "w")
     };
     assert_eq!(said(2, 2), Ok(()));
-    assert!(message(said(2, 1)).contains("PodClique w-0-a has 2 replicas, and its updatedReplicas is 1"));
-    assert!(message(said(3, 2)).contains("and its replicas is 3"));
+    assert!(message(said(2, 1)).contains("PodClique w-0-a has 2 replicas, but its updatedReplicas is 1"));
+    assert!(message(said(3, 2)).contains("but its replicas is 3"));
 }
 
 #[test]
@@ -473,7 +501,7 @@ fn the_new_are_counted() {
         counts_the_new(&story.end().end(), "w-0-a")
     };
     assert_eq!(said(1), Ok(()));
-    assert!(message(said(2)).contains("updatedReplicas of PodClique w-0-a is 2, and 1 are new"));
+    assert!(message(said(2)).contains("updatedReplicas of PodClique w-0-a is 2, want 1"));
 }
 
 #[test]
@@ -489,6 +517,6 @@ fn a_scope_of_one_revision() {
     let judged = |story: Story| all_of_revision(&story.end(), &first, "2");
     assert_eq!(judged(Story::flat().added(pod("0a0", "2", true)).added(pod("1a0", "1", true))), Ok(()));
     let mixed = judged(Story::flat().added(pod("0a0", "2", true)).added(pod("0a1", "1", true)));
-    assert!(message(mixed).contains("0a1 was made with another template than revision 2"));
+    assert!(message(mixed).contains("Pod 0a1 was not created from template revision 2"));
     assert!(matches!(judged(Story::flat()), Err(Broken::NotReached(_))));
 }

@@ -116,7 +116,7 @@ impl Environment {
         // The watches end before the cluster.
         drop(test_cluster);
         if let Err(error) = cluster.end(self.settings.keep).await {
-            tracing::warn!(case = case.id, %error, "the case's control plane did not end in order");
+            tracing::warn!(case = case.id, %error, "failed to stop the case's control plane");
         }
     }
 
@@ -156,7 +156,7 @@ impl Environment {
         let artifacts = Artifacts::begin(&self.settings.out, case, target, &test_cluster, attempt);
         let beginning =
             TestContext::begin(case, target, test_cluster.clone(), namespace.clone(), self.settings.scale);
-        let beginning = caught("what begins a case", beginning);
+        let beginning = caught("the setup of the case", beginning);
         let begun = match self.settings.origin {
             Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(beginning).await,
             // The API server may still process a dropped request. In a user's cluster, the case is therefore
@@ -212,7 +212,7 @@ impl Environment {
             });
             for judgement in across {
                 judgement.outcome = Outcome::not_run_announced(
-                    "cross-kind order needs a single etcd; pass --one-etcd if that is the case",
+                    "the order of events of different kinds is known only with a single etcd; pass --one-etcd if there is one",
                 );
                 judgement.violations.clear();
             }
@@ -235,8 +235,7 @@ impl Environment {
         result.figures = figures(&history);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
         if let Err(error) = self.clean(&test).await {
-            result = result
-                .left_changed(&format!("the case left a node changed that could not be restored: {error}"));
+            result = result.left_changed(&format!("failed to restore a node that the case changed: {error}"));
         }
         result.reproduce =
             Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.words()));
@@ -267,7 +266,7 @@ impl Environment {
     /// cases.
     async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
-            tracing::warn!(namespace = test.namespace, %error, "the case's objects of the cluster may be left");
+            tracing::warn!(namespace = test.namespace, %error, "failed to delete cluster-scoped objects");
         }
         self.release(&test.test_cluster, &test.namespace).await
     }
@@ -293,11 +292,11 @@ impl Environment {
             Ok::<_, ClusterError>(())
         };
         if let Err(error) = gone.await {
-            tracing::warn!(namespace = pool, %error, "the case's workloads may be left");
+            tracing::warn!(namespace = pool, %error, "failed to delete the case's workloads");
         }
         // Nodes must be released even if objects are left.
         let released = test_cluster.cluster.node_pools().release(names::POOL, pool).await;
-        released.inspect_err(|error| tracing::warn!(pool, %error, "not all nodes of a case came back"))
+        released.inspect_err(|error| tracing::warn!(pool, %error, "failed to release the nodes of a case"))
     }
 }
 
@@ -329,7 +328,7 @@ fn figures(history: &History) -> Map<String, Value> {
 fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
     // A check only reads the history.
     let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
-    findings.map_err(|panic| defect("the case's judge", &*panic))
+    findings.map_err(|panic| defect("the case's check", &*panic))
 }
 
 fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
@@ -340,7 +339,7 @@ fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
 
 /// The result if the check panicked: no clause is decided.
 fn unknown(case: &Case, target: Target) -> Vec<Finding> {
-    let ruling = || Err(Broken::NotReached("the judge panicked".into()));
+    let ruling = || Err(Broken::NotReached("the check panicked".into()));
     let clauses = verdict::judged_clauses(case, target);
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }

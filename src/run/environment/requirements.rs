@@ -41,9 +41,7 @@ impl Environment {
         let origin = &self.settings.origin;
         let reconfigures = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
         if reconfigures && !matches!(origin, Origin::Local | Origin::Up(_)) {
-            return Some(
-                "it stops or reconfigures a component of the control plane: run it with --provider local",
-            );
+            return Some("the case stops or reconfigures a control plane component: pass --provider local");
         }
         // Without the scheduler, its API is missing too.
         if matches!(origin, Origin::Kind(_))
@@ -53,7 +51,7 @@ impl Environment {
         }
         if self.settings.later_life_on.is_some_and(|on| is_anothers_turn(case, target, on)) {
             return Some(
-                "the lifecycle is judged on one gang scope: --every-scope judges it on each, --seed draws another",
+                "lifecycle cases run in one gang scope per run: pass --every-scope, or --seed to choose another",
             );
         }
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
@@ -64,7 +62,7 @@ impl Environment {
         let (has, otherwise) = match need {
             Need::Kubelets => (
                 matches!(origin, Origin::Kind(_)),
-                "the nodes have no kubelets, they are simulated: run it with --provider kind",
+                "the case needs kubelets, and the nodes are simulated: pass --provider kind",
             ),
             Need::SimulatedNodes => (
                 match origin {
@@ -72,42 +70,46 @@ impl Environment {
                     Origin::Kind(_) => false,
                     Origin::Existing { connection, .. } => connection.lent.is_none(),
                 },
-                "it says in a kubelet's place what becomes of containers, and these nodes have kubelets of their own: run \
-                 it with --provider local",
+                "the case sets the status of containers, which needs simulated nodes: pass --provider local",
             ),
-            Need::Devices if !target.declares(Feature::Claims) => (false, "its pods share ResourceClaims"),
+            Need::Devices if !target.declares(Feature::Claims) => {
+                (false, "the case's pods share ResourceClaims, which the target does not declare")
+            }
             Need::Devices => (
                 matches!(origin, Origin::Local | Origin::Up(_)),
-                "the devices that its pods share are the harness's, and no kubelet has a driver for them: run it with \
-                 --provider local",
+                "the case's pods share simulated devices, for which kubelets have no driver: pass --provider local",
             ),
             Need::Volumes => (
                 matches!(origin, Origin::Local | Origin::Up(_) | Origin::Kind(_)),
-                "it makes a storage class and volumes, which it does on clusters of its own only",
+                "the case creates a StorageClass and volumes: pass --provider local or kind",
             ),
             Need::AuditLog => (
                 matches!(origin, Origin::Local),
-                "who bound a pod is read from the audit log of a cluster that the run starts itself",
+                "the case reads the audit log of a cluster that the run starts: pass --provider local without --cluster",
             ),
-            Need::SeveralSchedulers => (spec.schedulers.len() > 1, "one scheduler only; run --backend all"),
+            Need::SeveralSchedulers => {
+                (spec.schedulers.len() > 1, "the case needs several schedulers: pass --backend all")
+            }
             Need::Process(name) => return installation(target.scheduler()).lacks_process(name, spec),
-            Need::ReferenceController => (spec.operator.is_none(), "it configures the reference controller"),
+            Need::ReferenceController => {
+                (spec.operator.is_none(), "the case reconfigures the reference controller: omit --operator")
+            }
             Need::DisableableBackend => (
                 target.scheduler() != Scheduler::KUBE || self.has_external_profile(),
-                "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",
+                "default-scheduler cannot be disabled, and the operator has no profile of type External",
             ),
-            Need::Upgrade => (spec.upgrade.is_some(), "no --upgrade-from"),
+            Need::Upgrade => (spec.upgrade.is_some(), "the case upgrades an operator: pass --upgrade-from"),
             Need::GangResources => (
                 !target.lacks_by_declaration(Feature::GangScheduling),
-                "it reads from gang resources which backend serves a PodGang, and the operator declares no gang scheduling here",
+                "the case identifies a PodGang's backend by its gang resources, and the operator declares no gang scheduling",
             ),
             Need::PodGangsByHand => (
                 target.acts_on_any_pod_gang(),
-                "it makes PodGangs by hand, and this operator declares that it acts on those of PodCliqueSets only",
+                "the case creates PodGangs itself, and the operator declares that it only handles those of PodCliqueSets",
             ),
             Need::TrainerPlugin => (
                 spec.trainer.as_ref().is_some_and(|trainer| trainer.plugin),
-                "the trainer has the KAI plugin inside, and no program of its own for it",
+                "the case needs the KAI plugin as a separate process, and the trainer has it built in",
             ),
         };
         (!has).then_some(otherwise)
@@ -134,15 +136,15 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
     let pools = test_cluster.cluster.node_pools();
     let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
     if case.nodes.iter().any(|nodes| !nodes.stand_in) {
-        return Some("its pods request nothing, and a kubelet's own `pods` cannot be limited".into());
+        return Some("the case limits the pods per node, and a kubelet's `pods` capacity is fixed".into());
     }
     let gpus = case.nodes.iter().map(|nodes| nodes.gpus).max().unwrap_or_default();
     if let Some(has) = pools.gpus().filter(|has| *has < gpus) {
         return Some(format!(
-            "it needs {wanted} nodes, the largest with {gpus} GPUs; the nodes that are lent have {has} GPUs each"
+            "the case needs {wanted} nodes, the largest with {gpus} GPUs; the leased nodes have {has} GPUs each"
         ));
     }
-    (wanted > there).then(|| format!("it needs {wanted} nodes, the cluster has {there}"))
+    (wanted > there).then(|| format!("the case needs {wanted} nodes, the cluster has {there}"))
 }
 
 pub(super) fn scheduler_failed(test_cluster: &TestCluster, target: Target) -> Option<ClusterError> {

@@ -83,8 +83,8 @@ pub(crate) static INSTALL: Install = Install {
     programs: ProgramSource::Given(Given {
         flag: "--kai-dir",
         prefix: "kai-",
-        missing: "KAI binaries not found (--kai-dir or --kai-source): a stand-in binds the pods, one by one, and only \
-                  what the API server shows is judged",
+        missing: "KAI binaries not found (--kai-dir or --kai-source): a stand-in scheduler binds the pods one by one, and only \
+                  clauses about API objects are tested",
         missing_in_kind: "KAI binaries not found (--kai-dir or --kai-source), and no chart installs KAI (--install helm)",
     }),
     recipe: recipe!("kai-scheduler"),
