@@ -49,8 +49,8 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// Prints regressions and improvements. A clause that only the baseline decided counts as a regression, and so does one that fails and
-/// was not judged there.
+/// Prints regressions and improvements. These count as regressions too: a clause that only the baseline decided, and a
+/// clause that fails and that the baseline did not decide.
 pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report)

@@ -106,8 +106,8 @@ fn cargo() -> Result<Command, ClusterError> {
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(sources);
-    // `cargo run` sets these for the program. Build scripts that read them, such as ring's, would run again in the inner cargo and
-    // once more in the next `cargo run`, and with them every crate above would be compiled again.
+    // `cargo run` sets these variables for this program. ring's build script reads them. If the inner cargo inherited them,
+    // it would compile ring and every crate above it again, and so would the next `cargo run`.
     let of_the_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_the_package)) {

@@ -1,5 +1,5 @@
-//! Addresses of clauses: the published page of the group if an address was configured when the suite was built, otherwise the clause in
-//! the report's own page.
+//! Addresses of clauses. A build that was given an address links to the published page of the group. Any other build links
+//! to the clause in the report's own page.
 
 /// The folder of the published pages, such as `https://example.com/grove-conformance/contract`.
 const PUBLISHED: Option<&str> = option_env!("GROVE_CONFORMANCE_CONTRACT_URL");
