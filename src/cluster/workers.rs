@@ -196,28 +196,24 @@ impl Workers {
             .collect();
         if scarce {
             self.slots(&worker.name, Some(node.pods)).await?;
+            self.advertised(&worker.name, SLOTS, node.pods).await?;
         }
+        // The taint that admits the case's pods comes last: pods that wait already would otherwise be bound to
+        // GPUs that the node is about to lose.
         if let Some(real) = &self.real {
             let labels = node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
-            real.dress(&worker.name, labels, taints.into()).await?;
             real.leave(&worker.name, node.gpus).await?;
+            real.dress(&worker.name, labels, taints.into()).await?;
         } else {
-            self.dress_ours(&worker, &node, taints).await?;
-        }
-        if scarce {
-            self.advertised(&worker.name, SLOTS, node.pods).await?;
+            self.dress_ours(&worker, &node).await?;
+            self.patch(&worker.name, json!({"spec": {"taints": taints}})).await?;
         }
         Ok(NodeSpec { name: worker.name, ..node })
     }
 
-    /// Configures a node of the harness's own cluster, and waits until the fake GPU plugin's number of GPUs
-    /// is advertised.
-    async fn dress_ours(
-        &self,
-        worker: &Worker,
-        node: &NodeSpec,
-        taints: Vec<Value>,
-    ) -> Result<(), ClusterError> {
+    /// Labels a node of the harness's own cluster, and waits until the fake GPU plugin's number of GPUs is
+    /// advertised.
+    async fn dress_ours(&self, worker: &Worker, node: &NodeSpec) -> Result<(), ClusterError> {
         // The case's nodes must have no topology domains that the case does not know.
         let mut labels: Map<String, Value> = worker
             .before
@@ -228,7 +224,7 @@ impl Workers {
             .collect();
         labels.extend(node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
         labels.insert(GPUS.into(), node.gpus.to_string().into());
-        self.patch(&worker.name, json!({"metadata": {"labels": labels}, "spec": {"taints": taints}})).await?;
+        self.patch(&worker.name, json!({"metadata": {"labels": labels}})).await?;
         self.advertised(&worker.name, GPU, node.gpus).await
     }
 
