@@ -105,8 +105,9 @@ impl Plan {
     }
 
     /// Every case on every target, in start order. Dedicated cases start first, because they run
-    /// sequentially; shared cases fill the remaining time. Within both, the longest start first, so that a
-    /// run does not end with one long case on idle CPUs.
+    /// sequentially; shared cases fill the remaining time. Exclusive cases run before the shared ones: between
+    /// them, each would wait on idle CPUs until the running cases end. Within each, the longest start first, so
+    /// that a run does not end with one long case.
     fn in_order(&self) -> Vec<(&'static Case, Target)> {
         let held_on = |case: &&'static Case| {
             let (case, targets) = (*case, self.targets.iter().copied());
@@ -114,8 +115,12 @@ impl Plan {
         };
         let mut in_order: Vec<_> = self.chosen.iter().flat_map(held_on).collect();
         in_order.sort_by_cached_key(|(case, target)| {
-            let is_alone = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
-            (!is_alone, Reverse(usual_length(case, *target)))
+            let rank = match case.isolation {
+                Isolation::Dedicated | Isolation::Upgrade => 0,
+                Isolation::Exclusive => 1,
+                Isolation::Shared => 2,
+            };
+            (rank, Reverse(usual_length(case, *target)))
         });
         in_order
     }
