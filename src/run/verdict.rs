@@ -60,11 +60,14 @@ pub fn judgements(
         let known = deviations::of(case.id, clause, target)?;
         (known.explains(violations) && (violations.is_empty() || had_gangs())).then_some(known)
     };
-    // Clauses that are undecided because of a known deviation are marked as announced.
-    let is_excused = broken.iter().any(|finding| match &finding.ruling {
+    // Clauses that are undecided because of a known deviation are marked as announced: it broke their
+    // precondition, or stopped the driver.
+    let is_deviation = |finding: &Finding| match &finding.ruling {
         Err(Broken::Violated(violations)) => is_known(finding.clause, violations).is_some(),
         _ => false,
-    });
+    };
+    let stopped = |finding: &&Finding| culprit.as_ref().is_some_and(|(clause, _)| finding.clause == *clause);
+    let is_excused = broken.iter().chain(findings.iter().filter(stopped)).any(is_deviation);
     let mut clauses = judged_clauses(case, target);
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
