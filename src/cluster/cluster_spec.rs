@@ -291,6 +291,12 @@ impl ClusterSpec {
         Self { has_controller: false, ..self }
     }
 
+    /// Whether the reference controller starts with faults, at first or after an upgrade.
+    pub fn has_faults(&self) -> bool {
+        let upgraded = self.upgrade.as_ref().is_some_and(|upgrade| !upgrade.faults.is_empty());
+        upgraded || !self.controller.faults.is_empty()
+    }
+
     /// The kind of workload that runs on this cluster.
     pub fn workload(&self) -> Workload {
         match (&self.trainer, self.has_controller) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::Access;
+use crate::cargo::CargoError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
@@ -38,6 +39,11 @@ pub enum ClusterError {
         "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
     )]
     Cargo { reason: String },
+    /// The reference operator cannot be built with the faults of mutants.
+    #[error(
+        "{source}\nmutants with faults need a build of the reference operator of their own: keep the checkout of this program's sources, install Rust (https://rustup.rs) and put `cargo` on PATH"
+    )]
+    Faults { source: CargoError },
     /// A component does not compile, or Go cannot download its modules.
     #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
     Build { component: String, version: String, log: PathBuf, tail: String },

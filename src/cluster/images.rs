@@ -6,8 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tokio::process::Command;
-
+use super::cargo::{self, Build, CargoError};
 use super::components::digest;
 use super::own_program::{REFERENCE_PROGRAMS, SUITE};
 use super::{ClusterError, docker};
@@ -97,32 +96,9 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// Cargo in the folder of this program's sources. Fails if they no longer exist.
-fn cargo() -> Result<Command, ClusterError> {
-    let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    if !sources.join("Cargo.toml").is_file() {
-        let reason = format!("the sources of this program are no longer in {}", sources.display());
-        return Err(ClusterError::Cargo { reason });
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(sources);
-    // `cargo run` sets these variables for this program. ring's build script reads them. If the inner cargo inherited them,
-    // it would compile ring and every crate above it again, and so would the next `cargo run`.
-    let of_the_package =
-        |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_the_package)) {
-        cargo.env_remove(name);
-    }
-    Ok(cargo)
-}
-
 /// Checks whether [`statically`] can link programs here. Returns cargo's version.
 pub async fn can_link() -> Result<String, ClusterError> {
-    let mut cargo = cargo()?;
-    cargo.arg("--version");
-    let said = docker::output(cargo).await;
-    said.map(|version| version.trim().to_owned())
-        .map_err(|error| ClusterError::Cargo { reason: error.to_string() })
+    cargo::version().await.map_err(|error| ClusterError::Cargo { reason: error.to_string() })
 }
 
 /// Returns a static program: `given` if it is static, otherwise the program of the package of this name,
@@ -138,26 +114,11 @@ pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, 
 
 /// A program of a package, linked statically from the libraries that are already compiled.
 async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf, ClusterError> {
-    let failed = |reason: String| ClusterError::Static { program: program.into(), reason };
-    let mut cargo = cargo()?;
-    cargo.args(["rustc", "--quiet", "--locked", "--message-format=json"]);
-    cargo.args(["--package", package, "--bin", program]).args(flags);
-    // Use the target folder of this program, so that nothing is compiled twice.
-    let own = std::env::current_exe().unwrap_or_default();
-    if let Some(target) = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file()) {
-        cargo.arg("--target-dir").arg(target);
-    }
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    cargo.args(["--", "-C", "target-feature=+crt-static", "-C", "strip=symbols"]);
-    let said = docker::output(cargo).await.map_err(|error| failed(error.to_string()))?;
-    let made = said
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == program)
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-    made.ok_or_else(|| failed("cargo did not report the path of the program".into()))
+    let build = Build { package, program, flags, with_faults: false };
+    build.run().await.map_err(|error| match error {
+        CargoError::NoSources(_) => ClusterError::Cargo { reason: error.to_string() },
+        error => ClusterError::Static { program: program.into(), reason: error.to_string() },
+    })
 }
 
 /// Whether an ELF program needs no interpreter, and so no shared library.

@@ -16,7 +16,7 @@
 //! - [`source`] builds programs from a working tree of the user.
 //! - [`operator`] is any other operator, from its source or as a program.
 //! - [`own_program`] has the command lines of the reference implementation.
-//! - [`docker`] runs the Docker engine.
+//! - [`docker`] runs the Docker engine, [`cargo`] builds programs of this project.
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API.
 //! - [`suite`] runs the suite as pods in a cluster.
 //! - [`sweep`] finds and removes what runs have left in an existing cluster.
@@ -26,6 +26,7 @@
 //! with [`local::LocalCluster`].
 
 pub mod access;
+pub mod cargo;
 pub mod catalogue;
 mod cgroup_memory;
 pub mod cluster_spec;

@@ -1,7 +1,8 @@
 //! The reference implementation as programs. The suite knows only their names and command lines.
 //!
 //! The installed program acts as each of them if its first argument is that name, so one file is enough on a
-//! fresh machine. A separate program given with `--bin` is run instead.
+//! fresh machine. A separate program given with `--bin` is run instead, and for mutants with faults the build
+//! that has them ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};
 

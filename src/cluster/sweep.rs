@@ -84,7 +84,7 @@ pub struct Left {
     holder: Option<String>,
 }
 
-/// For example `Namespace aon-fits-whole-1f2e3d-4 of run 1f2e3d`.
+/// For example `Namespace aon-exact-fit-bound-1f2e3d-4 of run 1f2e3d`.
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, name) = (self.kind, self.object.name_any());

@@ -13,7 +13,8 @@ use logging::LogFormat;
 use webhook_server::certificates::CertificateOptions;
 
 use crate::controller::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
-use crate::controller::{Fault, Options, run_controller};
+use crate::controller::{Options, PodGangNames, run_controller};
+use crate::faults::fault;
 
 /// Grove's reference backend controller: creates gangs of pods from PodCliqueSets.
 #[derive(Parser)]
@@ -61,9 +62,13 @@ struct RunArguments {
     /// Format of the log lines on stderr; RUST_LOG sets the level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
+    /// How PodGangs are named, to test that nothing relies on their names
+    #[arg(long, hide = true, value_enum, default_value_t = PodGangNames::ByIndex)]
+    pod_gang_names: PodGangNames,
     /// Inject a fault, to test whether a suite detects it
-    #[arg(long, hide = true, value_name = "NAME")]
-    fault: Vec<Fault>,
+    #[cfg(mutants)]
+    #[arg(long, hide = true, value_name = "NAME", value_parser = crate::faults::parse)]
+    fault: Vec<String>,
 }
 
 #[derive(Args)]
@@ -75,9 +80,6 @@ struct InstallArguments {
     /// Configuration file (OperatorConfiguration) of that controller
     #[arg(long, requires = "image")]
     config: Option<PathBuf>,
-    /// Inject a fault, to test whether a suite detects it
-    #[arg(long, hide = true, value_name = "NAME", requires = "image")]
-    fault: Vec<String>,
     /// Base URL of the webhooks, for a controller outside the cluster
     #[arg(long, required_unless_present_any = ["webhook_service", "image"], conflicts_with = "webhook_service")]
     webhook_url: Option<String>,
@@ -111,6 +113,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {
     arguments.log_format.init();
+    #[cfg(mutants)]
+    crate::faults::activate(arguments.fault);
+    let by_epoch = fault!("epoch-names");
     let options = Options {
         kubeconfig: arguments.kubeconfig,
         config: arguments.config,
@@ -120,7 +125,7 @@ fn run(arguments: RunArguments) -> anyhow::Result<()> {
         health_bind: arguments.health_bind,
         metrics_bind: arguments.metrics_bind,
         leader_elect: arguments.leader_elect,
-        faults: arguments.fault.into_iter().collect(),
+        pod_gang_names: if by_epoch { PodGangNames::ByEpoch } else { arguments.pod_gang_names },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(run_controller(options));
@@ -137,7 +142,7 @@ fn install_manifests(arguments: InstallArguments) -> anyhow::Result<()> {
             let [configuration] = configuration.as_slice() else {
                 anyhow::bail!("{} is not one YAML document", config.display());
             };
-            in_cluster(image, configuration, &arguments.fault)?
+            in_cluster(image, configuration)?
         }
         (_, _, Some(ca_bundle)) => {
             let webhooks = match (arguments.webhook_url, arguments.webhook_service) {

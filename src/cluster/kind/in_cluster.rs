@@ -132,13 +132,18 @@ fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterE
         objects.extend(grove_yaml::documents(text).map_err(wrong)?);
     }
     for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
-        let container = &mut object["spec"]["template"]["spec"]["containers"][0];
-        container["image"] = image.into();
-        if let Some(args) = container["args"].as_array_mut() {
-            args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
-        }
+        object["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+        add_faults(object, faults);
     }
     Ok(objects)
+}
+
+/// Adds faults to the arguments of a workload's container.
+pub(super) fn add_faults(workload: &mut Value, faults: &[String]) {
+    let args = &mut workload["spec"]["template"]["spec"]["containers"][0]["args"];
+    if let Some(args) = args.as_array_mut() {
+        args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
+    }
 }
 
 async fn scheduler_up(client: &Client, deployed: &DeployedScheduler) -> Result<(), ClusterError> {

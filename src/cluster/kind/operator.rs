@@ -10,7 +10,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 
-use super::in_cluster::{OF_OPERATORS, ROLLOUT, deployment_ready_in, with_what_pods_say};
+use super::in_cluster::{OF_OPERATORS, ROLLOUT, add_faults, deployment_ready_in, with_what_pods_say};
 use super::kubeconfig_in;
 use crate::images::Image;
 use crate::local::ControllerSpec;
@@ -78,10 +78,12 @@ impl UnderTest {
                 settings["initContainer"] = json!({"image": init.reference});
                 let configuration = folder.join("operator-configuration.yaml");
                 crate::home::write(&configuration, settings.to_string())?;
-                let faults = spec.faults.iter().map(|fault| format!("--fault={fault}"));
                 let flags =
                     [format!("--image={}", image.reference), format!("--config={}", configuration.display())];
-                let objects = program.manifests(flags.into_iter().chain(faults)).await?;
+                let mut objects = program.manifests(flags).await?;
+                for deployment in objects.iter_mut().filter(|object| object["kind"] == "Deployment") {
+                    add_faults(deployment, &spec.faults);
+                }
                 deploy::install(client, &objects).await?;
                 ROLLOUT
             }

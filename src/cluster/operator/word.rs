@@ -18,8 +18,8 @@ pub(super) const UPSTREAM: Recipe = Recipe {
     path: "operators/upstream-grove.yaml",
     description: include_str!("../../../operators/upstream-grove.yaml"),
     declaration: (
-        "implementations/upstream-grove.yaml",
-        include_str!("../../../implementations/upstream-grove.yaml"),
+        "operators/upstream-grove.declaration.yaml",
+        include_str!("../../../operators/upstream-grove.declaration.yaml"),
     ),
 };
 

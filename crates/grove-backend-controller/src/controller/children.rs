@@ -17,6 +17,7 @@ use super::informer::Informer;
 use super::json_diff::merge_patch;
 use super::ownership::{controller, is_controlled_by};
 use super::writes::{self, Writable};
+use crate::faults::fault;
 
 const CONCURRENCY: usize = 16;
 
@@ -115,7 +116,7 @@ where
     }
 
     fn is_ours(&self, found: &K) -> bool {
-        let disowned = || self.context.faults.no_owner_references && controller(found).is_none();
+        let disowned = || fault!("no-owner-references") && controller(found).is_none();
         is_controlled_by(found, self.owner) || disowned()
     }
 }

@@ -9,11 +9,11 @@ use kube::{Client, ResourceExt};
 
 use super::caches::Caches;
 use super::events::Events;
-use super::faults::Faults;
 use super::flow::Flow;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
+use super::pod_gang_names::PodGangNames;
 use super::pod_gang_status::Wordings;
 use super::queues::Queues;
 use super::remembered_replicas::RememberedReplicas;
@@ -37,7 +37,7 @@ pub(super) struct Context {
     pub init_access: InitAccess,
     pub init_image: String,
     pub ending: EndingNamespaces,
-    pub faults: Faults,
+    pub pod_gang_names: PodGangNames,
 }
 
 impl Context {

@@ -4,7 +4,6 @@
 //! Backends are unchanged. A backend that compares finds its resources wrong and writes them again. They are
 //! corrupted again, so the object does not change and triggers nothing.
 
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::FutureExt;
@@ -19,8 +18,8 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tower::{Layer, Service};
 
-use super::faults::Faults;
 use super::ownership::owner_reference;
+use crate::faults::fault;
 
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
@@ -30,27 +29,35 @@ const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
 
-#[derive(Clone)]
-pub(super) struct SpoilingLayer(Arc<Faults>);
-
-impl SpoilingLayer {
-    pub(super) fn new(faults: &Faults) -> Self {
-        Self(Arc::new(faults.clone()))
-    }
+/// Whether a fault needs [`SpoilingLayer`].
+pub(super) fn spoils_writes() -> bool {
+    spoils_gang_resources() || spoils_order()
 }
+
+fn spoils_gang_resources() -> bool {
+    let faults =
+        [fault!("forget-member"), fault!("wrong-queue"), fault!("omit-subgroups"), fault!("low-group-count")];
+    faults.contains(&true)
+}
+
+fn spoils_order() -> bool {
+    let faults = [fault!("order-after-one"), fault!("order-after-neighbours"), fault!("order-only-at-first")];
+    faults.contains(&true)
+}
+
+pub(super) struct SpoilingLayer;
 
 impl<S> Layer<S> for SpoilingLayer {
     type Service = SpoiledApi<S>;
 
     fn layer(&self, inner: S) -> SpoiledApi<S> {
-        SpoiledApi { inner, faults: Arc::clone(&self.0) }
+        SpoiledApi { inner }
     }
 }
 
 #[derive(Clone)]
 pub(super) struct SpoiledApi<S> {
     inner: S,
-    faults: Arc<Faults>,
 }
 
 impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
@@ -63,7 +70,7 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
     }
 
     fn call(&mut self, mut request: Request<Body>) -> S::Future {
-        if let Some(body) = spoiled_body(&self.faults, &request) {
+        if let Some(body) = spoiled_body(&request) {
             *request.body_mut() = body;
         }
         self.inner.call(request)
@@ -72,11 +79,11 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
 
 /// The body to send instead, if the request writes a gang resource or creates a pod and a fault applies to
 /// it.
-fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
+fn spoiled_body(request: &Request<Body>) -> Option<Body> {
     let (is_create, path) = (request.method() == Method::POST, request.uri().path());
     let is_write = is_create || request.method() == Method::PATCH;
-    let group = group_of_gangs(path).filter(|_| is_write && faults.spoils_gang_resources());
-    let is_pod = is_create && path.ends_with("/pods") && faults.spoils_order();
+    let group = group_of_gangs(path).filter(|_| is_write && spoils_gang_resources());
+    let is_pod = is_create && path.ends_with("/pods") && spoils_order();
     if group.is_none() && !is_pod {
         return None;
     }
@@ -84,17 +91,17 @@ fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
     let bytes = request.body().try_clone()?.collect_bytes().now_or_never()?.ok()?;
     let mut object = serde_json::from_slice(&bytes).ok()?;
     match group {
-        Some(group) => spoil(faults, group, is_create, &mut object),
-        None => spoil_order(faults, &mut object),
+        Some(group) => spoil(group, is_create, &mut object),
+        None => spoil_order(&mut object),
     }
     serde_json::to_vec(&object).ok().map(Body::from)
 }
 
-fn spoil_order(faults: &Faults, pod: &mut Value) {
+fn spoil_order(pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
     let label = |key: &str| labels[key].as_str().unwrap_or_default();
     let Some(inits) = pod["spec"]["initContainers"].as_array_mut() else { return };
-    if faults.order_only_at_first && !label(LABEL_GENERATION).is_empty() {
+    if fault!("order-only-at-first") && !label(LABEL_GENERATION).is_empty() {
         inits.retain(|container| container["name"] != INIT_CONTAINER);
     }
     let replica: u32 = label(LABEL_PCS_REPLICA_INDEX).parse().unwrap_or_default();
@@ -102,10 +109,10 @@ fn spoil_order(faults: &Faults, pod: &mut Value) {
     let arguments = inits.iter_mut().filter_map(|container| container["args"].as_array_mut()).flatten();
     for argument in arguments {
         let mut said = argument.as_str().unwrap_or_default().to_owned();
-        if faults.order_after_neighbours {
+        if fault!("order-after-neighbours") {
             said = said.replace(&of(replica), &of(replica + 1));
         }
-        if faults.order_after_one
+        if fault!("order-after-one")
             && let Some((clique, _)) = said.rsplit_once(':')
         {
             said = format!("{clique}:1");
@@ -124,22 +131,23 @@ fn group_of_gangs(path: &str) -> Option<&str> {
     }
 }
 
-fn spoil(faults: &Faults, group: &str, is_create: bool, object: &mut Value) {
-    if faults.forget_member
+fn spoil(group: &str, is_create: bool, object: &mut Value) {
+    if fault!("forget-member")
         && let Some(groups) = object.pointer_mut(&pointer(&["metadata", "annotations", GROUPS]))
         && let Some(without_last) = groups.as_str().and_then(without_last)
     {
         *groups = json!(without_last);
     }
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    if faults.wrong_queue && [VOLCANO, KAI].contains(&group) && (is_create || spec.contains_key("queue")) {
+    let has_queue = [VOLCANO, KAI].contains(&group) && (is_create || spec.contains_key("queue"));
+    if fault!("wrong-queue") && has_queue {
         spec.insert("queue".to_owned(), json!("wrong"));
     }
-    if faults.omit_subgroups && group == KAI {
+    if fault!("omit-subgroups") && group == KAI {
         spec.remove("subGroups");
     }
     let gang = spec.get_mut("schedulingPolicy").and_then(|policy| policy.pointer_mut("/gang/minGroupCount"));
-    if let Some(count) = gang.filter(|count| faults.low_group_count && count.as_u64() > Some(1)) {
+    if let Some(count) = gang.filter(|count| fault!("low-group-count") && count.as_u64() > Some(1)) {
         *count = json!(count.as_u64().unwrap_or(2) - 1);
     }
 }
@@ -210,82 +218,10 @@ pub(super) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) 
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-    use std::sync::Mutex;
-
     use grove_api::PodGangSpec;
 
     use super::*;
     use crate::controller::test_api::World;
-
-    #[rstest::rstest]
-    #[case("order-after-one", json!(["--podcliques=w-0-a:1"]))]
-    #[case("order-after-neighbours", json!(["--podcliques=w-1-a:2"]))]
-    #[case("order-only-at-first", Value::Null)]
-    #[tokio::test]
-    async fn whom_pods_wait_for(#[case] fault: &str, #[case] args: Value) {
-        let labels = json!({LABEL_GENERATION: "1", LABEL_PART_OF: "w", LABEL_PCS_REPLICA_INDEX: "0"});
-        let waits = json!({"name": INIT_CONTAINER, "args": ["--podcliques=w-0-a:2"]});
-        let pod = json!({"metadata": {"labels": labels}, "spec": {"initContainers": [waits]}});
-        let sent = sent(fault, Method::POST, "/api/v1/namespaces/ns/pods", pod).await;
-        assert_eq!(sent["spec"]["initContainers"][0]["args"], args);
-    }
-
-    const KAI_PATH: &str = "/apis/scheduling.run.ai/v2alpha2/namespaces/ns/podgroups";
-    const KOORDINATOR_PATH: &str = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/ns/podgroups/wl-0-a";
-
-    async fn sent(fault: &str, method: Method, path: &str, body: Value) -> Value {
-        let faults = std::iter::once(fault.parse().unwrap()).collect();
-        let arrived = Arc::new(Mutex::new(Value::Null));
-        let inside = Arc::clone(&arrived);
-        let mut api = SpoilingLayer::new(&faults).layer(tower::service_fn(move |request: Request<Body>| {
-            let inside = Arc::clone(&inside);
-            async move {
-                let bytes = request.into_body().collect_bytes().await.unwrap();
-                *inside.lock().unwrap() = serde_json::from_slice(&bytes).unwrap();
-                Ok::<_, Infallible>(())
-            }
-        }));
-        let body = Body::from(serde_json::to_vec(&body).unwrap());
-        api.call(Request::builder().method(method).uri(path).body(body).unwrap()).await.unwrap();
-        arrived.lock().unwrap().take()
-    }
-
-    #[tokio::test]
-    async fn the_last_member_is_forgotten_in_creates_and_patches() {
-        let object = |groups: &str| json!({"metadata": {"annotations": {GROUPS: groups, "a": "b"}}});
-        let of = |groups| sent("forget-member", Method::PATCH, KOORDINATOR_PATH, object(groups));
-        assert_eq!(of(r#"["ns/a","ns/b"]"#).await, object(r#"["ns/a"]"#));
-        assert_eq!(of(r#"["ns/a"]"#).await, object(r#"["ns/a"]"#), "the only one stays");
-    }
-
-    #[tokio::test]
-    async fn the_queue_is_wrong_from_the_start() {
-        let wrong = json!({"spec": {"queue": "wrong", "minMember": 1}});
-        let created = sent("wrong-queue", Method::POST, KAI_PATH, json!({"spec": {"minMember": 1}})).await;
-        assert_eq!(created, wrong);
-        let patch = json!({"spec": {"minMember": 2}});
-        let path = format!("{KAI_PATH}/wl-0");
-        assert_eq!(sent("wrong-queue", Method::PATCH, &path, patch.clone()).await, patch);
-    }
-
-    #[tokio::test]
-    async fn subgroups_are_left_out_of_kai_pod_groups_and_nothing_else() {
-        let body = json!({"spec": {"subGroups": [{"name": "a"}], "queue": "q"}});
-        let of = |path| sent("omit-subgroups", Method::POST, path, body.clone());
-        assert_eq!(of(KAI_PATH).await, json!({"spec": {"queue": "q"}}));
-        for other in [KOORDINATOR_PATH, "/apis/scheduling.run.ai/v2/queues", "/api/v1/namespaces/ns/pods"] {
-            assert_eq!(of(other).await, body, "{other}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_tree_asks_for_one_group_less() {
-        let path = "/apis/scheduling.k8s.io/v1alpha3/namespaces/ns/compositepodgroups";
-        let of = |count| json!({"spec": {"schedulingPolicy": {"gang": {"minGroupCount": count}}}});
-        assert_eq!(sent("low-group-count", Method::POST, path, of(3)).await, of(2));
-        assert_eq!(sent("low-group-count", Method::POST, path, of(1)).await, of(1), "the least there is");
-    }
 
     #[tokio::test]
     async fn a_foreign_resource_goes_with_the_pod_gang() {
@@ -299,11 +235,5 @@ mod tests {
         assert_eq!(request, "POST /apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups");
         assert_eq!(object["metadata"]["name"], "wl-0");
         assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "u");
-    }
-
-    #[tokio::test]
-    async fn a_fault_of_another_kind_spoils_nothing() {
-        let body = json!({"spec": {"subGroups": [{"name": "a"}]}});
-        assert_eq!(sent("early-ungate", Method::POST, KAI_PATH, body.clone()).await, body);
     }
 }

@@ -23,7 +23,6 @@ use super::caches::of;
 use super::context::Context;
 use super::duration::duration;
 use super::error::ReconcileError;
-use super::faults::Faults;
 use super::generations::{self, Cause, of_replica};
 use super::informer::Informer;
 use super::ownership::is_controlled_by;
@@ -32,6 +31,7 @@ use super::reconcile_loop::Action;
 use super::writes::Writable;
 use super::{conditions, half_gangs, writes};
 use crate::backend::generation;
+use crate::faults::fault;
 
 /// Upstream's default, 4 h.
 const DEFAULT_DELAY: Duration = Duration::from_secs(4 * 60 * 60);
@@ -54,15 +54,15 @@ pub(super) async fn reconcile(
     }
     let delay = pcs.spec.template.termination_delay.as_deref().and_then(duration);
     let delay = delay.filter(|delay| !delay.is_zero()).unwrap_or(DEFAULT_DELAY) + ROUNDED;
-    let delay = if context.faults.termination_at_once { Duration::ZERO } else { delay };
+    let delay = if fault!("termination-at-once") { Duration::ZERO } else { delay };
     let now = Timestamp::now();
     let mut next: Option<Duration> = None;
     for i in 0..pcs.spec.replicas {
-        if context.faults.update_shelters && turn_began(&pcs, i).is_some() {
+        if fault!("update-shelters") && turn_began(&pcs, i).is_some() {
             continue;
         }
         let replica = Replica::of(&context, &pcs, i);
-        let clocks = replica.clocks(&context.faults).not_before(turn_began(&pcs, i));
+        let clocks = replica.clocks().not_before(turn_began(&pcs, i));
         let plan = plan(&clocks, delay, now);
         next = next.into_iter().chain(plan.wait).min();
         if plan.whole {
@@ -72,7 +72,7 @@ pub(super) async fn reconcile(
         for (group, replicas) in replica.groups.iter().zip(&plan.of_groups) {
             group.recycle(&context, &pcs, replicas, BREACHED).await?;
         }
-        if plan.of_groups.iter().all(Vec::is_empty) && !context.faults.half_gangs_stay {
+        if plan.of_groups.iter().all(Vec::is_empty) && !fault!("half-gangs-stay") {
             next = next.into_iter().chain(replica.give_back(&context, &pcs, delay, now).await?).min();
         }
     }
@@ -187,7 +187,7 @@ async fn delete_own<K: Writable>(
 impl Replica {
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
         let (caches, namespace, set) = (&context.caches, pcs.namespace(), pcs.name_any());
-        let base = context.faults.pod_gang_names().base(pcs, i);
+        let base = context.pod_gang_names.base(pcs, i);
         let generation = caches.gang_of_set(pcs, &base).map_or(0, |base| generation::of_gang(&base));
         let template = &pcs.spec.template;
         let clique = |name: String| {
@@ -227,12 +227,13 @@ impl Replica {
         }
     }
 
-    fn clocks(&self, faults: &Faults) -> Clocks {
-        let clock = |(pclq, generation): &(Arc<PodClique>, u64)| breached_since(pclq, *generation, faults);
+    fn clocks(&self) -> Clocks {
+        let clock = |(pclq, generation): &(Arc<PodClique>, u64)| breached_since(pclq, *generation);
         let group = |group: &Group| GroupClocks {
-            min: match faults.group_takes_all {
-                true => group.replicas.len(),
-                false => usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0),
+            min: if fault!("group-takes-all") {
+                group.replicas.len()
+            } else {
+                usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0)
             },
             replicas: group.replicas.iter().map(|members| members.iter().filter_map(clock).min()).collect(),
         };
@@ -256,16 +257,16 @@ impl Replica {
         let highest = pods.map(|pod| generation::of_pod(&pod)).max().unwrap_or(0);
         let next = generation::of_gang(&base).max(highest) + 1;
         writes::patch(context, &*base, &generations::next_of_gang(&base, next)).await?;
-        if !context.faults.recycles_uncounted {
+        if !fault!("recycles-uncounted") {
             context.metrics.recycled(&namespace, 1);
         }
-        if context.faults.recycle_takes_gang {
+        if fault!("recycle-takes-gang") {
             writes::delete(&context.client, &*base).await?;
         }
-        if context.faults.recycle_takes_claims {
+        if fault!("recycle-takes-claims") {
             delete_own(context, &context.caches.resource_claims, pcs).await?;
         }
-        if context.faults.recycle_takes_autoscalers {
+        if fault!("recycle-takes-autoscalers") {
             delete_own(context, &context.caches.autoscalers, pcs).await?;
         }
         let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
@@ -331,10 +332,10 @@ impl Group {
 }
 
 /// Since when a PodClique is breached, if its minimum was bound in this generation.
-fn breached_since(pclq: &PodClique, generation: u64, faults: &Faults) -> Option<Timestamp> {
+fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
     let conditions = &pclq.status.as_ref()?.conditions;
     let breached = conditions::since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
-    if faults.held_from_the_start {
+    if fault!("held-from-the-start") {
         let made = pclq.metadata.creation_timestamp.as_ref().map(|made| made.0);
         return Some(breached.max(made.unwrap_or(breached)));
     }

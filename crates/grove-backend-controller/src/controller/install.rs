@@ -55,9 +55,8 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     Ok(objects)
 }
 
-/// All objects of `manifests/controller` in the order to apply them, with this image and configuration. Only
-/// mutants pass `faults`.
-pub fn in_cluster(image: &str, configuration: &Value, faults: &[String]) -> Result<Vec<Value>, InstallError> {
+/// All objects of `manifests/controller` in the order to apply them, with this image and configuration.
+pub fn in_cluster(image: &str, configuration: &Value) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);
     objects.push(json!({
@@ -70,11 +69,7 @@ pub fn in_cluster(image: &str, configuration: &Value, faults: &[String]) -> Resu
         objects.extend(yaml::documents(text)?);
     }
     for deployment in objects.iter_mut().filter(|object| object["kind"] == "Deployment") {
-        let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
-        container["image"] = image.into();
-        if let Some(args) = container["args"].as_array_mut() {
-            args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
-        }
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
     }
     Ok(objects)
 }

@@ -19,7 +19,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::faults::Faults;
+use crate::faults::fault;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Reconciler {
@@ -142,10 +142,10 @@ impl Metrics {
 
     /// Records that the minimum of a PodGang is bound. Measures the time only once, and not if the PodGang
     /// was bound before this process started.
-    pub(super) fn bound(&self, pod_gang: &PodGang, was_bound: bool, faults: &Faults) {
+    pub(super) fn bound(&self, pod_gang: &PodGang, was_bound: bool) {
         let uid = pod_gang.uid().unwrap_or_default();
         let is_news = self.bound.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
-        let is_news = is_news || faults.rebound_counts;
+        let is_news = is_news || fault!("rebound-counts");
         let made = pod_gang.metadata.creation_timestamp.as_ref();
         if let (true, false, Some(made)) = (is_news, was_bound, made) {
             let seconds = Timestamp::now().duration_since(made.0).as_secs_f64().max(0.0);
@@ -158,11 +158,7 @@ impl Metrics {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
-    pub(super) fn text(
-        &self,
-        pod_gangs: &[Arc<PodGang>],
-        faults: &Faults,
-    ) -> Result<String, std::fmt::Error> {
+    pub(super) fn text(&self, pod_gangs: &[Arc<PodGang>]) -> Result<String, std::fmt::Error> {
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counts: BTreeMap<Gangs, i64> = BTreeMap::new();
         for pod_gang in pod_gangs.iter().filter(|_| self.leads.load(Ordering::Relaxed)) {
@@ -170,7 +166,7 @@ impl Metrics {
             let namespace = pod_gang.namespace().unwrap_or_default();
             *counts.entry(Gangs { namespace, phase: format!("{phase:?}") }).or_default() += 1;
         }
-        if !faults.former_gangs_counted {
+        if !fault!("former-gangs-counted") {
             self.gangs.clear();
         }
         for (gangs, count) in counts {
@@ -178,7 +174,7 @@ impl Metrics {
         }
         let mut text = String::new();
         encode(&mut text, &registry)?;
-        if faults.buckets_stay_empty {
+        if fault!("buckets-stay-empty") {
             text = text.lines().map(emptied).collect();
         }
         Ok(text)
@@ -209,7 +205,7 @@ mod tests {
     }
 
     fn lines(metrics: &Metrics, pod_gangs: &[Arc<PodGang>], name: &str) -> Vec<String> {
-        let text = metrics.text(pod_gangs, &Faults::default()).unwrap();
+        let text = metrics.text(pod_gangs).unwrap();
         text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
     }
 
@@ -231,9 +227,9 @@ mod tests {
     fn the_time_of_a_gang_is_taken_once() {
         let metrics = Metrics::default();
         let (first, second) = (pod_gang("a", "Pending", 10), pod_gang("b", "Pending", 20));
-        metrics.bound(&first, false, &Faults::default());
-        metrics.bound(&first, false, &Faults::default());
-        metrics.bound(&second, true, &Faults::default());
+        metrics.bound(&first, false);
+        metrics.bound(&first, false);
+        metrics.bound(&second, true);
         let name = "grove_podgang_time_to_bound_seconds";
         assert_eq!(
             lines(&metrics, &[], &format!("{name}_count")),

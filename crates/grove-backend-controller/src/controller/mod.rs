@@ -12,7 +12,7 @@
 //! - updates: `rolling_update`, `update_view`, `previous_template`
 //! - startup order: `startup_order`, `startup_wait`, `init_access`
 //! - writes: `children`, `writes`, `json_diff`, `written_versions`
-//! - faults for mutants: `faults`, `fault_injection`
+//! - faults for mutants, in addition to `crate::faults`: `fault_injection`
 
 pub mod admission;
 mod agenda;
@@ -29,7 +29,6 @@ mod duration;
 mod error;
 mod events;
 mod fault_injection;
-mod faults;
 mod flow;
 mod gang_composition;
 mod gang_termination;
@@ -80,6 +79,6 @@ mod writes;
 mod written_versions;
 
 pub use configuration::{Configuration, ConfigurationError};
-pub use faults::{Fault, Faults};
+pub use pod_gang_names::PodGangNames;
 pub use program::{Options, ProgramError, run_controller};
 pub use webhook_server::ServerError;

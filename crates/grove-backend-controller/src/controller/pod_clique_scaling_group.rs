@@ -23,6 +23,7 @@ use super::reconcile_loop::Action;
 use super::update_view::{GroupView, is_in_turn};
 use super::{previous_template, resource_claims, writes};
 use crate::backend::Served;
+use crate::faults::fault;
 
 /// Makes all writes even if one fails, and returns the first error.
 pub(super) async fn reconcile(
@@ -38,7 +39,7 @@ pub(super) async fn reconcile(
     }
     let mut cliques =
         Children::new(&context, &*pcsg, &context.caches.pod_cliques, children::pod_clique_change);
-    for mut clique in pod_cliques(&pcs, &pcsg, context.faults.pod_gang_names()) {
+    for mut clique in pod_cliques(&pcs, &pcsg, context.pod_gang_names) {
         if let Some(existing) = cliques.get(&clique.name_any()) {
             previous_template::keep(&context.caches, &pcs, &existing, &mut clique);
         }
@@ -53,7 +54,7 @@ pub(super) async fn reconcile(
     let mut writes = vec![resource_claims::of_group(&context, &pcs, &pcsg).boxed()];
     writes.extend(cliques.finish(&key));
     children::all(writes).await?;
-    if is_in_turn(&pcs, &*pcsg, &context.faults) {
+    if is_in_turn(&pcs, &*pcsg) {
         take_down(&context, &pcs, pcsg).await?;
     }
     Ok(Action::await_change())
@@ -72,7 +73,7 @@ fn is_leaving(
     let base = labels.get(names::LABEL_POD_GANG).filter(|_| !labels.contains_key(names::LABEL_BASE_POD_GANG));
     let base = base.and_then(|base| context.caches.gang_of_set(pcs, base));
     pcsg.spec.replicas == 0
-        && !context.faults.idle_stays
+        && !fault!("idle-stays")
         && base.is_some_and(|base| {
             let mut podgroups = base.spec.podgroups.iter();
             let lets_idle = matches!(context.serve(&base), Served::By(backend) if backend.lets_idle(&base));
@@ -89,7 +90,7 @@ async fn take_down(
     let group = GroupView::of(&context.caches, pcs, pcsg);
     let units = group.units();
     let in_turn = group.turns(pcs).current.filter(|current| units.may_still_go(current));
-    let all = units.present.iter().filter(|unit| unit.old && context.faults.update_takes_all);
+    let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
     let due = units.old_and_down().copied().chain(in_turn).chain(all.map(|unit| unit.key));
     let mut due: Vec<_> = due.collect();
     due.retain(|j| group.makes_new_pods(*j));

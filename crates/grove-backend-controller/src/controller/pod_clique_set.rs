@@ -30,6 +30,7 @@ use super::{
     resource_claims, startup_order,
 };
 use crate::backend::{SchedulerBackend, generation};
+use crate::faults::fault;
 
 /// Event reason: the backend of a PodCliqueSet is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
@@ -91,7 +92,7 @@ async fn writes<'a>(
     let mut cliques = Children::new(context, pcs, &caches.pod_cliques, children::pod_clique_change);
     let mut groups = Children::new(context, pcs, &caches.scaling_groups, objects::scaling_group_change);
     let mut gangs = Children::new(context, pcs, &caches.pod_gangs, pod_gang_object::change);
-    let gang_names = context.faults.pod_gang_names();
+    let gang_names = context.pod_gang_names;
     for i in 0..pcs.spec.replicas {
         services.want(objects::service(pcs, i));
         let mut idle = BTreeSet::new();
@@ -116,7 +117,7 @@ async fn writes<'a>(
             groups.want(group);
         }
         let base = gangs.get(&gang_names.base(pcs, i));
-        let may_idle = !context.faults.idle_stays && lets_idle(backend, pcs, base.as_deref());
+        let may_idle = !fault!("idle-stays") && lets_idle(backend, pcs, base.as_deref());
         let shapes = {
             // Once a scaling group exists, its own `replicas` count (GANG-03).
             let replicas = |config: &PodCliqueScalingGroupConfig| {
@@ -128,11 +129,10 @@ async fn writes<'a>(
         };
         let base = base.map_or(0, |base| generation::of_gang(&base));
         for mut shape in shapes {
-            spoil(context, &mut shape);
+            spoil(&mut shape);
             let existing = gangs.get(&shape.name);
             let scaled = shape.scaled.clone();
-            let mut pod_gang =
-                pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref(), &context.faults).await?;
+            let mut pod_gang = pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref()).await?;
             if let Some((group, j)) = scaled {
                 let generation = of_replica(base, groups.get(&group).as_deref(), j);
                 if generation > 0 {
@@ -192,8 +192,8 @@ fn keeps_members(context: &Context, pod_gang: &PodGang) -> bool {
 }
 
 /// The faults `drop-podgroup` and `key-one-level-down`.
-fn spoil(context: &Context, shape: &mut GangShape) {
-    if context.faults.key_one_level_down && !shape.spec.topology_constraint_group_configs.is_empty() {
+fn spoil(shape: &mut GangShape) {
+    if fault!("key-one-level-down") && !shape.spec.topology_constraint_group_configs.is_empty() {
         let of_gang = shape.spec.topology_constraint.take();
         for config in &mut shape.spec.topology_constraint_group_configs {
             let of_group = std::mem::replace(&mut config.topology_constraint, of_gang.clone());
@@ -203,7 +203,7 @@ fn spoil(context: &Context, shape: &mut GangShape) {
             }
         }
     }
-    if context.faults.drop_podgroup && shape.spec.podgroups.len() > 1 {
+    if fault!("drop-podgroup") && shape.spec.podgroups.len() > 1 {
         shape.spec.podgroups.pop();
     }
 }

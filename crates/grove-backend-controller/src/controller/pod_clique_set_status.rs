@@ -19,7 +19,6 @@ use super::caches::of;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::faults::Faults;
 use super::gang_view::next_look;
 use super::json_diff::merge_patch;
 use super::minimums;
@@ -32,6 +31,7 @@ use super::scaling_group_status::{is_available, is_updated};
 use super::topology_translation::{constraints, topology_name, unknown_domains};
 use super::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 use super::writes;
+use crate::faults::fault;
 
 pub(super) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
@@ -52,7 +52,7 @@ pub(super) async fn reconcile(
     let before = pcs.status.clone().unwrap_or_default();
     let hash = generation_hash(&pcs);
     let mut status = before.clone();
-    status.update_progress = progress(&pcs, &replicas, &hash, &context.faults, Timestamp::now());
+    status.update_progress = progress(&pcs, &replicas, &hash, Timestamp::now());
     status.conditions = conditions::with(status.conditions, verdict, pcs.metadata.generation);
     status.replicas = pcs.spec.replicas;
     status.available_replicas = count(Replica::is_available);
@@ -73,7 +73,7 @@ pub(super) async fn reconcile(
             context.metrics.updated(&pcs.namespace().unwrap_or_default());
         }
     }
-    if context.faults.restless_turns {
+    if fault!("restless-turns") {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
@@ -115,7 +115,7 @@ impl Replica {
         let cliques: Vec<_> = standalone.iter().filter_map(|template| clique(&template.name)).collect();
         let groups: Vec<_> =
             template.pod_clique_scaling_groups.iter().filter_map(|config| group(&config.name)).collect();
-        let gang = caches.gang_of_set(pcs, &context.faults.pod_gang_names().base(pcs, i));
+        let gang = caches.gang_of_set(pcs, &context.pod_gang_names.base(pcs, i));
         let whole =
             cliques.len() == standalone.len() && groups.len() == template.pod_clique_scaling_groups.len();
         Self(ReplicaView { exists: whole && gang.is_some(), cliques, groups })
@@ -153,7 +153,6 @@ fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
     hash: &str,
-    faults: &Faults,
     now: Timestamp,
 ) -> Option<PodCliqueSetUpdateProgress> {
     let status = pcs.status.clone().unwrap_or_default();
@@ -163,13 +162,13 @@ fn progress(
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
     // If no update is in progress, old pods start one. Their template changed before the first status was
     // written, or under a strategy that does not replace pods.
-    let is_seen = before.is_some() || !faults.first_status_is_no_update;
+    let is_seen = before.is_some() || !fault!("first-status-is-no-update");
     let begins = has_changed || (is_left && is_seen && !is_under_way);
     if before.is_none() && !begins {
         return None;
     }
     let standing = |replica: &Replica| match replica.0.standing(pcs) {
-        Standing::Old { .. } if faults.update_by_index => Standing::Old { bound: true, breached: false },
+        Standing::Old { .. } if fault!("update-by-index") => Standing::Old { bound: true, breached: false },
         standing => standing,
     };
     let standings: Vec<_> = replicas.iter().map(standing).collect();
@@ -193,7 +192,7 @@ fn progress(
             };
             progress.currently_updating = next.map(begun).into_iter().collect();
         }
-        if faults.restless_turns {
+        if fault!("restless-turns") {
             progress.currently_updating.iter_mut().for_each(|turn| turn.update_started_at = Some(Time(now)));
         }
         if standings.iter().all(|standing| *standing == Standing::Settled) {

@@ -17,7 +17,6 @@ use kube::ResourceExt;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::faults::Faults;
 use super::gang_view::{has_condition, is_bound, is_former, is_live, is_ready, next_look, own_pods};
 use super::json_diff::merge_patch;
 use super::reconcile_loop::Action;
@@ -25,6 +24,7 @@ use super::update_view::{
     CliqueView, is_in_turn, is_of_update, may_follow, rolls, selected, taken_down, told_generation,
 };
 use super::{startup_wait, writes};
+use crate::faults::fault;
 use crate::observed_pod::{ContainerStatus, Pod, PodStatus};
 
 /// How old a PodClique must be before its status reports missing pods.
@@ -41,20 +41,19 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     if let Some(rest) = still_made(&pclq, pods.len(), Timestamp::now()) {
         return Ok(Action::requeue(rest));
     }
-    let mut status =
-        status(&spoiled(&pclq, &context.faults), &pcs.name_any(), &pods, generation, &context.faults);
+    let mut status = status(&spoiled(&pclq), &pcs.name_any(), &pods, generation);
     let wait = startup_wait::verdict(&context.caches, &pcs, &pclq, &pods, &status.conditions);
-    if let Some(wait) = wait.filter(|wait| context.faults.tells_of_order(wait.status)) {
+    if let Some(wait) = wait.filter(|wait| tells_of_order(wait.status)) {
         status.conditions = conditions::with(status.conditions, wait, None);
     }
-    if context.faults.ready_counts_scheduled {
+    if fault!("ready-counts-scheduled") {
         status.ready_replicas = status.scheduled_replicas;
     }
     let view = CliqueView::of(&context.caches, &pcs, Arc::clone(&pclq)).filter(CliqueView::makes_new_pods);
     let current = view.is_some();
     if let Some(view) = view {
-        let may_follow = || may_follow(&context.caches, &pcs, &pclq, &context.faults);
-        status.update_progress = progress(&pcs, &view, may_follow, &context.faults, Timestamp::now());
+        let may_follow = || may_follow(&context.caches, &pcs, &pclq);
+        status.update_progress = progress(&pcs, &view, may_follow, Timestamp::now());
     }
     let complete = status.replicas == pclq.spec.replicas && status.updated_replicas == status.replicas;
     if complete {
@@ -76,7 +75,7 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         (_, 1..) => context.events.settled(&*pclq, REASON_ALL_LOST),
         _ => {}
     }
-    if context.faults.restless_conditions {
+    if fault!("restless-conditions") {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
@@ -97,7 +96,6 @@ fn progress(
     pcs: &PodCliqueSet,
     clique: &CliqueView,
     may_follow: impl FnOnce() -> bool,
-    faults: &Faults,
     now: Timestamp,
 ) -> Option<PodCliqueUpdateProgress> {
     let pclq = &clique.pclq;
@@ -116,7 +114,7 @@ fn progress(
         ..PodCliqueUpdateProgress::default()
     });
     let is_standalone = !pclq.labels().contains_key(LABEL_SCALING_GROUP);
-    if is_standalone && is_in_turn(pcs, &**pclq, faults) {
+    if is_standalone && is_in_turn(pcs, &**pclq) {
         let turns = taken_down(&progress);
         if let Some(next) = clique.units().next(&turns)
             && may_follow()
@@ -132,24 +130,26 @@ fn progress(
     Some(progress)
 }
 
+/// Whether the status reports that the PodClique waits for others, or no longer waits.
+fn tells_of_order(is_held: Option<bool>) -> bool {
+    if fault!("order-untold") {
+        return false;
+    }
+    is_held != Some(false) || !fault!("order-told-for-good")
+}
+
 /// The fault `all-replicas-needed`.
-fn spoiled(pclq: &PodClique, faults: &Faults) -> PodClique {
+fn spoiled(pclq: &PodClique) -> PodClique {
     let mut pclq = pclq.clone();
-    if faults.all_replicas_needed {
+    if fault!("all-replicas-needed") {
         pclq.spec.min_available = Some(pclq.spec.replicas);
     }
     pclq
 }
 
 /// Computes the status from the pods; `generation` is the one that they should have.
-fn status(
-    pclq: &PodClique,
-    pcs: &str,
-    pods: &[Arc<Pod>],
-    generation: u64,
-    faults: &Faults,
-) -> PodCliqueStatus {
-    let live: Vec<_> = pods.iter().filter(|pod| is_live(pod) || faults.terminating_is_counted).collect();
+fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> PodCliqueStatus {
+    let live: Vec<_> = pods.iter().filter(|pod| is_live(pod) || fault!("terminating-is-counted")).collect();
     let count = |holds: &dyn Fn(&Pod) -> bool| {
         i32::try_from(live.iter().filter(|pod| holds(pod)).count()).unwrap_or(0)
     };
@@ -168,9 +168,9 @@ fn status(
         hpa_pod_selector: (!pclq.labels().contains_key(LABEL_SCALING_GROUP)).then(|| selector(pclq, pcs)),
         ..before.clone()
     };
-    let is_idle = pclq.spec.replicas == 0 && !faults.idle_is_breached;
+    let is_idle = pclq.spec.replicas == 0 && !fault!("idle-is-breached");
     let minimum = if is_idle { 0 } else { pclq.spec.min_available.unwrap_or(pclq.spec.replicas) };
-    let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !has_condition(pod, "Ready");
+    let is_unready = |pod: &Pod| fault!("starting-is-unhealthy") && !has_condition(pod, "Ready");
     let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
     let scheduled = status.scheduled_replicas;
     let present = count(&|pod| is_bound(pod) && !is_former(pod, generation));
@@ -179,11 +179,11 @@ fn status(
         Some(breached_verdict(scheduled >= minimum, scheduled - unhealthy >= minimum, minimum)),
         held_verdict(&status.conditions, present >= minimum, generation, is_idle),
     ];
-    if !faults.held_time_kept {
+    if !fault!("held-time-kept") {
         status.conditions.retain(|condition| !is_held_of_another(condition, generation));
     }
     for mut verdict in verdicts.into_iter().flatten() {
-        if faults.restless_conditions {
+        if fault!("restless-conditions") {
             verdict.message = format!("{} at {}", verdict.message, Timestamp::now().as_second());
         }
         status.conditions = conditions::with(status.conditions, verdict, None);
@@ -334,7 +334,7 @@ mod tests {
             pod("b", false, &["PodScheduled"], json!(null)),
             pod("c", false, &["PodScheduled", "Ready"], json!(null)),
         ];
-        let status = status(&pclq(Some(1)), "wl", &pods, 0, &Faults::default());
+        let status = status(&pclq(Some(1)), "wl", &pods, 0);
         let counts = (
             status.replicas,
             status.ready_replicas,
@@ -347,13 +347,9 @@ mod tests {
         assert!(!conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED));
     }
 
-    /// The fault `ready-counts-scheduled`; without it, no pod here is ready.
-    #[rstest::rstest]
-    #[case::as_it_should_be(None, json!(null))]
-    #[case::faulty(Some("ready-counts-scheduled"), json!(1))]
     #[tokio::test]
-    async fn ready_is_not_scheduled(#[case] fault: Option<&str>, #[case] ready: Value) {
-        let mut world = fault.map_or_else(World::new, |name| World::new().with_fault(name));
+    async fn a_scheduled_pod_is_not_ready() {
+        let mut world = World::new();
         let owner = |kind: &str, name: &str| {
             let uid = format!("uid-of-{name}");
             let owner = json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid,
@@ -379,7 +375,7 @@ mod tests {
         let written = world.written();
         assert_eq!(written[0].1["metadata"]["resourceVersion"], "7", "of that version and no other");
         assert_eq!(written[0].1["status"]["scheduledReplicas"], 1);
-        assert_eq!(written[0].1["status"]["readyReplicas"], ready);
+        assert_eq!(written[0].1["status"]["readyReplicas"], Value::Null);
     }
 
     #[rstest::rstest]
@@ -396,7 +392,7 @@ mod tests {
         let mut pclq = pclq(None);
         pclq.metadata.creation_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         if is_told {
-            pclq.status = Some(status(&pclq, "wl", &[], 0, &Faults::default()));
+            pclq.status = Some(status(&pclq, "wl", &[], 0));
         }
         let now = Timestamp::from_second(age).unwrap();
         assert_eq!(still_made(&pclq, pods, now), seconds.map(Duration::from_secs));
@@ -406,20 +402,20 @@ mod tests {
     #[test]
     fn what_is_not_done_is_not_observed() {
         let pods = ["a", "b", "c"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
-        assert_eq!(status(&pclq(None), "wl", &pods[..2], 0, &Faults::default()).observed_generation, None);
-        assert_eq!(status(&pclq(None), "wl", &pods, 0, &Faults::default()).observed_generation, Some(1));
+        assert_eq!(status(&pclq(None), "wl", &pods[..2], 0).observed_generation, None);
+        assert_eq!(status(&pclq(None), "wl", &pods, 0).observed_generation, Some(1));
     }
 
     #[test]
     fn a_clique_is_held_in_the_generation_in_which_its_minimum_was_bound() {
         let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
         let held = |pclq: &PodClique, pods: &[Arc<Pod>], generation| {
-            let conditions = status(pclq, "wl", pods, generation, &Faults::default()).conditions;
+            let conditions = status(pclq, "wl", pods, generation).conditions;
             (0..3).filter(|generation| held_since(&conditions, *generation).is_some()).collect::<Vec<_>>()
         };
         let mut pclq = pclq(Some(1));
         assert_eq!(held(&pclq, &bound[..1], 0), [] as [u64; 0], "one of two");
-        pclq.status = Some(status(&pclq, "wl", &bound, 0, &Faults::default()));
+        pclq.status = Some(status(&pclq, "wl", &bound, 0));
         assert_eq!(held(&pclq, &[], 0), [0], "it was");
         assert_eq!(held(&pclq, &bound, 1), [] as [u64; 0], "those are of the former generation");
         let mut anew = bound.map(|pod| (*pod).clone());
@@ -433,21 +429,18 @@ mod tests {
     fn an_idle_clique_is_not_breached_and_not_held_when_it_comes_back() {
         let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
         let mut pclq = pclq(Some(1));
-        let mut told = |replicas: i32, pods: &[Arc<Pod>], faults: &Faults| {
+        let mut told = |replicas: i32, pods: &[Arc<Pod>]| {
             pclq.spec.replicas = replicas;
-            pclq.status = Some(status(&pclq, "wl", pods, 0, faults));
+            pclq.status = Some(status(&pclq, "wl", pods, 0));
             let conditions = &pclq.status.as_ref().unwrap().conditions;
             let is_true = |type_| conditions::is_true(conditions, type_);
             (is_true(CONDITION_MIN_AVAILABLE_BREACHED), held_since(conditions, 0).is_some())
         };
-        let none = Faults::default();
-        assert_eq!(told(2, &bound, &none), (false, true));
-        assert_eq!(told(0, &bound, &none), (false, false));
-        assert_eq!(told(0, &[], &none), (false, false));
-        assert_eq!(told(2, &[], &none), (true, false), "it waits");
-        assert_eq!(told(2, &bound, &none), (false, true));
-        let faulty = Faults { idle_is_breached: true, ..none };
-        assert_eq!(told(0, &[], &faulty), (true, true));
+        assert_eq!(told(2, &bound), (false, true));
+        assert_eq!(told(0, &bound), (false, false));
+        assert_eq!(told(0, &[]), (false, false));
+        assert_eq!(told(2, &[]), (true, false), "it waits");
+        assert_eq!(told(2, &bound), (false, true));
     }
 
     #[rstest::rstest]
@@ -466,7 +459,7 @@ mod tests {
             pod("a", false, &["PodScheduled"], container),
             pod("b", false, &["PodScheduled", "Ready"], json!(null)),
         ];
-        let status = status(&pclq(Some(1)), "wl", &pods, 0, &Faults::default());
+        let status = status(&pclq(Some(1)), "wl", &pods, 0);
         assert_eq!(conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED), breached);
     }
 

@@ -21,6 +21,7 @@ use super::reconcile_loop::Action;
 use super::{pod_gang_status, writes};
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
+use crate::faults::fault;
 
 /// Event reason: the backend of a PodGang is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
@@ -46,19 +47,16 @@ pub(super) async fn reconcile(
             context.events.warn(&*pod_gang, REASON_BACKEND_DISABLED, &note).await;
         }
     }
-    if context.faults.foreign_resource {
+    if fault!("foreign-resource") {
         create_foreign_resource(&context.client, &pod_gang).await;
     }
-    if context.faults.touch_gang_resources {
+    if fault!("touch-gang-resources") {
         touch_workload(&context.client, &pod_gang).await;
     }
-    if context.faults.recreate_gang_resources {
+    if fault!("recreate-gang-resources") {
         delete_workload_of_old(&context.client, &pod_gang).await;
     }
-    match context.faults.write_on_reconcile {
-        true => gang.write_for_no_reason().await,
-        false => Ok(Action::await_change()),
-    }
+    if fault!("write-on-reconcile") { gang.write_for_no_reason().await } else { Ok(Action::await_change()) }
 }
 
 struct Gang<'a> {

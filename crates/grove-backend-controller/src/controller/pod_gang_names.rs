@@ -1,11 +1,12 @@
 //! Names of PodGangs. The contract promises none: clients find a PodGang by its podgroups.
 
+use clap::ValueEnum;
 use grove_api::{PodCliqueSet, names};
 use kube::ResourceExt;
 use sha2::{Digest, Sha256};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum PodGangNames {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PodGangNames {
     /// By replica; a scaled PodGang by its scaling group and its index above the minimum.
     #[default]
     ByIndex,

@@ -13,12 +13,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::faults::Faults;
 use super::gang_composition::GangShape;
 use super::json_diff::merge_patch;
 use super::ownership::owner_reference;
 use super::topology_translation::topology_name;
 use crate::backend::{BackendError, SchedulerBackend, idle};
+use crate::faults::fault;
 
 /// Prefix of the annotations that kubectl writes to objects that it applies or restarts.
 const OF_KUBECTL: &str = "kubectl.kubernetes.io/";
@@ -29,7 +29,6 @@ pub(super) async fn pod_gang(
     shape: GangShape,
     backend: &dyn SchedulerBackend,
     existing: Option<&PodGang>,
-    faults: &Faults,
 ) -> Result<PodGang, BackendError> {
     let constrained = shape.is_constrained();
     let none = BTreeMap::new();
@@ -38,7 +37,7 @@ pub(super) async fn pod_gang(
     labels.insert(names::LABEL_SCHEDULER_NAME.to_owned(), backend.name().to_owned());
     let mut annotations =
         mirrored(existing.map_or(&none, |pod_gang| pod_gang.annotations()), pcs.annotations());
-    annotations.retain(|key, _| faults.kubectl_annotations_copied || !key.starts_with(OF_KUBECTL));
+    annotations.retain(|key, _| fault!("kubectl-annotations-copied") || !key.starts_with(OF_KUBECTL));
     match topology_name(&pcs.spec.template).filter(|_| constrained) {
         Some(name) => annotations.insert(names::ANNOTATION_TOPOLOGY_NAME.to_owned(), name.to_owned()),
         None => annotations.remove(names::ANNOTATION_TOPOLOGY_NAME),
@@ -50,7 +49,7 @@ pub(super) async fn pod_gang(
         podgroup.pod_references = known.map(|known| known.pod_references.clone()).unwrap_or_default();
     }
     let idle = shape.idle;
-    let owner = owner_reference(pcs).filter(|_| !faults.no_owner_references);
+    let owner = owner_reference(pcs).filter(|_| !fault!("no-owner-references"));
     let metadata = ObjectMeta {
         name: Some(shape.name),
         namespace: pcs.namespace(),
@@ -60,7 +59,7 @@ pub(super) async fn pod_gang(
         ..ObjectMeta::default()
     };
     let mut pod_gang = PodGang { metadata, spec, status: None };
-    idle::record(&mut pod_gang, &idle, existing.filter(|_| !faults.idle_uncounted));
+    idle::record(&mut pod_gang, &idle, existing.filter(|_| !fault!("idle-uncounted")));
     backend.prepare_pod_gang(&mut pod_gang, pcs).await?;
     Ok(pod_gang)
 }

@@ -31,6 +31,7 @@ use super::reconcile_loop::Action;
 use super::unbound_claims::{self, UnboundClaim};
 use super::writes;
 use crate::backend::Served;
+use crate::faults::fault;
 
 /// How old a PodGang must be before its status reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
@@ -49,7 +50,7 @@ pub(super) async fn reconcile(
         return Ok(Action::await_change());
     }
     let mut gang = Gang::of(&context, &pod_gang);
-    if !gang.is_scheduled() && !context.faults.claims_untold {
+    if !gang.is_scheduled() && !fault!("claims-untold") {
         gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
@@ -65,7 +66,7 @@ pub(super) async fn reconcile(
     }
     if gang.is_scheduled() {
         let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
-        context.metrics.bound(&pod_gang, was_bound, &context.faults);
+        context.metrics.bound(&pod_gang, was_bound);
     }
     // A changed message about the same fact wakes no reconciler, so check again later.
     Ok(match gang.is_scheduled() {
@@ -138,7 +139,7 @@ impl<'a> Gang<'a> {
 
     fn verdicts(&self, before: &[Condition]) -> impl Iterator<Item = Verdict> {
         let scheduled_before = conditions::is_true(before, CONDITION_POD_GANG_SCHEDULED);
-        let scheduled = self.is_scheduled() || (scheduled_before && self.context.faults.scheduled_for_good);
+        let scheduled = self.is_scheduled() || (scheduled_before && fault!("scheduled-for-good"));
         let all =
             [Some(self.scheduled(scheduled)), Some(self.ready()), Some(self.unhealthy()), self.backend()];
         all.into_iter().flatten()
@@ -215,7 +216,7 @@ impl<'a> Gang<'a> {
             let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
             return ("BaseNotScheduled", message);
         }
-        let foreign_gate = self.foreign_gate().filter(|_| !self.context.faults.foreign_gates_untold);
+        let foreign_gate = self.foreign_gate().filter(|_| !fault!("foreign-gates-untold"));
         if let Some((pod, gate)) = foreign_gate {
             let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
             return ("ForeignGate", message);
@@ -264,7 +265,7 @@ impl<'a> Gang<'a> {
             |pod| refusal(pod).filter(|told| told.message.as_ref().is_some_and(|told| !told.is_empty()));
         let told = pods.iter().filter_map(|pod| told(pod)).min_by_key(|told| {
             let cause = told.message.as_deref().map_or(Cause::Unknown, cause);
-            let cause = (!self.context.faults.first_words_told).then_some(cause);
+            let cause = (!fault!("first-words-told")).then_some(cause);
             (cause, told.reason.as_deref() != Some("Unschedulable"))
         });
         let of_pod = told.and_then(|told| told.message.clone());

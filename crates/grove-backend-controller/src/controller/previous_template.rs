@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::caches::Caches;
-use super::faults::Faults;
 use super::gang_view::{is_live, own_pods};
 use super::update_view::{awaits_turn, rolls};
 use crate::observed_pod::Pod;
@@ -64,10 +63,9 @@ pub(super) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wa
 pub(super) fn as_it_was(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
-    faults: &Faults,
     (generation, index): (u64, i32),
 ) -> Option<PodClique> {
-    let previous = kept(pclq).filter(|_| awaits_turn(pcs, pclq, faults))?;
+    let previous = kept(pclq).filter(|_| awaits_turn(pcs, pclq))?;
     if index >= previous.replicas || generation != previous.generation {
         return None;
     }
@@ -83,11 +81,11 @@ pub(super) fn as_it_was(
 
 /// The patch that updates the stored template: removes it once its update step has come, and lowers the
 /// number of pods after a scale-in.
-pub(super) fn due(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> Option<Value> {
+pub(super) fn due(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});
     pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?;
-    let Some(previous) = kept(pclq).filter(|_| awaits_turn(pcs, pclq, faults)) else {
+    let Some(previous) = kept(pclq).filter(|_| awaits_turn(pcs, pclq)) else {
         return Some(annotation(Value::Null));
     };
     let replicas = pclq.spec.replicas;
@@ -146,7 +144,7 @@ mod tests {
         #[case] restored: bool,
     ) {
         let (set, pclq) = updating(replica);
-        let before = as_it_was(&set, &pclq, &Faults::default(), (generation, index));
+        let before = as_it_was(&set, &pclq, (generation, index));
         assert_eq!(before.is_some(), restored);
         if let Some(before) = before {
             assert_eq!(before.spec.pod_spec.0["containers"][0]["name"], "old");
@@ -160,11 +158,11 @@ mod tests {
     fn nothing_is_kept_beyond_the_turn() {
         let (set, pclq) = updating(0);
         let gone = json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: null}}});
-        assert_eq!(due(&set, &pclq, &Faults::default()), Some(gone));
+        assert_eq!(due(&set, &pclq), Some(gone));
         let (set, mut pclq) = updating(1);
-        assert_eq!(due(&set, &pclq, &Faults::default()), None);
+        assert_eq!(due(&set, &pclq), None);
         pclq.spec.replicas = 1;
-        let patch = due(&set, &pclq, &Faults::default()).unwrap();
+        let patch = due(&set, &pclq).unwrap();
         let said = patch["metadata"]["annotations"][ANNOTATION_PREVIOUS_TEMPLATE].as_str().unwrap();
         assert!(said.contains("\"replicas\":1"), "{said}");
     }
@@ -175,12 +173,9 @@ mod tests {
         let status = set.status.as_mut().unwrap();
         let progress = status.update_progress.as_mut().unwrap();
         progress.update_ended_at = progress.update_started_at.clone();
-        assert!(as_it_was(&set, &pclq, &Faults::default(), (0, 0)).is_none());
-        assert!(due(&set, &pclq, &Faults::default()).is_some());
+        assert!(as_it_was(&set, &pclq, (0, 0)).is_none());
+        assert!(due(&set, &pclq).is_some());
         set.status = None;
-        assert!(
-            as_it_was(&set, &pclq, &Faults::default(), (0, 0)).is_some(),
-            "the status does not tell of it yet"
-        );
+        assert!(as_it_was(&set, &pclq, (0, 0)).is_some(), "the status does not tell of it yet");
     }
 }

@@ -25,13 +25,13 @@ use super::caches::caches;
 use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
-use super::faults::Faults;
 use super::flow::Flow;
 use super::init_access::InitAccess;
 use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
 use super::leader::Candidate;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
+use super::pod_gang_names::PodGangNames;
 use super::pod_gang_status::Wordings;
 use super::queues::queues;
 use super::reconcilers::reconcile;
@@ -39,7 +39,7 @@ use super::remembered_replicas::RememberedReplicas;
 use super::servers::{self, Readiness};
 use super::triggers;
 use super::written_versions::WrittenVersions;
-use crate::controller::fault_injection::SpoilingLayer;
+use crate::controller::fault_injection::{SpoilingLayer, spoils_writes};
 use crate::controller::namespace_termination::EndingNamespaces;
 
 /// How long running work may take after a shutdown request.
@@ -68,7 +68,8 @@ pub struct Options {
     pub metrics_bind: SocketAddr,
     /// Wait for the lease before reconciling.
     pub leader_elect: bool,
-    pub faults: Faults,
+    /// How PodGangs are named.
+    pub pod_gang_names: PodGangNames,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -150,7 +151,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         init_access: InitAccess::default(),
         init_image: configuration.init_image().to_owned(),
         ending: EndingNamespaces::default(),
-        faults: options.faults.clone(),
+        pod_gang_names: options.pod_gang_names,
     });
     triggers::connect(&mut feeds, &context);
 
@@ -191,7 +192,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         if !options.leader_elect {
             return work.await;
         }
-        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity(), &options.faults);
+        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
         tokio::select! {
             () = candidate.lead() => {}
             () = told(stopped.clone()) => return Ok(()),
@@ -238,11 +239,10 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
         None => Config::infer().await.map_err(|error| failed(&error))?,
     };
     let layer = ApiLayer::new(metrics);
-    let spoiling = SpoilingLayer::new(&options.faults);
     // The managedFields of an object show this name.
     config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
-    let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?;
-    Ok(builder.with_layer(&layer).with_layer(&spoiling).build())
+    let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?.with_layer(&layer);
+    Ok(if spoils_writes() { builder.with_layer(&SpoilingLayer).build() } else { builder.build() })
 }
 
 /// Waits briefly for the CRDs: a new CRD is established before it is served.

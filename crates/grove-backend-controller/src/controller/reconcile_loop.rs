@@ -21,6 +21,7 @@ use super::agenda::Agenda;
 use super::context::Context;
 use super::error::ReconcileError;
 use super::queues::Inbox;
+use crate::faults::fault;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -156,14 +157,12 @@ async fn one<K: Resource<DynamicType = ()>>(
             failures.remove(object);
             action
         }
-        Err(_) if context.faults.failed_statuses_forgotten && name.ends_with("_status") => {
-            Action::await_change()
-        }
+        Err(_) if fault!("failed-statuses-forgotten") && name.ends_with("_status") => Action::await_change(),
         Err(error) => {
             report(name, object, &error);
             let count = failures.entry(object.clone()).or_default();
             *count += 1;
-            Action::requeue(if context.faults.retries_at_once { FIRST_PAUSE } else { pause(*count) })
+            Action::requeue(if fault!("retries-at-once") { FIRST_PAUSE } else { pause(*count) })
         }
     }
 }

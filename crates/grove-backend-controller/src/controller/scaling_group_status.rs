@@ -20,7 +20,6 @@ use super::caches::of_group;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::faults::Faults;
 use super::gang_view::next_look;
 use super::generations::{Cause, of_replica};
 use super::json_diff::merge_patch;
@@ -62,9 +61,9 @@ pub(super) async fn reconcile(
     let mut status = status(&pcsg, &pcs.name_any(), &replicas, |j| group.is_new(j) && group.is_up(j));
     let may_follow = |j: i32| {
         let mut members = group.members_of(j);
-        members.all(|member| may_follow(&context.caches, &pcs, &member.pclq, &context.faults))
+        members.all(|member| may_follow(&context.caches, &pcs, &member.pclq))
     };
-    status.update_progress = progress(&pcs, &group, may_follow, &context.faults, Timestamp::now());
+    status.update_progress = progress(&pcs, &group, may_follow, Timestamp::now());
     let is_told =
         status.current_pod_clique_set_generation_hash.as_ref().is_some_and(|told| is_of_update(&pcs, told));
     let is_news = !is_told && group.is_all_new();
@@ -76,7 +75,7 @@ pub(super) async fn reconcile(
     }
     let replica =
         pcsg.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|replica| replica.parse().ok()).unwrap_or(0);
-    let base = context.caches.gang_of_set(&pcs, &context.faults.pod_gang_names().base(&pcs, replica));
+    let base = context.caches.gang_of_set(&pcs, &context.pod_gang_names.base(&pcs, replica));
     let base = base.map_or(0, |base| generation::of_gang(&base));
     if let Some(verdict) = termination_verdict(&pcsg, base, &replicas) {
         status.conditions = conditions::with(status.conditions, verdict, None);
@@ -99,7 +98,6 @@ fn progress(
     pcs: &PodCliqueSet,
     group: &GroupView,
     may_follow: impl FnOnce(i32) -> bool,
-    faults: &Faults,
     now: Timestamp,
 ) -> Option<PodCliqueScalingGroupUpdateProgress> {
     let pcsg = &group.pcsg;
@@ -117,7 +115,7 @@ fn progress(
         ready_replica_indices_selected_to_update: None,
     });
     let turns = group.turns(pcs);
-    if is_in_turn(pcs, &**pcsg, faults)
+    if is_in_turn(pcs, &**pcsg)
         && let Some(next) = group.units().next(&turns)
         && may_follow(*next)
     {

@@ -35,7 +35,7 @@ pub(super) fn health(readiness: Readiness) -> Router {
 
 pub(super) fn metrics(context: Arc<Context>) -> Router {
     let text = |State(context): State<Arc<Context>>| async move {
-        let text = context.metrics.text(&context.caches.pod_gangs.store.state(), &context.faults);
+        let text = context.metrics.text(&context.caches.pod_gangs.store.state());
         text.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
     };
     Router::new().route("/metrics", get(text)).with_state(context)

@@ -16,12 +16,12 @@ use tower_test::mock;
 use super::caches::{Feeds, caches};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
-use super::faults::{Fault, Faults};
 use super::flow::Flow;
 use super::informer::Feed;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
+use super::pod_gang_names::PodGangNames;
 use super::pod_gang_status::Wordings;
 use super::queues::{Inboxes, queues};
 use super::remembered_replicas::RememberedReplicas;
@@ -72,16 +72,9 @@ impl World {
             init_access: InitAccess::default(),
             init_image: "initc:test".to_owned(),
             ending: EndingNamespaces::default(),
-            faults: Faults::default(),
+            pod_gang_names: PodGangNames::default(),
         });
         Self { context, feeds, inboxes, writes, ended }
-    }
-
-    /// The same with the named fault. Call it before the context is shared.
-    pub(super) fn with_fault(mut self, name: &str) -> Self {
-        let fault: Fault = name.parse().unwrap();
-        Arc::get_mut(&mut self.context).unwrap().faults = std::iter::once(fault).collect();
-        self
     }
 
     /// Deletes a PodClique or PodGang without a watch event. All others exist for the API server.

@@ -17,7 +17,6 @@ use kube::ResourceExt;
 
 use super::caches::Caches;
 use super::conditions;
-use super::faults::Faults;
 use super::gang_view::{is_bound, is_former, is_live, is_ready, own_pods, waits_for_room};
 use super::minimums;
 use super::ownership::is_controlled_by;
@@ -25,6 +24,7 @@ use super::pod_clique_object::{generation_hash, template_hash, template_of};
 use super::rolling_update::{Standing, Turns, Unit, Units};
 use super::startup_order::follows;
 use super::startup_wait::awaited;
+use crate::faults::{self, fault};
 use crate::observed_pod::Pod;
 
 /// Whether the controller replaces pods by itself.
@@ -49,28 +49,28 @@ pub(super) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
 
 /// Whether the PodCliqueSet replica of a PodClique still waits for its update step, even if the status does
 /// not report the update yet.
-pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> bool {
+pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
     if !rolls(pcs) || told_generation(pcs).is_none() {
         return rolls(pcs);
     }
     let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
     let is_under_way = progress.is_some_and(|progress| progress.update_ended_at.is_none());
-    is_under_way && !is_in_turn(pcs, pclq, faults)
+    is_under_way && !is_in_turn(pcs, pclq)
 }
 
-pub(super) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt, faults: &Faults) -> bool {
+pub(super) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt) -> bool {
     let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
-    let in_turn = replica_in_turn(pcs).filter(|_| !is_forgotten(pcs, faults));
-    in_turn.is_some() && (faults.all_replicas_in_turn || index == in_turn)
+    let in_turn = replica_in_turn(pcs).filter(|_| !is_forgotten(pcs));
+    in_turn.is_some() && (fault!("all-replicas-in-turn") || index == in_turn)
 }
 
 /// Whether an update step of a PodClique may start, given the PodCliques that it starts after. Those must be
 /// updated and up. If such a parent is itself updated after this one, it cannot come first. It is then enough
 /// that its minimum is up. A parent in the same replica of a scaling group is replaced together with it.
-pub(super) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> bool {
+pub(super) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
     let name = |pclq: &PodClique| template_of(pcs, pclq).map(|template| template.name.as_str());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP);
-    faults.update_ignores_order
+    fault!("update-ignores-order")
         || awaited(caches, pcs, pclq).iter().all(|parent| {
             let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
             let Some(view) = found.and_then(|found| CliqueView::of(caches, pcs, found)) else { return false };
@@ -86,10 +86,10 @@ pub(super) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique, 
 }
 
 /// The fault `forgets-updates`.
-fn is_forgotten(pcs: &PodCliqueSet, faults: &Faults) -> bool {
+fn is_forgotten(pcs: &PodCliqueSet) -> bool {
     let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
     let began = progress.and_then(|progress| progress.update_started_at.as_ref());
-    began.zip(faults.forgets_updates).is_some_and(|(began, started)| began.0 < started)
+    fault!("forgets-updates") && began.is_some_and(|began| began.0 < *faults::STARTED)
 }
 
 pub(super) struct CliqueView {

@@ -28,6 +28,7 @@ use crate::controller::reconcile_loop::Action;
 use crate::controller::startup_wait::awaited;
 use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::{previous_template, resource_claims, writes};
+use crate::faults::fault;
 use crate::observed_pod::Pod;
 
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
@@ -36,7 +37,7 @@ pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(surroundings) = Surroundings::of(&context, &pclq) else { return Ok(Action::await_change()) };
     let clique = surroundings.clique(&context, &pclq);
-    if let Some(patch) = previous_template::due(clique.pcs, &pclq, &context.faults) {
+    if let Some(patch) = previous_template::due(clique.pcs, &pclq) {
         writes::patch(&context, &*pclq, &patch).await?;
     }
     let pods = own_pods(&context.caches, &pclq);
@@ -129,8 +130,7 @@ impl Clique<'_> {
             return Ok(());
         }
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
-        let terminating_counts = self.context.faults.terminating_counts;
-        let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
+        let counts = |pod: &&Arc<Pod>| is_live(pod) || (fault!("terminating-counts") && !is_finished(pod));
         // They were created for a deleted PodGang of this name, keep its gang resources alive and are never
         // released.
         let held = self.context.synced.are_held(self.pod_gang);
@@ -156,7 +156,7 @@ impl Clique<'_> {
         let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
         let replaced = pods.iter().filter(|pod| is_live(pod) && due.contains(&pod.name_any()));
         let replaced: Vec<_> = replaced.filter(undeleted).collect();
-        if self.context.faults.update_takes_gang && !replaced.is_empty() {
+        if fault!("update-takes-gang") && !replaced.is_empty() {
             writes::delete(&self.context.client, self.pod_gang).await?;
         }
         let deletions =
@@ -197,7 +197,7 @@ impl Clique<'_> {
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0
-            && !self.context.faults.idle_stays
+            && !fault!("idle-stays")
             && self.backend.lets_idle(self.pod_gang)
             && !self.pclq.labels().contains_key(LABEL_SCALING_GROUP)
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
@@ -207,7 +207,7 @@ impl Clique<'_> {
     /// Ready. Pods of a scaling group are replaced with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
-        if !is_standalone || !is_in_turn(self.pcs, self.pclq, &self.context.faults) {
+        if !is_standalone || !is_in_turn(self.pcs, self.pclq) {
             return Vec::new();
         }
         let view = CliqueView::of(&self.context.caches, self.pcs, Arc::new(self.pclq.clone()));
@@ -216,23 +216,23 @@ impl Clique<'_> {
         let leaving: Vec<_> = pods.iter().filter(is_leaving).map(|pod| pod.name_any()).collect();
         let units = view.units().without(&leaving);
         let in_turn = view.turns(self.pcs).current.filter(|current| units.may_still_go(current));
-        let faults = &self.context.faults;
-        let all = units.present.iter().filter(|unit| unit.old && faults.update_takes_all);
+        let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
         let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
-        let earlier = if faults.update_takes_new { view.earlier_new_pods() } else { Vec::new() };
+        let earlier = if fault!("update-takes-new") { view.earlier_new_pods() } else { Vec::new() };
         due.chain(earlier).collect()
     }
 
     fn replica(&self, pod: &Pod) -> replicas::Replica {
         let hash = |labels: &BTreeMap<String, String>| labels.get(LABEL_POD_TEMPLATE_HASH).cloned();
+        let is_current = hash(pod.labels()) == hash(self.pclq.labels());
         let made = pod.metadata.creation_timestamp.as_ref().map_or(0, |made| made.0.as_second());
         replicas::Replica {
             uid: pod.uid().unwrap_or_default(),
             index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
             bound: is_bound(pod),
             ready: is_ready(pod),
-            current: (hash(pod.labels()) == hash(self.pclq.labels())) != self.context.faults.new_go_first,
-            made: if self.context.faults.oldest_go_first { -made } else { made },
+            current: if fault!("new-go-first") { !is_current } else { is_current },
+            made: if fault!("oldest-go-first") { -made } else { made },
         }
     }
 
@@ -245,8 +245,7 @@ impl Clique<'_> {
 
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = create::pod_name(&self.pclq.name_any());
-        let before =
-            previous_template::as_it_was(self.pcs, self.pclq, &self.context.faults, (self.generation, index));
+        let before = previous_template::as_it_was(self.pcs, self.pclq, (self.generation, index));
         let pclq = before.as_ref().unwrap_or(self.pclq);
         let parents = awaited(&self.context.caches, self.pcs, pclq);
         let mut pod = pod::pod(self.pcs, pclq, (&name, index), &parents, &self.context.init_image);
@@ -279,16 +278,16 @@ impl Clique<'_> {
         }
         let released = self.unseen(pods).released;
         gated.retain(|pod| pod.uid().is_none_or(|uid| !released.contains(&uid)));
-        if self.context.faults.order_holds_scheduling && !self.pclq.spec.starts_after.is_empty() {
+        if fault!("order-holds-scheduling") && !self.pclq.spec.starts_after.is_empty() {
             return Ok(());
         }
-        if self.context.faults.early_ungate {
+        if fault!("early-ungate") {
             return children::all(
                 gated.into_iter().map(|pod| self.ungate(pod, Vec::new()).boxed()).collect(),
             )
             .await;
         }
-        if self.context.faults.woken_stay_gated && idle::has_left(self.pod_gang, &self.pclq.name_any()) {
+        if fault!("woken-stay-gated") && idle::has_left(self.pod_gang, &self.pclq.name_any()) {
             return Ok(());
         }
         if let Some(reason) = self.readiness().hold() {
@@ -297,7 +296,7 @@ impl Clique<'_> {
         }
         let view = GangView::of(&self.context.caches, self.pod_gang);
         let (gang_pods, former) = (view.pods(), view.former());
-        if self.context.faults.former_pods_hold && !former.is_empty() {
+        if fault!("former-pods-hold") && !former.is_empty() {
             return Ok(());
         }
         let topology = self.context.caches.topology_of(self.pod_gang);
@@ -338,7 +337,7 @@ impl Clique<'_> {
         GangReadiness {
             initialized: gate::is_initialized(self.pod_gang),
             synced: self.context.synced.is_current(self.pod_gang),
-            base_unbound: base.flatten().filter(|_| !self.context.faults.former_base_counts),
+            base_unbound: base.flatten().filter(|_| !fault!("former-base-counts")),
         }
     }
 
