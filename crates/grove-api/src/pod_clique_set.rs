@@ -2,7 +2,7 @@
 //! scale together.
 //!
 //! The schema sets the defaults that it can express. The defaulting webhook sets the others, and the
-//! validating webhook checks rules across fields (`controller::admission`).
+//! validating webhook checks rules across fields (`admission`).
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 

@@ -12,9 +12,9 @@ use grove_yaml as yaml;
 use logging::LogFormat;
 use webhook_server::certificates::CertificateOptions;
 
-use crate::controller::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
-use crate::controller::{Options, PodGangNames, run_controller};
 use crate::faults::fault;
+use crate::runtime::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
+use crate::runtime::{Options, PodGangNames, run_controller};
 
 /// Grove's reference backend controller: creates gangs of pods from PodCliqueSets.
 #[derive(Parser)]

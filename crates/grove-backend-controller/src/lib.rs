@@ -1,17 +1,34 @@
 //! Grove's reference backend controller: creates pods from a PodCliqueSet so that a gang scheduler binds them
 //! together.
 //!
-//! - [`command_line`]: the program's arguments, logs and exit code;
-//! - [`controller`]: reconcilers, admission, status;
-//! - [`observed_pod`]: the cached part of a pod;
-//! - [`backend`]: differences between schedulers, one folder each;
-//! - `faults`: what mutants break, in a build of their own.
+//! A PodCliqueSet becomes PodCliques, scaling groups and PodGangs; PodCliques become pods, and PodGangs the
+//! backend's gang resources. One reconciler per kind runs on changes in the shared caches. Separate
+//! reconcilers write the statuses.
 //!
-//! `grove-api` defines types and names. The conformance suite does not depend on this crate: it gets a
-//! program and its command line.
+//! Each folder uses only those above it in this list:
+//!
+//! - [`cache`]: the cached state of the cluster
+//! - [`backend`]: differences between schedulers, one folder each
+//! - `plan`: the desired objects, their names and patches
+//! - `context`: what all reconcilers share: caches, queues, writes, events, metrics
+//! - `update`: which pods an update replaces next
+//! - `status`: reconcilers of statuses
+//! - `reconcile`: reconcilers of objects
+//! - [`admission`]: the webhooks; uses only `backend` and `plan`
+//! - [`runtime`]: starts and stops all of it
+//! - [`command_line`]: the program's arguments, logs and exit code
+//!
+//! `faults` is what mutants break, in a build of their own. `grove-api` defines types and names. The
+//! conformance suite does not depend on this crate: it gets a program and its command line.
 
+pub mod admission;
 pub mod backend;
+pub mod cache;
 pub mod command_line;
-pub mod controller;
+mod context;
 mod faults;
-pub mod observed_pod;
+mod plan;
+mod reconcile;
+pub mod runtime;
+mod status;
+mod update;

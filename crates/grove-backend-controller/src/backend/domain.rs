@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Client, ResourceExt};
 
 use super::{BackendError, GangState, Release, affinity};
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 /// The node-label keys of a constraint: the required and the preferred level.
 pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {

@@ -10,7 +10,7 @@ use kube::ResourceExt;
 
 use super::GangState;
 use super::domain::node_name;
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 pub(super) fn index(pod: &Pod) -> Option<i32> {
     pod.labels().get(LABEL_POD_INDEX)?.parse().ok()

@@ -16,7 +16,7 @@ use super::template::{Constrained, constraints};
 use super::{
     BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, pod_spec,
 };
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

@@ -17,7 +17,8 @@ pub(super) use super::objects::{ABSENT, Pairs, is_of};
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_BY_GROVE};
 
-use super::{BackendError, GangState, generation, idle, names};
+use super::{BackendError, GangState, idle, names};
+use crate::cache::generation;
 
 /// The existing objects with these names, regardless of owner: from `existing`, otherwise from the API
 /// server. The cache may lag, and lacks objects whose owner reference was removed. For plans that depend on

@@ -9,8 +9,9 @@ mod default_scheduler;
 mod domain;
 mod excess_pods;
 mod external;
+#[cfg(test)]
+pub(crate) mod fake_backend;
 mod gang_objects;
-pub(crate) mod generation;
 pub(crate) mod idle;
 mod kai;
 mod koordinator;

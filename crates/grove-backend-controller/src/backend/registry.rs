@@ -9,6 +9,7 @@ use std::sync::Arc;
 use grove_api::PodCliqueSet;
 
 use super::SchedulerBackend;
+use crate::cache::caches::BackendKinds;
 
 /// The backend that needs no profile: it is always enabled.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -54,6 +55,17 @@ impl Registry {
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn SchedulerBackend>> {
         self.backends.values()
+    }
+
+    pub(crate) fn cached_kinds(&self) -> BackendKinds {
+        let topology_backends = || self.iter().filter_map(|backend| backend.topology());
+        BackendKinds {
+            gang_resources: self.iter().flat_map(|backend| backend.gang_resources()).collect(),
+            topology_resources: topology_backends()
+                .flat_map(|backend| backend.topology_resources())
+                .collect(),
+            reads_nodes: topology_backends().next().is_some(),
+        }
     }
 
     /// The schedulerName of a PodCliqueSet: the first that a clique names, else the default.

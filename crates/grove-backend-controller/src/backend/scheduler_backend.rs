@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement};
 use kube::api::{ApiResource, DynamicObject};
 
 use super::Validation;
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 #[async_trait]
 pub trait SchedulerBackend: Send + Sync {

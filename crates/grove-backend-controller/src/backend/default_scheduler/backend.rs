@@ -18,7 +18,7 @@ use crate::backend::{
     BackendError, DEFAULT_SCHEDULER, GangState, Membership, Release, SchedulerBackend, Synced, Validation,
     idle, objects, pod_spec,
 };
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 pub struct DefaultScheduler {
     client: Client,

@@ -7,9 +7,9 @@
 use grove_api::PodGang;
 use kube::ResourceExt;
 
-use crate::backend::generation::named;
 use crate::backend::idle;
 use crate::backend::names::{MAX_SUBDOMAIN, dns_label, within};
+use crate::cache::generation::named;
 
 pub(super) fn pod_group(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());

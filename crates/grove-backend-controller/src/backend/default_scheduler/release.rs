@@ -12,7 +12,7 @@ use kube::{Client, ResourceExt};
 use super::scope::GangScope;
 use crate::backend::domain::{self, Level, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 /// Releases a member of a PodGroup. If surplus is in no PodGroup, the scheduler does not relate it to the
 /// gang. So a replacement gets the domains of the gang's bound pods, which may all be surplus.

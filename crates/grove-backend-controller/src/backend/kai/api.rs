@@ -4,6 +4,9 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::crd::Crd;
 
+/// The schedulerName of KAI's pods, and the name of its profile.
+pub const KAI_SCHEDULER: &str = "kai-scheduler";
+
 /// The oldest release that this backend supports.
 pub(super) const RELEASE: &str = "KAI 0.15";
 

@@ -9,8 +9,8 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 
 use super::api::{
-    ANNOTATION_POD_GROUP, ANNOTATION_SKIP_PODGROUPER, ANNOTATION_TOPOLOGY, CRDS, KEY_QUEUE, LABEL_NODE_POOL,
-    LABEL_SUB_GROUP, RELEASE, pod_groups,
+    ANNOTATION_POD_GROUP, ANNOTATION_SKIP_PODGROUPER, ANNOTATION_TOPOLOGY, CRDS, KAI_SCHEDULER, KEY_QUEUE,
+    LABEL_NODE_POOL, LABEL_SUB_GROUP, RELEASE, pod_groups,
 };
 use super::{admission, node_pool, plan, queue};
 use crate::backend::crd::CrdDetection;
@@ -18,10 +18,7 @@ use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
     domain, gang_objects, objects, pod_spec,
 };
-use crate::observed_pod::Pod;
-
-/// The schedulerName of KAI's pods, and the name of its profile.
-pub const KAI_SCHEDULER: &str = "kai-scheduler";
+use crate::cache::observed_pod::Pod;
 
 pub struct Kai {
     pub(super) client: Client,

@@ -15,4 +15,5 @@ mod plan;
 mod queue;
 mod topology;
 
-pub use backend::{KAI_SCHEDULER, Kai};
+pub use api::KAI_SCHEDULER;
+pub use backend::Kai;

@@ -12,16 +12,16 @@ use kube::{Client, ResourceExt};
 
 use super::config::KoordinatorConfig;
 use super::gather::{Gather, gather};
-use super::pod_group::{self, ANNOTATION_NETWORK_TOPOLOGY, LABEL_POD_GROUP, LABEL_QOS_CLASS, pod_groups};
+use super::pod_group::{
+    self, ANNOTATION_NETWORK_TOPOLOGY, KOORD_SCHEDULER, LABEL_POD_GROUP, LABEL_QOS_CLASS, pod_groups,
+};
 use super::{admission, network_topology, plan};
 use crate::backend::crd::{Crd, CrdDetection};
 use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, domain, excess_pods,
     gang_objects, pod_spec,
 };
-use crate::observed_pod::Pod;
-
-pub const KOORD_SCHEDULER: &str = "koord-scheduler";
+use crate::cache::observed_pod::Pod;
 
 /// The CRDs that must be installed. The ClusterNetworkTopology is read only for gangs that need it.
 const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];

@@ -15,5 +15,6 @@ mod network_topology;
 mod plan;
 mod pod_group;
 
-pub use backend::{KOORD_SCHEDULER, Koordinator};
+pub use backend::Koordinator;
 pub use config::KoordinatorConfig;
+pub use pod_group::KOORD_SCHEDULER;

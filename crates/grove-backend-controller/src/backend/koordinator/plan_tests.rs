@@ -164,7 +164,7 @@ fn a_podgroup_without_a_minimum_is_refused() {
 #[test]
 fn a_gang_is_out_of_reach_until_it_is_released_and_never_again() {
     let pod_gang = pod_gang(vec![podgroup("wl-0-a", 2, 2)]);
-    let min_member = |pods: &[Arc<crate::observed_pod::Pod>], existing: &[Arc<DynamicObject>]| {
+    let min_member = |pods: &[Arc<crate::cache::observed_pod::Pod>], existing: &[Arc<DynamicObject>]| {
         let state = GangState { pods, ..GangState::without_pods(&pod_gang) };
         let plan = super::plan(&KoordinatorConfig::default(), &state, &Gather::default(), existing);
         plan.unwrap().remove(0)

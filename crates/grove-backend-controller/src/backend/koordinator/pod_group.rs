@@ -7,6 +7,8 @@ use kube::api::{ApiResource, GroupVersionKind};
 use crate::backend::idle;
 use crate::backend::names::{MAX_LABEL, within};
 
+pub const KOORD_SCHEDULER: &str = "koord-scheduler";
+
 /// Label of a pod: name of its PodGroup.
 pub(super) const LABEL_POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
 pub(super) const LABEL_QOS_CLASS: &str = "koordinator.sh/qosClass";

@@ -4,6 +4,9 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::crd::Crd;
 
+/// The schedulerName of Volcano's pods, and the name of its profile.
+pub const VOLCANO: &str = "volcano";
+
 /// The oldest release that this backend supports: the first with subgroup policies.
 pub(super) const RELEASE: &str = "Volcano 1.14";
 

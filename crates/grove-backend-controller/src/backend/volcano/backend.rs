@@ -11,7 +11,7 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 
-use super::api::{self, ANNOTATION_PINNED_QUEUE, ANNOTATIONS_GROUP_NAME, CRDS, RELEASE, pod_groups};
+use super::api::{self, ANNOTATION_PINNED_QUEUE, ANNOTATIONS_GROUP_NAME, CRDS, RELEASE, VOLCANO, pod_groups};
 use super::hyper_nodes::{self, HyperNodes};
 use super::{admission, plan, queue, tiers};
 use crate::backend::crd::CrdDetection;
@@ -20,10 +20,7 @@ use crate::backend::{
     BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend,
     Validation, domain, gang_objects, objects, pod_spec,
 };
-use crate::observed_pod::Pod;
-
-/// The schedulerName of Volcano's pods, and the name of its profile.
-pub const VOLCANO: &str = "volcano";
+use crate::cache::observed_pod::Pod;
 
 pub struct Volcano {
     client: Client,

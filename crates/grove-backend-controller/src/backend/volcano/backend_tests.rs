@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::backend::made_up_api::MadeUpApi;
 use crate::backend::volcano::api::ANNOTATION_QUEUE;
-use crate::observed_pod::Pod;
+use crate::cache::observed_pod::Pod;
 
 const POD_GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups";
 const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/default";

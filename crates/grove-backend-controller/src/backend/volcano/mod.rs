@@ -13,4 +13,5 @@ mod plan;
 mod queue;
 mod tiers;
 
-pub use backend::{VOLCANO, Volcano};
+pub use api::VOLCANO;
+pub use backend::Volcano;

@@ -8,6 +8,8 @@
 //! The plan refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed: it
 //! gets no PodGroup, and none of its pods is ungated.
 
+use std::collections::BTreeMap;
+
 use grove_api::names::LABEL_POD_CLIQUE;
 use grove_api::{PodGang, PodGangTopologyConstraint, PodGroup};
 use kube::ResourceExt;
@@ -16,11 +18,13 @@ use serde_json::{Value, json};
 
 use super::api::pod_groups;
 use super::queue;
-use super::tiers::GangTiers;
 use crate::backend::BackendError;
 use crate::backend::domain::pack_keys;
 use crate::backend::gang_objects::{Pairs, metadata};
-use crate::backend::generation;
+use crate::cache::generation;
+
+/// The tiers of a PodGang's required levels, by node-label key.
+pub(super) type GangTiers = BTreeMap<String, usize>;
 
 /// Plans the PodGroup of `pod_gang`. `tiers` are the tiers of its required levels. Returns
 /// [`BackendError::Refused`] if Volcano cannot express the PodGang.

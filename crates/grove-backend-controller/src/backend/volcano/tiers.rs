@@ -6,7 +6,6 @@
 //! whose PodGroup exists keeps its tiers regardless of the HyperNodes: its pods are replaced like those of
 //! any other gang.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use grove_api::names::ANNOTATION_TOPOLOGY_NAME;
@@ -18,15 +17,12 @@ use serde_json::Value;
 use super::VOLCANO;
 use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes, pod_groups};
 use super::hyper_tree::topology_label;
-use super::plan;
+use super::plan::{self, GangTiers};
 use crate::backend::{BackendError, GangState, domain, gang_objects};
 
 /// The tiers of a ClusterTopologyBinding's levels. The narrowest level is tier 1.
 #[derive(Debug, Default)]
 pub(super) struct Tiers(Vec<TopologyLevel>);
-
-/// The tiers of a PodGang's required levels, by node-label key.
-pub(super) type GangTiers = BTreeMap<String, usize>;
 
 impl Tiers {
     /// `levels` are ordered from broadest to narrowest.

@@ -1,0 +1,126 @@
+//! Rules on autoscaling configurations, and warnings about template replicas that do not change existing
+//! objects.
+//!
+//! Upstream checks a clique's `replicas` against both limits, but a scaling group's only against the lower
+//! one. Here both limits apply to both, because an autoscaler that starts outside its limits scales at once.
+
+use grove_api::{AutoScalingConfig, PodCliqueSet};
+
+use super::findings::invalid;
+use crate::backend::FieldError;
+
+pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let mut errors = Vec::new();
+    for (index, clique) in template.cliques.iter().enumerate() {
+        let path = format!("spec.template.cliques[{index}].spec.autoScalingConfig");
+        let Some(config) = &clique.spec.auto_scaling_config else { continue };
+        if template.group_of(&clique.name).is_some() {
+            let message =
+                "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group";
+            errors.push(invalid(&path, clique.name.as_str(), message));
+        }
+        let (replicas, min_available) = (clique.spec.replicas, clique.spec.min_available);
+        errors.extend(limits(config, replicas, min_available.unwrap_or(replicas), &path));
+    }
+    for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+        let path = format!("spec.template.podCliqueScalingGroups[{index}].scaleConfig");
+        let Some(config) = &group.scale_config else { continue };
+        let (replicas, min_available) = (group.replicas.unwrap_or(1), group.min_available.unwrap_or(1));
+        errors.extend(limits(config, replicas, min_available, &path));
+    }
+    errors
+}
+
+fn limits(config: &AutoScalingConfig, replicas: i32, min_available: i32, path: &str) -> Vec<FieldError> {
+    let (min, max) = (config.min_replicas.unwrap_or(replicas), config.max_replicas);
+    let mut errors = Vec::new();
+    let mut at_least = |field: &str, value: i32, bound: i32, of: &str| {
+        if value < bound {
+            let message = format!("must be greater than or equal to {of}");
+            errors.push(invalid(format!("{path}.{field}"), value, &message));
+        }
+    };
+    at_least("minReplicas", min, min_available, "minAvailable");
+    at_least("maxReplicas", max, min, "minReplicas");
+    at_least("maxReplicas", max, replicas, "replicas");
+    errors
+}
+
+/// Warns about changed template replicas: they apply only to objects that are created later (AUTO-10).
+pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
+    let (before, after) = (&old.spec.template, &new.spec.template);
+    let cliques = after.cliques.iter().enumerate().filter_map(|(index, clique)| {
+        let old = before.cliques.iter().find(|old| old.name == clique.name)?;
+        let changed = old.spec.replicas != clique.spec.replicas;
+        changed.then(|| (format!("spec.template.cliques[{index}].spec.replicas"), "PodCliques"))
+    });
+    let groups = after.pod_clique_scaling_groups.iter().enumerate().filter_map(|(index, group)| {
+        let old = before.pod_clique_scaling_groups.iter().find(|old| old.name == group.name)?;
+        let changed = old.replicas != group.replicas;
+        changed.then(|| {
+            (format!("spec.template.podCliqueScalingGroups[{index}].replicas"), "PodCliqueScalingGroups")
+        })
+    });
+    let live = cliques.chain(groups).filter(|_| old.spec.replicas > 0);
+    live.map(|(path, kind)| {
+        format!(
+            "{path} is for new replicas of the PodCliqueSet: existing {kind} keep theirs; scale these instead"
+        )
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::admission::fixture::{lines, pcs};
+
+    const CLIQUE: &str = "/spec/template/cliques/0/spec/autoScalingConfig";
+    const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/scaleConfig";
+
+    /// The clique has 2 replicas and minAvailable 1, and so has the scaling group.
+    #[rstest]
+    #[case::both(json!({ "minReplicas": 1, "maxReplicas": 4 }), 0)]
+    #[case::min_by_default(json!({ "maxReplicas": 2 }), 0)]
+    #[case::below_the_minimum(json!({ "minReplicas": 0, "maxReplicas": 4 }), 1)]
+    #[case::max_below_min(json!({ "minReplicas": 5, "maxReplicas": 4 }), 1)]
+    #[case::max_below_replicas(json!({ "minReplicas": 1, "maxReplicas": 1 }), 1)]
+    fn limits_of_both(#[case] config: Value, #[case] errors: usize) {
+        for pointer in [CLIQUE, GROUP] {
+            let found = check(&pcs(&[(pointer, config.clone())]));
+            assert_eq!(found.len(), errors, "{}", lines(&found));
+        }
+    }
+
+    #[test]
+    fn messages() {
+        let config = json!({ "minReplicas": 0, "maxReplicas": -1 });
+        let member = "/spec/template/cliques/1/spec/autoScalingConfig";
+        let found = check(&pcs(&[(member, json!({ "maxReplicas": 1 })), (GROUP, config)]));
+        insta::assert_snapshot!(lines(&found), @r#"
+        spec.template.cliques[1].spec.autoScalingConfig: Invalid value: "b": AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group
+        spec.template.podCliqueScalingGroups[0].scaleConfig.minReplicas: Invalid value: 0: must be greater than or equal to minAvailable
+        spec.template.podCliqueScalingGroups[0].scaleConfig.maxReplicas: Invalid value: -1: must be greater than or equal to minReplicas
+        spec.template.podCliqueScalingGroups[0].scaleConfig.maxReplicas: Invalid value: -1: must be greater than or equal to replicas
+        "#);
+    }
+
+    #[test]
+    fn replicas_of_the_template_reach_no_live_object() {
+        let clique = ("/spec/template/cliques/0/spec/replicas", json!(5));
+        let group = ("/spec/template/podCliqueScalingGroups/0/replicas", json!(5));
+        let changed = pcs(&[clique.clone(), group]);
+        insta::assert_snapshot!(warnings(&pcs(&[]), &changed).join("\n"), @"
+        spec.template.cliques[0].spec.replicas is for new replicas of the PodCliqueSet: existing PodCliques keep theirs; scale these instead
+        spec.template.podCliqueScalingGroups[0].replicas is for new replicas of the PodCliqueSet: existing PodCliqueScalingGroups keep theirs; scale these instead
+        ");
+        assert_eq!(warnings(&pcs(&[]), &pcs(&[("/spec/replicas", json!(3))])), [] as [String; 0]);
+        let none = ("/spec/replicas", json!(0));
+        let without_replicas = [pcs(std::slice::from_ref(&none)), pcs(&[none, clique])];
+        assert_eq!(warnings(&without_replicas[0], &without_replicas[1]), [] as [String; 0]);
+    }
+}

@@ -1,0 +1,49 @@
+//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling.
+//!
+//! A mutating webhook sets defaults; validating webhooks reject what Grove or the selected backend cannot
+//! support. They write nothing, and read only ClusterTopologyBindings and the minimum of a scaled object.
+//! Backends validate what their scheduler can express; `scheduler` selects the backend and returns its
+//! findings.
+//!
+//! - `structure`, `names`, `pod_template`, `resource_sharing`, `startup_order`: rules on one PodCliqueSet
+//!   (ADM-04)
+//! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
+//! - `immutability`, `topology_change`: rules on a change (ADM-03)
+//! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09, 14, 17, 18, 23)
+//! - `scale`: rules on scaling (AUTO-05)
+//!
+//! Messages follow upstream's wording where upstream has the rule, so that one conformance case covers both.
+//! Paths name the offending field with its list index, even where upstream omits the index.
+
+mod autoscaling;
+mod cluster_topology_binding;
+mod defaulting;
+mod findings;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod immutability;
+mod names;
+mod pod_template;
+mod resource_sharing;
+mod scale;
+mod scheduler;
+mod server;
+mod startup_order;
+mod state;
+mod structure;
+mod topology;
+mod topology_bindings;
+mod topology_change;
+mod unsupported;
+mod validate;
+
+pub use cluster_topology_binding::validate_cluster_topology_binding;
+pub use defaulting::default_pod_clique_set;
+pub use scale::{Minimums, ScaleTarget};
+pub use server::{
+    DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH, VALIDATE_POD_CLIQUE_SET_PATH,
+    VALIDATE_SCALE_PATH, router,
+};
+pub use state::AdmissionState;
+pub use topology_bindings::{LookupError, TopologyBindings};
+pub use validate::{validate_create, validate_update};

@@ -1,0 +1,213 @@
+//! Rules on shared ResourceClaims: upstream's (ADM-04), and that every claim can be named in a pod.
+//!
+//! A pod names a claim by the claim's own name, which must be a DNS label and unique within the pod.
+
+use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
+use serde_json::Value;
+
+use super::findings::{duplicate, invalid, repeated};
+use super::names::is_dns_label;
+use crate::backend::FieldError;
+use crate::plan::resource_sharing::{Entry, Place, of_clique, of_group, of_place, of_set};
+
+const TEMPLATE: &str = "spec.template";
+/// Stands for any index when the length of generated names is checked.
+const LARGE_INDEX: i32 = 99;
+
+pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let mut errors = check_templates(&template.resource_claim_templates);
+    let own: Vec<_> = template.resource_claim_templates.iter().map(|own| own.name.as_str()).collect();
+    let mut check = |entries: &[Entry<'_>], path: &str| errors.extend(check_entries(entries, &own, path));
+    check(&of_set(&template.resource_sharing), TEMPLATE);
+    for (index, clique) in template.cliques.iter().enumerate() {
+        check(&of_clique(&clique.resource_sharing), &format!("{TEMPLATE}.cliques[{index}]"));
+    }
+    for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+        check(&of_group(&group.resource_sharing), &format!("{TEMPLATE}.podCliqueScalingGroups[{index}]"));
+    }
+    errors.extend(check_filters(pcs));
+    if errors.is_empty() {
+        errors.extend(check_names(pcs));
+    }
+    errors
+}
+
+fn check_templates(templates: &[ResourceClaimTemplateConfig]) -> Vec<FieldError> {
+    let path = format!("{TEMPLATE}.resourceClaimTemplates");
+    let mut errors = Vec::new();
+    for (index, template) in templates.iter().enumerate() {
+        if template.name.is_empty() {
+            errors.push(FieldError::required(format!("{path}[{index}].name"), "template name is required"));
+        }
+        let requests = template.template_spec.pointer("/spec/devices/requests").and_then(Value::as_array);
+        if requests.is_none_or(Vec::is_empty) {
+            let path = format!("{path}[{index}].templateSpec.spec.devices.requests");
+            errors.push(FieldError::required(path, "at least one device request is required"));
+        }
+    }
+    for (index, name) in repeated(templates.iter().map(|template| template.name.as_str())) {
+        errors.push(duplicate(format!("{path}[{index}].name"), name));
+    }
+    errors
+}
+
+fn check_entries(entries: &[Entry<'_>], own: &[&str], path: &str) -> Vec<FieldError> {
+    let path = format!("{path}.resourceSharing");
+    let mut errors = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if entry.name.is_empty() {
+            errors.push(FieldError::required(format!("{path}[{index}].name"), "reference name is required"));
+        }
+        if let Some(namespace) = entry.namespace.filter(|_| own.contains(&entry.name)) {
+            let message = "namespace must be empty when name matches an internal resourceClaimTemplate";
+            errors.push(invalid(format!("{path}[{index}].namespace"), namespace, message));
+        }
+    }
+    for (index, name) in repeated(entries.iter().map(|entry| entry.name)) {
+        errors.push(duplicate(format!("{path}[{index}].name"), name));
+    }
+    errors
+}
+
+/// Each filter must name at least one child, and only children that exist.
+fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let cliques: Vec<_> = template.cliques.iter().map(|clique| &clique.name).collect();
+    let groups: Vec<_> = template.pod_clique_scaling_groups.iter().map(|group| &group.name).collect();
+    let mut errors = Vec::new();
+    let mut unknown = |names: &[String], known: &[&String], path: String| {
+        for (index, name) in names.iter().enumerate().filter(|(_, name)| !known.contains(name)) {
+            errors.push(FieldError::not_found(
+                format!("{path}[{index}]"),
+                Value::from(name.as_str()).to_string(),
+            ));
+        }
+    };
+    let mut empty = Vec::new();
+    for (index, entry) in template.resource_sharing.iter().enumerate() {
+        let Some(filter) = &entry.filter else { continue };
+        let path = format!("{TEMPLATE}.resourceSharing[{index}].filter");
+        unknown(&filter.child_clique_names, &cliques, format!("{path}.childCliqueNames"));
+        unknown(&filter.child_scaling_group_names, &groups, format!("{path}.childScalingGroupNames"));
+        if filter.child_clique_names.is_empty() && filter.child_scaling_group_names.is_empty() {
+            let message = "filter must specify at least one childCliqueNames or childScalingGroupNames entry";
+            empty.push(FieldError::required(path, message));
+        }
+    }
+    for (of, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+        let members: Vec<_> = group.clique_names.iter().collect();
+        for (index, entry) in group.resource_sharing.iter().enumerate() {
+            let Some(filter) = &entry.filter else { continue };
+            let path = format!("{TEMPLATE}.podCliqueScalingGroups[{of}].resourceSharing[{index}].filter");
+            unknown(&filter.child_clique_names, &members, format!("{path}.childCliqueNames"));
+            if filter.child_clique_names.is_empty() {
+                let message = "filter must specify at least one childCliqueNames entry";
+                empty.push(FieldError::required(path, message));
+            }
+        }
+    }
+    errors.extend(empty);
+    errors
+}
+
+/// Checks the names of the claims that the pods of each clique get, with large indexes.
+fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let set = pcs.metadata.name.as_deref().unwrap_or_default();
+    let mut errors = Vec::new();
+    for (index, clique) in template.cliques.iter().enumerate() {
+        let group = template.group_of(&clique.name);
+        let pcsg = group.map(|group| names::scaling_group(set, LARGE_INDEX, &group.name));
+        let pclq = match &pcsg {
+            Some(pcsg) => names::scaling_group_pod_clique(pcsg, LARGE_INDEX, &clique.name),
+            None => names::standalone_pod_clique(set, LARGE_INDEX, &clique.name),
+        };
+        let group = group.zip(pcsg.as_deref()).map(|(config, pcsg)| (config, pcsg, LARGE_INDEX));
+        let place = Place { i: LARGE_INDEX, group, pclq: &pclq, index: LARGE_INDEX };
+        let claims = of_place(pcs, clique, &place);
+        let path = format!("{TEMPLATE}.cliques[{index}]");
+        for claim in claims.iter().filter(|claim| !is_dns_label(&claim.name)) {
+            let message = "the name of a ResourceClaim of its pods must be a DNS label of at most 63 characters; \
+                           shorten the names that it is made of";
+            errors.push(invalid(format!("{path}.name"), claim.name.as_str(), message));
+        }
+        for (_, name) in repeated(claims.iter().map(|claim| claim.name.as_str())) {
+            let message = "two ResourceClaims of its pods would have this name";
+            errors.push(invalid(format!("{path}.name"), name, message));
+        }
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::fixture::{lines, pcs};
+
+    const TEMPLATES: &str = "/spec/template/resourceClaimTemplates";
+    const SHARING: &str = "/spec/template/resourceSharing";
+    const CLIQUE: &str = "/spec/template/cliques/0/resourceSharing";
+    const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/resourceSharing";
+
+    fn template(name: &str) -> Value {
+        let request = json!({"name": "r", "exactly": {"deviceClassName": "c"}});
+        json!({"name": name, "templateSpec": {"spec": {"devices": {"requests": [request]}}}})
+    }
+
+    fn entry(more: Value) -> Value {
+        let mut entry = json!({"name": "nic", "scope": "AllReplicas"});
+        for (key, value) in more.as_object().unwrap() {
+            entry[key] = value.clone();
+        }
+        json!([entry])
+    }
+
+    fn findings(pointer: &str, value: Value) -> String {
+        lines(&check(&pcs(&[(TEMPLATES, json!([template("nic")])), (pointer, value)])))
+    }
+
+    #[rstest]
+    #[case(TEMPLATES, json!([template("")]), "resourceClaimTemplates[0].name: Required value")]
+    #[case(TEMPLATES, json!([template("a"), template("a")]), "resourceClaimTemplates[1].name: Duplicate value")]
+    #[case(TEMPLATES, json!([{"name": "a", "templateSpec": {"spec": {}}}]), "at least one device request is required")]
+    #[case(SHARING, entry(json!({"name": ""})), "resourceSharing[0].name: Required value")]
+    #[case(SHARING, entry(json!({"namespace": "x"})), "resourceSharing[0].namespace: Invalid value: \"x\"")]
+    #[case(CLIQUE, entry(json!({"namespace": "x"})), "cliques[0].resourceSharing[0].namespace: Invalid value: \"x\"")]
+    #[case(SHARING, entry(json!({"filter": {}})), "resourceSharing[0].filter: Required value")]
+    #[case(SHARING, entry(json!({"filter": {"childCliqueNames": ["x"]}})), "childCliqueNames[0]: Not found: \"x\"")]
+    #[case(SHARING, entry(json!({"filter": {"childScalingGroupNames": ["a"]}})), "childScalingGroupNames[0]: Not found")]
+    #[case(GROUP, entry(json!({"filter": {}})), "podCliqueScalingGroups[0].resourceSharing[0].filter: Required value")]
+    #[case(GROUP, entry(json!({"filter": {"childCliqueNames": ["a"]}})), "childCliqueNames[0]: Not found: \"a\"")]
+    #[case(CLIQUE, entry(json!({"name": "n".repeat(60)})), "must be a DNS label of at most 63 characters")]
+    #[case(CLIQUE, entry(json!({"name": "n.m"})), "must be a DNS label")]
+    fn refused(#[case] pointer: &str, #[case] value: Value, #[case] says: &str) {
+        let found = findings(pointer, value);
+        assert!(found.contains(says) && !found.contains('\n'), "{found}");
+    }
+
+    #[test]
+    fn an_entry_occurs_once_and_so_does_a_name() {
+        let twice = json!([{"name": "nic", "scope": "AllReplicas"}, {"name": "nic", "scope": "PerReplica"}]);
+        assert!(findings(SHARING, twice).contains("resourceSharing[1].name: Duplicate value: \"nic\""));
+        // Two claims named `demo-99-a-all-nic`: template `a-all-nic` of `demo`, and `nic` of its clique `a`.
+        let both = pcs(&[
+            (SHARING, json!([{"name": "a-all-nic", "scope": "PerReplica"}])),
+            (CLIQUE, entry(json!({}))),
+        ]);
+        assert!(lines(&check(&both)).contains("two ResourceClaims of its pods would have this name"));
+    }
+
+    #[rstest]
+    #[case(SHARING, entry(json!({"filter": {"childCliqueNames": ["a", "b"], "childScalingGroupNames": ["sg"]}})))]
+    #[case(SHARING, entry(json!({"name": "theirs", "namespace": "shared"})))]
+    #[case(SHARING, entry(json!({"namespace": ""})))]
+    #[case(CLIQUE, entry(json!({"scope": "PerReplica"})))]
+    #[case(GROUP, entry(json!({"filter": {"childCliqueNames": ["b", "c"]}})))]
+    fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
+        assert_eq!(findings(pointer, value), "");
+    }
+}

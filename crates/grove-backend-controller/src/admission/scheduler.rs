@@ -1,0 +1,165 @@
+//! All cliques use one backend, which must be enabled and ready. Only its rules apply (ADM-01, 02, 06, 14,
+//! 18, 23).
+//!
+//! If the backend of a live PodCliqueSet becomes disabled or not ready, an update that keeps the gangs' shape
+//! passes with a warning. Scaling in must stay possible, and the scale subresource allows scaling out anyway.
+//! Pods stay gated while no scheduler can schedule them.
+//!
+//! A backend's finding on an update counts only if the stored object does not have it. A queue that was
+//! closed since, or a key that no backend reads, blocks nothing (ADM-16).
+
+use std::sync::Arc;
+
+use grove_api::PodCliqueSet;
+
+use super::findings::{invalid, keep_new};
+use super::structure;
+use crate::backend::{FieldError, Registry, SchedulerBackend, Validation};
+
+const NOT_ENABLED: &str = "schedulerName must be an enabled scheduler backend; \
+                           this scheduler is not enabled in OperatorConfiguration";
+
+/// `old` is the stored object on an update.
+pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, registry: &Registry) -> Validation {
+    let (backend, fault) = resolve(registry, pcs).await;
+    let mut findings = Validation::default();
+    match (fault, old) {
+        (None, _) => {}
+        (Some(fault), None) => {
+            findings.errors.push(fault);
+            return findings;
+        }
+        // schedulerName is immutable, so the cluster has changed, not the object.
+        (Some(fault), Some(_)) => findings.warnings.push(format!("{fault}; new pods are not scheduled")),
+    }
+    // Backends may rely on a valid structure.
+    if let Some(backend) = backend
+        && structure::check(pcs).is_empty()
+    {
+        findings.extend(ask(backend.as_ref(), pcs, old).await);
+    }
+    findings
+}
+
+/// The backend of `pcs`, if there is exactly one, and why it cannot serve.
+async fn resolve(
+    registry: &Registry,
+    pcs: &PodCliqueSet,
+) -> (Option<Arc<dyn SchedulerBackend>>, Option<FieldError>) {
+    let names = scheduler_names(registry, pcs);
+    let Some(&(index, name)) = names.first() else { return (None, None) };
+    let fault = |index: usize, value: &str, message: &str| {
+        Some(invalid(format!("spec.template.cliques[{index}].spec.podSpec.schedulerName"), value, message))
+    };
+    if let Some((other, _)) = names.get(1) {
+        let all: Vec<_> = names.iter().map(|(_, name)| *name).collect();
+        return (None, fault(*other, &all.join(", "), "the schedulerName for all pods have to be the same"));
+    }
+    let Some(backend) = registry.get(name) else { return (None, fault(index, name, NOT_ENABLED)) };
+    let fault = match backend.readiness().await {
+        Ok(()) => None,
+        Err(reason) => fault(index, name, &format!("scheduler backend is not ready: {reason}")),
+    };
+    (Some(backend), fault)
+}
+
+/// The distinct schedulers that cliques resolve to, each with the index of its first clique.
+fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(usize, &'a str)> {
+    let mut names: Vec<(usize, &str)> = Vec::new();
+    for (index, clique) in pcs.spec.template.cliques.iter().enumerate() {
+        let name = clique.spec.pod_spec.scheduler_name().unwrap_or(registry.default_name());
+        if names.iter().all(|(_, known)| *known != name) {
+            names.push((index, name));
+        }
+    }
+    names
+}
+
+/// Findings of `backend`; on an update, without those that it would report for a new `old`.
+async fn ask(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+    let findings = backend.validate_pod_clique_set(pcs, old).await;
+    match old {
+        Some(old) if !findings.admits() => {
+            keep_new(findings, &backend.validate_pod_clique_set(old, None).await)
+        }
+        _ => findings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::fixture::{cluster, lines, pcs};
+    use crate::backend::fake_backend::FakeBackend;
+
+    fn on(names: [&str; 3]) -> PodCliqueSet {
+        let [a, b, c] = names.map(|name| json!(name));
+        pcs(&[
+            ("/spec/template/cliques/0/spec/podSpec/schedulerName", a),
+            ("/spec/template/cliques/1/spec/podSpec/schedulerName", b),
+            ("/spec/template/cliques/2/spec/podSpec/schedulerName", c),
+        ])
+    }
+
+    /// Every backend returns a warning when it is asked.
+    fn registry() -> Registry {
+        let asked = |name: &'static str| FakeBackend {
+            rules: |_, _| Validation { errors: Vec::new(), warnings: vec!["asked".into()] },
+            ..FakeBackend::ready(name)
+        };
+        let not_ready = FakeBackend { readiness: Err("CRD is missing".into()), ..asked("volcano") };
+        cluster(vec![asked("default-scheduler"), asked("kai-scheduler"), not_ready]).registry
+    }
+
+    #[rstest]
+    #[case(["", "", ""])]
+    #[case(["default-scheduler", "", "default-scheduler"])]
+    #[case(["kai-scheduler", "kai-scheduler", "kai-scheduler"])]
+    #[tokio::test]
+    async fn one_enabled_backend_is_asked(#[case] names: [&str; 3]) {
+        let findings = check(&on(names), None, &registry()).await;
+        assert_eq!((findings.errors, findings.warnings), (Vec::new(), vec!["asked".to_owned()]));
+    }
+
+    #[rstest]
+    #[case::two(["kai-scheduler", "", "kai-scheduler"])]
+    #[case::not_enabled(["koord-scheduler", "koord-scheduler", "koord-scheduler"])]
+    #[case::not_ready(["volcano", "volcano", "volcano"])]
+    #[tokio::test]
+    async fn a_new_one_is_refused_unasked(#[case] names: [&str; 3]) {
+        let findings = check(&on(names), None, &registry()).await;
+        assert_eq!((findings.errors.len(), findings.warnings.len()), (1, 0));
+    }
+
+    #[rstest]
+    #[case::two(["kai-scheduler", "", "kai-scheduler"], false)]
+    #[case::not_enabled(["koord-scheduler", "koord-scheduler", "koord-scheduler"], false)]
+    #[case::not_ready(["volcano", "volcano", "volcano"], true)]
+    #[tokio::test]
+    async fn a_live_one_is_warned(#[case] names: [&str; 3], #[case] asked: bool) {
+        let findings = check(&on(names), Some(&on(names)), &registry()).await;
+        assert_eq!((findings.errors.len(), findings.warnings.len()), (0, 1 + usize::from(asked)));
+    }
+
+    #[tokio::test]
+    async fn messages() {
+        let mut text = Vec::new();
+        for names in [["", "volcano", "kai-scheduler"], ["koord-scheduler"; 3], ["volcano"; 3]] {
+            let pcs = on(names);
+            text.push(lines(&check(&pcs, None, &registry()).await.errors));
+            text.extend(check(&pcs, Some(&pcs), &registry()).await.warnings);
+        }
+        insta::assert_snapshot!(text.join("\n"), @r#"
+        spec.template.cliques[1].spec.podSpec.schedulerName: Invalid value: "default-scheduler, volcano, kai-scheduler": the schedulerName for all pods have to be the same
+        spec.template.cliques[1].spec.podSpec.schedulerName: Invalid value: "default-scheduler, volcano, kai-scheduler": the schedulerName for all pods have to be the same; new pods are not scheduled
+        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "koord-scheduler": schedulerName must be an enabled scheduler backend; this scheduler is not enabled in OperatorConfiguration
+        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "koord-scheduler": schedulerName must be an enabled scheduler backend; this scheduler is not enabled in OperatorConfiguration; new pods are not scheduled
+        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "volcano": scheduler backend is not ready: CRD is missing
+        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "volcano": scheduler backend is not ready: CRD is missing; new pods are not scheduled
+        asked
+        "#);
+    }
+}

@@ -1,0 +1,135 @@
+//! Rules on `startsAfter`: every clique waits for other existing cliques, without cycles (ADM-04).
+//!
+//! As in upstream, the lists are checked only for startup type Explicit, because no other type reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec};
+
+use super::findings::{duplicate, invalid, repeated};
+use crate::backend::FieldError;
+
+type Dependencies<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    if template.clique_startup_type.unwrap_or_default() != CliqueStartupType::Explicit {
+        return Vec::new();
+    }
+    let cliques = &template.cliques;
+    let mut errors = Vec::new();
+    for (index, clique) in cliques.iter().enumerate() {
+        let path = format!("spec.template.cliques[{index}].spec.startsAfter");
+        check_entries(clique, &path, &mut errors);
+        let is_unknown =
+            |name: &&String| !name.is_empty() && !cliques.iter().any(|other| other.name == **name);
+        let unknown: Vec<_> =
+            clique.spec.starts_after.iter().filter(is_unknown).map(String::as_str).collect();
+        if !unknown.is_empty() {
+            let message = "unknown clique names found, all clique dependencies must be defined as cliques";
+            errors.push(invalid(path, unknown.join(","), message));
+        }
+    }
+    for circle in circles(cliques) {
+        errors.push(invalid("spec.template.cliques", circle, "clique must not have circular dependencies"));
+    }
+    errors
+}
+
+fn check_entries(clique: &PodCliqueTemplateSpec, path: &str, errors: &mut Vec<FieldError>) {
+    let starts_after = &clique.spec.starts_after;
+    if starts_after.iter().any(String::is_empty) {
+        errors.push(FieldError::required(path, "clique dependency must not be empty"));
+    }
+    if starts_after.contains(&clique.name) {
+        errors.push(invalid(path, clique.name.as_str(), "clique dependency cannot refer to itself"));
+    }
+    for (index, name) in repeated(starts_after.iter().map(String::as_str)) {
+        errors.push(duplicate(format!("{path}[{index}]"), name));
+    }
+}
+
+/// Groups of two or more cliques that wait for each other, in template order.
+fn circles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
+    let mut dependencies = Dependencies::new();
+    for clique in cliques {
+        // A clique that waits for itself is reported separately.
+        let others = clique.spec.starts_after.iter().filter(|name| **name != clique.name);
+        dependencies.entry(&clique.name).or_default().extend(others.map(String::as_str));
+    }
+    let reach: Dependencies<'_> =
+        dependencies.keys().map(|name| (*name, reachable(name, &dependencies))).collect();
+    let mut reported = BTreeSet::new();
+    let mut circles = Vec::new();
+    for clique in cliques {
+        let name = clique.name.as_str();
+        let waits_for_each_other = |other: &&str| reach[name].contains(other) && reach[*other].contains(name);
+        let circle: Vec<_> =
+            cliques.iter().map(|other| other.name.as_str()).filter(waits_for_each_other).collect();
+        if !circle.is_empty() && reported.insert(circle[0]) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+fn reachable<'a>(from: &str, dependencies: &Dependencies<'a>) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut todo: Vec<_> = dependencies[from].iter().copied().collect();
+    while let Some(name) = todo.pop() {
+        if reached.insert(name) {
+            todo.extend(dependencies.get(name).into_iter().flatten());
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::admission::fixture::{lines, pcs};
+
+    fn with(a: Value, b: Value, c: Value) -> PodCliqueSet {
+        pcs(&[
+            ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),
+            ("/spec/template/cliques/0/spec/startsAfter", a),
+            ("/spec/template/cliques/1/spec/startsAfter", b),
+            ("/spec/template/cliques/2/spec/startsAfter", c),
+        ])
+    }
+
+    #[rstest]
+    #[case::none(json!([]), json!([]), json!([]))]
+    #[case::chain(json!([]), json!(["a"]), json!(["b"]))]
+    #[case::diamond(json!(["b", "c"]), json!(["c"]), json!([]))]
+    fn admitted(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
+        assert_eq!(check(&with(a, b, c)), []);
+    }
+
+    #[rstest]
+    #[case::itself(json!(["a"]), json!([]), json!([]))]
+    #[case::twice(json!([]), json!(["a", "a"]), json!([]))]
+    #[case::empty(json!([""]), json!([]), json!([]))]
+    #[case::unknown(json!(["x", "b", "y"]), json!([]), json!([]))]
+    #[case::circle_of_two(json!(["b"]), json!(["a"]), json!(["a"]))]
+    #[case::circle_of_three(json!(["c"]), json!(["a"]), json!(["b"]))]
+    fn refused(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
+        assert_eq!(check(&with(a, b, c)).len(), 1);
+    }
+
+    #[test]
+    fn messages() {
+        let itself_and_unknown = check(&with(json!(["a", "x", "y", ""]), json!(["a", "a"]), json!([])));
+        insta::assert_snapshot!(lines(&itself_and_unknown), @r#"
+        spec.template.cliques[0].spec.startsAfter: Required value: clique dependency must not be empty
+        spec.template.cliques[0].spec.startsAfter: Invalid value: "a": clique dependency cannot refer to itself
+        spec.template.cliques[0].spec.startsAfter: Invalid value: "x,y": unknown clique names found, all clique dependencies must be defined as cliques
+        spec.template.cliques[1].spec.startsAfter[1]: Duplicate value: "a"
+        "#);
+        let circle = check(&with(json!(["b"]), json!(["a"]), json!(["a"])));
+        insta::assert_snapshot!(lines(&circle), @r#"spec.template.cliques: Invalid value: ["a","b"]: clique must not have circular dependencies"#);
+    }
+}

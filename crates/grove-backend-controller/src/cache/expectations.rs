@@ -1,0 +1,149 @@
+//! Pods that were created, deleted or released, but that the cache does not yet show as such.
+//!
+//! Without this, a reconciliation before the watch has caught up would create a pod twice, delete one too
+//! many, or remove every gate again. An expectation ends when the cache shows it, or after a timeout. The
+//! cache never shows a pod that is created and deleted between two lists.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// When an expectation expires.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Default)]
+pub(crate) struct Expectations(Mutex<HashMap<String, Expected>>);
+
+#[derive(Default)]
+struct Expected {
+    /// Index and time by pod name.
+    created: HashMap<String, (i32, Instant)>,
+    /// Time by pod uid.
+    deleted: HashMap<String, Instant>,
+    /// Time by pod uid.
+    released: HashMap<String, Instant>,
+    has_made: bool,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unseen {
+    /// Indexes of pods that exist but are not in the cache.
+    pub created: Vec<i32>,
+    /// Uids of cached pods that are being deleted.
+    pub deleted: Vec<String>,
+    /// Uids of cached pods whose gate was removed.
+    pub released: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'a> {
+    pub name: &'a str,
+    pub uid: &'a str,
+    pub going: bool,
+    pub gated: bool,
+}
+
+impl Expectations {
+    pub(crate) fn expect_creation(&self, pclq: &str, pod: &str, index: i32) {
+        self.with(pclq, |expected| {
+            expected.has_made = true;
+            expected.created.insert(pod.to_owned(), (index, Instant::now()));
+        });
+    }
+
+    pub(crate) fn has_made(&self, pclq: &str) -> bool {
+        self.with(pclq, |expected| expected.has_made)
+    }
+
+    pub(crate) fn creation_failed(&self, pclq: &str, pod: &str) {
+        self.with(pclq, |expected| expected.created.remove(pod));
+    }
+
+    pub(crate) fn expect_deletion(&self, pclq: &str, uid: &str) {
+        self.with(pclq, |expected| expected.deleted.insert(uid.to_owned(), Instant::now()));
+    }
+
+    pub(crate) fn expect_release(&self, pclq: &str, uid: &str) {
+        self.with(pclq, |expected| expected.released.insert(uid.to_owned(), Instant::now()));
+    }
+
+    /// Ends the expectations that the cache shows, and returns the rest.
+    pub(crate) fn unseen(&self, pclq: &str, cache: &[Seen<'_>]) -> Unseen {
+        self.with(pclq, |expected| {
+            let fresh = |since: &Instant| since.elapsed() < PATIENCE;
+            expected
+                .created
+                .retain(|name, (_, since)| fresh(since) && !cache.iter().any(|pod| pod.name == name));
+            expected
+                .deleted
+                .retain(|uid, since| fresh(since) && cache.iter().any(|pod| pod.uid == uid && !pod.going));
+            expected
+                .released
+                .retain(|uid, since| fresh(since) && cache.iter().any(|pod| pod.uid == uid && pod.gated));
+            Unseen {
+                released: expected.released.keys().cloned().collect(),
+                created: expected.created.values().map(|(index, _)| *index).collect(),
+                deleted: expected.deleted.keys().cloned().collect(),
+            }
+        })
+    }
+
+    pub(crate) fn any(&self, pclq: &str) -> bool {
+        self.with(pclq, |expected| {
+            let Expected { created, deleted, released, .. } = expected;
+            !created.is_empty() || !deleted.is_empty() || !released.is_empty()
+        })
+    }
+
+    pub(crate) fn forget(&self, pclq: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(pclq);
+    }
+
+    fn with<T>(&self, pclq: &str, change: impl FnOnce(&mut Expected) -> T) -> T {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(all.entry(pclq.to_owned()).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POD: Seen<'_> = Seen { name: "a", uid: "u", going: false, gated: true };
+
+    #[test]
+    fn a_creation_counts_until_the_cache_shows_it() {
+        let expectations = Expectations::default();
+        expectations.expect_creation("pclq", "a", 3);
+        assert_eq!(expectations.unseen("pclq", &[]).created, [3]);
+        assert_eq!(expectations.unseen("pclq", &[POD]), Unseen::default());
+        assert_eq!(expectations.unseen("pclq", &[]), Unseen::default(), "it has been seen; now it is gone");
+    }
+
+    #[test]
+    fn a_failed_creation_does_not_count() {
+        let expectations = Expectations::default();
+        expectations.expect_creation("pclq", "a", 3);
+        expectations.creation_failed("pclq", "a");
+        assert_eq!(expectations.unseen("pclq", &[]), Unseen::default());
+    }
+
+    #[test]
+    fn a_release_counts_until_the_cache_shows_it() {
+        let expectations = Expectations::default();
+        expectations.expect_release("pclq", "u");
+        assert_eq!(expectations.unseen("pclq", &[POD]).released, ["u"]);
+        assert!(expectations.any("pclq"));
+        assert_eq!(expectations.unseen("pclq", &[Seen { gated: false, ..POD }]), Unseen::default());
+        assert!(!expectations.any("pclq"));
+    }
+
+    #[test]
+    fn a_deletion_counts_until_the_cache_shows_it() {
+        let expectations = Expectations::default();
+        expectations.expect_deletion("pclq", "u");
+        assert_eq!(expectations.unseen("pclq", &[POD]).deleted, ["u"]);
+        assert_eq!(expectations.unseen("other", &[POD]), Unseen::default());
+        assert_eq!(expectations.unseen("pclq", &[Seen { going: true, ..POD }]), Unseen::default());
+    }
+}

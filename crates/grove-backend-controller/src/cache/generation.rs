@@ -1,0 +1,150 @@
+//! Generations of a gang: how often its pods have been terminated and created again.
+//!
+//! A scheduler that counts bound pods counts those of the former generation until they are deleted. A
+//! scheduler that remembers that a gang was satisfied also remembers it for the former generation. So where
+//! pods join a gang resource only by its name, each generation gets its own gang resources (TERM-07,
+//! TERM-08).
+//!
+//! Gang termination only raises a number. Pods with a lower number than required are deleted and created
+//! again with the new one. So one write starts a termination and any later reconciliation finishes it; a
+//! stale cache can delay it but never start another. The base PodGang stores the number of a PodCliqueSet
+//! replica, the scaling group the numbers of its replicas. A pod's number is their sum, which only grows.
+//!
+//! An update replaces a replica of a scaling group in the same way, but counts it separately, because it is
+//! no response to a breach.
+
+use std::collections::BTreeMap;
+
+use grove_api::names::{
+    ANNOTATION_GENERATION, ANNOTATION_RECYCLED_REPLICAS, ANNOTATION_UPDATED_REPLICAS, LABEL_BASE_POD_GANG,
+    LABEL_GENERATION, LABEL_POD_GANG, LABEL_SCALING_GROUP_REPLICA_INDEX,
+};
+use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use super::caches::Caches;
+use super::observed_pod::Pod;
+
+pub(crate) fn of_gang(pod_gang: &PodGang) -> u64 {
+    number(pod_gang.annotations().get(ANNOTATION_GENERATION))
+}
+
+pub(crate) fn of_pod(pod: &Pod) -> u64 {
+    number(pod.labels().get(LABEL_GENERATION))
+}
+
+fn number(text: Option<&String>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The name of a gang resource in the PodGang's generation. It is unique, because user-chosen names contain
+/// no dot.
+pub(crate) fn named(pod_gang: &PodGang, name: String) -> String {
+    match of_gang(pod_gang) {
+        0 => name,
+        generation => format!("{name}.{generation}"),
+    }
+}
+
+/// Why a replica of a scaling group is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Breach,
+    Update,
+}
+
+impl Cause {
+    fn annotation(self) -> &'static str {
+        match self {
+            Self::Breach => ANNOTATION_RECYCLED_REPLICAS,
+            Self::Update => ANNOTATION_UPDATED_REPLICAS,
+        }
+    }
+
+    /// How often each replica was replaced alone for this cause, by index.
+    pub(crate) fn counts(self, pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
+        let said = pcsg.annotations().get(self.annotation());
+        said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+    }
+}
+
+/// Generation that the pods of a scaling group's replica must have, given the base PodGang's generation.
+pub(crate) fn of_replica(base: u64, pcsg: Option<&PodCliqueScalingGroup>, j: i32) -> u64 {
+    let count = |cause: Cause| pcsg.and_then(|pcsg| cause.counts(pcsg).get(&j).copied()).unwrap_or(0);
+    base + count(Cause::Breach) + count(Cause::Update)
+}
+
+impl Caches {
+    pub(crate) fn generation_of(&self, pcs: &PodCliqueSet, pclq: &PodClique) -> u64 {
+        let labels = pclq.labels();
+        let base = labels.get(LABEL_BASE_POD_GANG).or(labels.get(LABEL_POD_GANG));
+        let base = base.and_then(|base| self.gang_of_set(pcs, base));
+        let base = base.map_or(0, |base| of_gang(&base));
+        let j = labels.get(LABEL_SCALING_GROUP_REPLICA_INDEX).and_then(|j| j.parse().ok());
+        match j {
+            Some(j) => of_replica(base, self.group_of(pclq).as_deref(), j),
+            None => base,
+        }
+    }
+}
+
+/// Patch that starts the next generation of a PodCliqueSet replica. It applies only to this version of the
+/// base PodGang, because the decision may be outdated for any other.
+pub(crate) fn next_of_gang(base: &PodGang, next: u64) -> Value {
+    json!({"metadata": {
+        "resourceVersion": base.metadata.resource_version,
+        "annotations": {ANNOTATION_GENERATION: next.to_string()},
+    }})
+}
+
+pub(crate) fn next_of_replicas(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
+    let mut counts = cause.counts(pcsg);
+    counts.retain(|j, _| *j < pcsg.spec.replicas);
+    for j in replicas {
+        *counts.entry(*j).or_default() += 1;
+    }
+    json!({"metadata": {
+        "resourceVersion": pcsg.metadata.resource_version,
+        "annotations": {cause.annotation(): json!(counts).to_string()},
+    }})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_generation_is_not_named() {
+        let mut pod_gang = PodGang::default();
+        assert_eq!(named(&pod_gang, "wl-0-a".into()), "wl-0-a");
+        pod_gang.annotations_mut().insert(ANNOTATION_GENERATION.into(), "2".into());
+        assert_eq!(named(&pod_gang, "wl-0-a".into()), "wl-0-a.2");
+    }
+
+    #[test]
+    fn each_replica_has_its_own_number() {
+        let mut pcsg = PodCliqueScalingGroup::default();
+        pcsg.spec.replicas = 3;
+        let first = next_of_replicas(&pcsg, Cause::Breach, &[1]);
+        let annotation =
+            |patch: &Value| patch["metadata"]["annotations"][ANNOTATION_RECYCLED_REPLICAS].clone();
+        assert_eq!(annotation(&first), json!(r#"{"1":1}"#));
+        let said = r#"{"1":1,"7":4}"#.to_owned();
+        pcsg.annotations_mut().insert(ANNOTATION_RECYCLED_REPLICAS.to_owned(), said);
+        assert_eq!(
+            annotation(&next_of_replicas(&pcsg, Cause::Breach, &[1, 2])),
+            json!(r#"{"1":2,"2":1}"#),
+            "what is scaled in is forgotten"
+        );
+        assert_eq!(
+            (of_replica(2, Some(&pcsg), 1), of_replica(2, Some(&pcsg), 0), of_replica(2, None, 1)),
+            (3, 2, 2)
+        );
+        pcsg.annotations_mut().insert(ANNOTATION_UPDATED_REPLICAS.to_owned(), r#"{"1":2}"#.to_owned());
+        assert_eq!((of_replica(2, Some(&pcsg), 1), of_replica(2, Some(&pcsg), 0)), (5, 2));
+        let updated = next_of_replicas(&pcsg, Cause::Update, &[0]);
+        let counts = &updated["metadata"]["annotations"][ANNOTATION_UPDATED_REPLICAS];
+        assert_eq!(*counts, json!(r#"{"0":1,"1":2}"#));
+    }
+}

@@ -1,0 +1,17 @@
+//! The cached state of the cluster.
+//!
+//! One watch per kind feeds one cache. The other files read several caches together, or remember what the
+//! caches do not show yet. Nothing here sends a request other than a watch.
+
+pub(crate) mod caches;
+pub(crate) mod expectations;
+pub(crate) mod gang_view;
+pub(crate) mod generation;
+pub(crate) mod informer;
+pub(crate) mod kinds;
+pub mod observed_pod;
+pub(crate) mod ownership;
+pub(crate) mod pods;
+pub(crate) mod remembered_replicas;
+mod shared_templates;
+pub(crate) mod written_versions;

@@ -1,0 +1,128 @@
+//! The cached pods of a PodClique, and the state of a pod: live, Ready, bound or waiting.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grove_api::PodClique;
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::caches::{Caches, of};
+use super::generation;
+use super::observed_pod::{Pod, PodCondition};
+use super::ownership::{controller, is_controlled_by};
+
+pub(crate) fn is_former(pod: &Pod, wanted: u64) -> bool {
+    generation::of_pod(pod) < wanted
+}
+
+/// Pods that this PodClique controls by uid, sorted by name.
+pub(crate) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
+    named_pods(caches, pclq).into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
+}
+
+/// Whether a live pod of an earlier PodClique of that name remains. The garbage collector has not deleted it
+/// yet, so its index is in use.
+pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
+    let is_earlier = |pod: &Pod| is_live(pod) && controller(pod).is_some() && !is_controlled_by(pod, pclq);
+    named_pods(caches, pclq).iter().any(|pod| is_earlier(pod))
+}
+
+fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
+    caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
+}
+
+/// Whether a pod is neither finished nor being deleted.
+pub(crate) fn is_live(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_none() && !is_finished(pod)
+}
+
+pub(crate) fn is_finished(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+pub(crate) fn has_condition(pod: &Pod, type_: &str) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
+}
+
+/// Whether a pod is bound and Ready.
+pub(crate) fn is_ready(pod: &Pod) -> bool {
+    is_bound(pod) && has_condition(pod, "Ready")
+}
+
+/// After this time, a released pod without a node and without a condition counts as waiting for room.
+/// Koordinator writes no condition for a gang that it holds.
+pub(crate) const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
+
+/// Whether a released pod waits for room: it is not bound, and its scheduler reported a reason, or nothing
+/// for [`UNREPORTED_WAIT`].
+pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
+    let is_older = |made: Timestamp| {
+        Duration::try_from(now.duration_since(made)).is_ok_and(|age| age >= UNREPORTED_WAIT)
+    };
+    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|made| is_older(made.0));
+    !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
+}
+
+/// Why a scheduler has not bound a pod. `SchedulingGated` is not a scheduler's reason.
+pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let mut told = conditions.iter().filter(|told| told.type_ == "PodScheduled" && told.status == "False");
+    told.find(|told| !is_bound(pod) && told.reason.as_deref() != Some("SchedulingGated"))
+}
+
+/// Whether a live pod is not bound and no scheduler has reported why.
+pub(crate) fn waits_for_a_node(pod: &Pod) -> bool {
+    is_live(pod) && !is_bound(pod) && refusal(pod).is_none()
+}
+
+pub(crate) fn bound_since(pod: &Pod) -> Option<Timestamp> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let scheduled =
+        conditions.iter().find(|found| found.type_ == "PodScheduled" && found.status == "True")?;
+    Some(scheduled.last_transition_time.as_ref()?.0)
+}
+
+pub(crate) fn is_bound(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(spec: &Value, told: Option<&str>) -> Pod {
+        let condition =
+            told.map(|reason| json!({"type": "PodScheduled", "status": "False", "reason": reason}));
+        let conditions: Vec<_> = condition.into_iter().collect();
+        serde_json::from_value(json!({
+            "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": spec,
+            "status": {"conditions": conditions},
+        }))
+        .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::refused_by_kube_scheduler(json!({}), Some("Unschedulable"), 1, true)]
+    #[case::of_a_gang_that_waits_in_volcano(json!({}), Some("Schedulable"), 1, true)]
+    #[case::just_made(json!({}), None, 1, false)]
+    #[case::held_by_koordinator(json!({}), None, 11, true)]
+    #[case::released_and_not_tried_yet(json!({}), Some("SchedulingGated"), 1, false)]
+    #[case::gated(json!({"schedulingGates": [{"name": "g"}]}), Some("SchedulingGated"), 11, false)]
+    #[case::bound(json!({"nodeName": "n"}), None, 11, false)]
+    fn what_waits_for_room(
+        #[case] spec: Value,
+        #[case] told: Option<&str>,
+        #[case] second: i64,
+        #[case] waits: bool,
+    ) {
+        let made: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let now = made + jiff::SignedDuration::from_secs(second);
+        assert_eq!(waits_for_room(&pod(&spec, told), now), waits);
+    }
+}

@@ -1,0 +1,60 @@
+//! Classifies a change: of the status only, of pod references only, or one to which the owner must react.
+
+use grove_api::PodGang;
+use kube::Resource;
+
+use crate::cache::informer::Change;
+use crate::cache::observed_pod::Pod;
+use crate::cache::pods::refusal;
+
+/// The result of `holds` for the old pod and for the new one.
+pub(super) fn before_and_after(change: &Change<Pod>, holds: fn(&Pod) -> bool) -> [bool; 2] {
+    [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| holds(pod)))
+}
+
+/// Whether only a scheduler's message about an unbound pod has changed, possibly many times per second.
+pub(super) fn is_talk_only(change: &Change<Pod>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let without_talk = |pod: &Pod| {
+        let mut status = pod.status.clone().unwrap_or_default();
+        status.conditions.get_or_insert_default().retain(|condition| condition.type_ != "PodScheduled");
+        status
+    };
+    let is_refused = |pod: &Pod| refusal(pod).is_some();
+    // Binding a pod does not change its generation.
+    is_status_only(change)
+        && old.spec == new.spec
+        && is_refused(old) == is_refused(new)
+        && without_talk(old) == without_talk(new)
+}
+
+/// Whether an object's owner must react: the object was deleted, or another client has changed it. Only the
+/// owner creates it, so its creation needs no reaction.
+pub(super) fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
+    change.old.is_some() && !is_status_only(change)
+}
+
+pub(super) fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
+}
+
+/// Whether only pod references of a PodGang have changed, which its owner does not write.
+pub(super) fn is_references_only(change: &Change<PodGang>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let shape = |pod_gang: &PodGang| {
+        let mut spec = pod_gang.spec.clone();
+        spec.podgroups.iter_mut().for_each(|podgroup| podgroup.pod_references.clear());
+        spec
+    };
+    has_same_metadata(&**old, &**new) && shape(old) == shape(new)
+}
+
+pub(super) fn has_same_metadata<K: Resource>(old: &K, new: &K) -> bool {
+    let (old, new) = (old.meta(), new.meta());
+    old.uid == new.uid
+        && old.labels == new.labels
+        && old.annotations == new.annotations
+        && old.owner_references == new.owner_references
+        && old.deletion_timestamp == new.deletion_timestamp
+}

@@ -1,0 +1,51 @@
+//! Errors of a reconciliation.
+
+use crate::backend::BackendError;
+
+/// Why a reconciliation did not finish. It is retried with exponential backoff, and at once when something
+/// changes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReconcileError {
+    #[error("cannot {action}: {source}")]
+    Api {
+        /// Verb and object, such as `create Pod ns/name`.
+        action: String,
+        source: kube::Error,
+    },
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// An object of a deleted predecessor with the same name must be deleted first (DEL-08).
+    #[error("waiting: {0}")]
+    Waiting(String),
+    /// It is unknown whether the pod was created.
+    #[error("cannot tell whether Pod {0} was created")]
+    Unsettled(String),
+    #[error("cannot serialise: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl ReconcileError {
+    /// Whether the request failed because the namespace is being deleted (DEL-07).
+    pub(crate) fn is_namespace_gone(&self) -> bool {
+        let source = match self {
+            Self::Api { source, .. } | Self::Backend(BackendError::Api { source, .. }) => source,
+            _ => return false,
+        };
+        let kube::Error::Api(status) = source else { return false };
+        let details = status.details.as_ref();
+        let terminating =
+            details.is_some_and(|details| details.causes.iter().any(|c| c.reason == "NamespaceTerminating"));
+        let gone = status.is_not_found() && details.is_some_and(|details| details.kind == "namespaces");
+        terminating || gone
+    }
+
+    /// Whether the reconciliation only has to wait, so that no warning is due.
+    pub(crate) fn is_waiting(&self) -> bool {
+        match self {
+            Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,
+            // Another client was faster; the next cache event brings the newer object.
+            Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Publishes Kubernetes Events for users.
+//!
+//! A warning is published only when its note changes, not on every retry, so that a failing but unchanged
+//! workload causes no writes (GANG-11).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Client, Resource};
+
+use super::error::ReconcileError;
+
+/// The API's limit for a note, in bytes.
+const MAX_NOTE: usize = 1024;
+
+pub(super) const REPORTER: &str = "grove-backend-controller";
+
+/// Reasons of failures that the status of a PodGang repeats.
+pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
+pub(crate) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
+
+pub(crate) struct Events {
+    client: Client,
+    said: Mutex<HashMap<(String, &'static str), String>>,
+}
+
+impl Events {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client, said: Mutex::default() }
+    }
+
+    /// Publishes a normal event on every call.
+    pub(crate) async fn tell<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        note: &str,
+    ) {
+        self.publish(object, EventType::Normal, reason, note).await;
+    }
+
+    /// Publishes a warning, unless the last one with this reason had the same note.
+    pub(crate) async fn warn<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        note: &str,
+    ) {
+        if self.is_news(object, reason, note) {
+            self.publish(object, EventType::Warning, reason, note).await;
+        }
+    }
+
+    async fn publish<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        type_: EventType,
+        reason: &'static str,
+        note: &str,
+    ) {
+        let mut note = note.to_owned();
+        note.truncate(note.floor_char_boundary(MAX_NOTE));
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            note: Some(note),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        // A long-lived recorder counts a new note with the same reason as a repetition and keeps the old
+        // note.
+        let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
+        let recorder = Recorder::new(self.client.clone(), reporter);
+        if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
+            tracing::debug!(%error, reason, "event not published");
+        }
+    }
+
+    /// Warns about a failed write, and resets the warning after a success. It ignores errors that only wait
+    /// or that come from a terminating namespace, because no user has to act on them.
+    pub(crate) async fn told<K: Resource<DynamicType = ()>, T>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        result: Result<T, ReconcileError>,
+    ) -> Result<T, ReconcileError> {
+        match &result {
+            Ok(_) => self.settled(object, reason),
+            Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
+            Err(error) => self.warn(object, reason, &error.to_string()).await,
+        }
+        result
+    }
+
+    /// Forgets the last warning with this reason, so that it is published again if it recurs.
+    pub(crate) fn settled<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
+        if let Some(uid) = &object.meta().uid {
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), reason));
+        }
+    }
+
+    /// Note of the last warning with this reason, unless it was reset.
+    pub(crate) fn standing<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+    ) -> Option<String> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.get(&(object.meta().uid.clone()?, reason)).cloned()
+    }
+
+    pub(crate) fn forget(&self, uid: &str) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| of != uid);
+    }
+
+    fn is_news<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str, note: &str) -> bool {
+        let uid = object.meta().uid.clone().unwrap_or_default();
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.insert((uid, reason), note.to_owned()).as_deref() != Some(note)
+    }
+}

@@ -1,0 +1,69 @@
+//! What all reconcilers share: the state in [`Context`], the triggers that wake them, and the writes to the
+//! API server.
+//!
+//! From watch event to reconciliation: `triggers` listens to the caches and fills the `queues`, which
+//! `runtime` drains.
+
+pub(crate) mod action;
+mod changes;
+pub(crate) mod children;
+pub(crate) mod error;
+pub(crate) mod events;
+pub(crate) mod fault_injection;
+pub(crate) mod flow;
+pub(crate) mod init_access;
+pub(crate) mod metrics;
+pub(crate) mod namespace_termination;
+pub(crate) mod queues;
+pub(crate) mod synced_gangs;
+#[cfg(test)]
+pub(crate) mod test_api;
+pub(crate) mod triggers;
+mod wakes;
+pub(crate) mod wordings;
+pub(crate) mod writes;
+
+use grove_api::PodGang;
+use grove_api::names::LABEL_SCHEDULER_NAME;
+use kube::{Client, ResourceExt};
+
+use crate::backend::{Registry, Served};
+use crate::cache::caches::Caches;
+use crate::cache::expectations::Expectations;
+use crate::cache::remembered_replicas::RememberedReplicas;
+use crate::cache::written_versions::WrittenVersions;
+use crate::plan::pod_gang_names::PodGangNames;
+use events::Events;
+use flow::Flow;
+use init_access::InitAccess;
+use metrics::Metrics;
+use namespace_termination::EndingNamespaces;
+use queues::Queues;
+use synced_gangs::SyncedGangs;
+use wordings::Wordings;
+
+pub(crate) struct Context {
+    pub client: Client,
+    pub registry: Registry,
+    pub caches: Caches,
+    pub queues: Queues,
+    pub events: Events,
+    pub metrics: Metrics,
+    pub synced: SyncedGangs,
+    pub wordings: Wordings,
+    pub flow: Flow,
+    pub expectations: Expectations,
+    pub written: WrittenVersions,
+    pub remembered: RememberedReplicas,
+    pub init_access: InitAccess,
+    pub init_image: String,
+    pub ending: EndingNamespaces,
+    pub pod_gang_names: PodGangNames,
+}
+
+impl Context {
+    pub(crate) fn serve(&self, pod_gang: &PodGang) -> Served {
+        let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+        self.registry.serve(scheduler, self.caches.set_of(pod_gang).as_deref())
+    }
+}

@@ -1,0 +1,408 @@
+//! Which change wakes which reconciler.
+//!
+//! Nothing is polled: each change wakes the reconcilers that read it, and as few others as the old and the
+//! new object allow. Status-only changes of children wake only the reconcilers of statuses.
+
+use std::sync::Arc;
+
+use grove_api::names::{
+    ANNOTATION_TOPOLOGY_NAME, CONDITION_INITIALIZED, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG,
+    LABEL_SCALING_GROUP,
+};
+use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::Service;
+use kube::api::DynamicObject;
+use kube::{Resource, ResourceExt};
+
+use super::Context;
+use super::changes::{
+    before_and_after, concerns_owner, has_same_metadata, is_references_only, is_status_only, is_talk_only,
+};
+use super::queues::Queues;
+use super::wakes::{
+    wake_followers, wake_for_update, wake_groups, wake_members, wake_pod_cliques, wake_statuses,
+};
+use crate::backend::is_gated;
+use crate::cache::caches::{Caches, Feeds, of_base, pod_gang_of};
+use crate::cache::generation;
+use crate::cache::informer::Change;
+use crate::cache::kinds::{HorizontalPodAutoscaler, ResourceClaim};
+use crate::cache::observed_pod::Pod;
+use crate::cache::ownership::controller;
+use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
+
+pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
+    let Context { queues, caches, .. } = &**context;
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pod_clique_sets.on_change(move |change| {
+        if let Change { old: Some(old), new: None } = change {
+            from.events.forget(&old.uid().unwrap_or_default());
+            from.written.forget(&old.uid().unwrap_or_default());
+            from.remembered.forget(&old.uid().unwrap_or_default(), |_| true);
+            from.init_access.forget(&old.uid().unwrap_or_default());
+        }
+        if let Change { old: Some(old), new: Some(new) } = change
+            && new.spec.replicas < old.spec.replicas
+        {
+            from.remembered.forget(&new.uid().unwrap_or_default(), |name| is_beyond(new, name));
+        }
+        if told_of_update(change) {
+            wake_for_update(&to, &from.caches, change);
+        }
+        if let Some(pcs) = &change.new {
+            if !is_status_only(change) {
+                to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            }
+            to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            to.gang_terminations.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        }
+    });
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.topologies.on_change(move |change| {
+        topology_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    for (_, feed) in &mut feeds.topology_resources {
+        let (to, caches) = (queues.clone(), caches.clone());
+        feed.on_change(move |change| topology_source_changed(&to, &caches, change));
+    }
+    if let Some(nodes) = &mut feeds.nodes {
+        let (to, caches) = (queues.clone(), caches.clone());
+        nodes.on_change(move |change| topology_source_changed(&to, &caches, change));
+    }
+    let to = queues.clone();
+    feeds.services.on_change(move |change| service_changed(&to, change));
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.autoscalers.on_change(move |change| autoscaler_changed(&to, &from.caches, change));
+    let to = queues.clone();
+    feeds.resource_claims.on_change(move |change| resource_claim_changed(&to, change));
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.scaling_groups.on_change(move |change| {
+        scaling_group_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.written.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pod_cliques.on_change(move |change| {
+        match change {
+            Change { old: Some(old), new: None } => {
+                let set = from.caches.set_of(&**old);
+                if set.is_some_and(|set| !is_beyond(&set, &old.name_any())) {
+                    from.remembered.remember(old);
+                }
+            }
+            Change { old: None, new: Some(new) } => from.remembered.made(new),
+            Change { .. } => {}
+        }
+        pod_clique_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.expectations.forget(&old.uid().unwrap_or_default());
+            from.written.forget(&old.uid().unwrap_or_default());
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pod_gangs.on_change(move |change| {
+        pod_gang_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.synced.forget(&old.uid().unwrap_or_default());
+            from.wordings.forget(&old.uid().unwrap_or_default());
+            from.written.forget(&old.uid().unwrap_or_default());
+            from.metrics.forget(&old.uid().unwrap_or_default());
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pods.on_change(move |change| {
+        pod_changed(&to, &from.caches, change);
+        from.flow.pod_changed(before_and_after(change, waits_for_a_node));
+    });
+    for (_, feed) in &mut feeds.gang_resources {
+        let (to, from) = (queues.clone(), Arc::clone(context));
+        feed.on_change(move |change| {
+            if let Change { old: Some(old), new: None } = change {
+                let owners = old.owner_references().iter().filter(|owner| owner.controller == Some(true));
+                owners.for_each(|owner| from.synced.lost_one(&owner.uid));
+            }
+            gang_resource_changed(&to, change);
+        });
+    }
+}
+
+/// Whether the reported update of a PodCliqueSet has changed.
+fn told_of_update(change: &Change<PodCliqueSet>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let told = |pcs: &PodCliqueSet| {
+        let status = pcs.status.as_ref();
+        status.map(|status| (status.current_generation_hash.clone(), status.update_progress.clone()))
+    };
+    told(old) != told(new)
+}
+
+/// Whether the named PodClique belongs to a replica that was scaled in.
+fn is_beyond(pcs: &PodCliqueSet, name: &str) -> bool {
+    let rest = name.strip_prefix(&pcs.name_any()).and_then(|rest| rest.strip_prefix('-'));
+    let index = rest.and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
+    index.is_none_or(|index| index >= pcs.spec.replicas)
+}
+
+/// A change of one binding wakes all: if a scheduler supports only one, another may be next.
+fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopologyBinding>) {
+    if is_status_only(change) {
+        change.objects().for_each(|binding| to.topologies.wake(None, &binding.name_any()));
+        return;
+    }
+    to.wake_topologies(caches);
+    for pcs in caches.pod_clique_sets.store.state() {
+        to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+    }
+    // Backends derive tiers and names from the levels.
+    let is_of = |pod_gang: &PodGang| {
+        let named = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME);
+        change.objects().any(|binding| named == Some(&binding.name_any()))
+    };
+    for pod_gang in caches.pod_gangs.store.state().into_iter().filter(|pod_gang| is_of(pod_gang)) {
+        to.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
+    }
+}
+
+/// A node or topology resource may concern any binding, and there are few bindings.
+fn topology_source_changed<K: Resource>(to: &Queues, caches: &Caches, change: &Change<K>) {
+    if !is_status_only(change) {
+        to.wake_topologies(caches);
+    }
+}
+
+fn service_changed(to: &Queues, change: &Change<Service>) {
+    let Some(old) = &change.old else { return };
+    if let Some(pcs) = old.labels().get(LABEL_PART_OF) {
+        to.pod_clique_sets.wake(old.namespace().as_deref(), pcs);
+    }
+}
+
+/// Regardless of its owner: another owner's autoscaler may have the name that a PodCliqueSet needs, which is
+/// the name of the scale target.
+fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
+    let Some(old) = &change.old else { return };
+    if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
+        return;
+    }
+    let (namespace, name) = (old.namespace(), old.name_any());
+    let clique = caches.pod_cliques.get(namespace.as_deref(), &name);
+    let clique = clique.and_then(|found| found.labels().get(LABEL_PART_OF).cloned());
+    let group = caches.scaling_groups.get(namespace.as_deref(), &name);
+    let group = group.and_then(|found| found.labels().get(LABEL_PART_OF).cloned());
+    let owner = old.labels().get(LABEL_PART_OF).cloned();
+    owner.into_iter().chain(clique).chain(group).for_each(|pcs| {
+        to.pod_clique_sets.wake(namespace.as_deref(), &pcs);
+    });
+}
+
+/// Wakes the object that shares the claim, or needs one of that name. A deleted predecessor's claim blocks
+/// the name until its last pod is deleted. Allocation and deallocation wake nothing.
+fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
+    let Some(old) = &change.old else { return };
+    if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
+        return;
+    }
+    let Some(owner) = controller(&**old) else { return };
+    let namespace = old.namespace();
+    if owner.kind == PodCliqueSet::kind(&()) {
+        to.pod_clique_sets.wake(namespace.as_deref(), &owner.name);
+    } else if owner.kind == PodCliqueScalingGroup::kind(&()) {
+        to.scaling_groups.wake(namespace.as_deref(), &owner.name);
+    } else if owner.kind == PodClique::kind(&()) {
+        to.pod_cliques.wake(namespace.as_deref(), &owner.name);
+    }
+}
+
+fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodCliqueScalingGroup>) {
+    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    for pcsg in change.objects() {
+        let (namespace, pcs) = (pcsg.namespace(), pcsg.labels().get(LABEL_PART_OF));
+        to.scaling_group_status.wake(namespace.as_deref(), &pcsg.name_any());
+        pcs.inspect(|pcs| {
+            to.pod_clique_set_status.wake(namespace.as_deref(), pcs);
+            to.gang_terminations.wake(namespace.as_deref(), pcs);
+        });
+        if itself {
+            wake_members(to, caches, namespace.as_deref(), &pcsg.name_any());
+        }
+        if itself || is_group_updating(pcsg) {
+            to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
+        }
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+        }
+    }
+}
+
+fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) {
+    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    if let Some(pclq) = change.new.as_ref().or(change.old.as_ref()) {
+        wake_followers(to, caches, &**pclq, &pclq.name_any());
+    }
+    for pclq in change.objects() {
+        let (namespace, labels) = (pclq.namespace(), pclq.labels());
+        let (pcs, pcsg) = (labels.get(LABEL_PART_OF), labels.get(LABEL_SCALING_GROUP));
+        to.pod_clique_status.wake(namespace.as_deref(), &pclq.name_any());
+        labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gang_status.wake(namespace.as_deref(), gang));
+        pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
+        pcsg.inspect(|pcsg| to.scaling_group_status.wake(namespace.as_deref(), pcsg));
+        let is_updating = is_clique_updating(pclq);
+        if pcsg.is_none() || is_updating {
+            pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        }
+        if is_updating {
+            pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
+        }
+        if itself || is_updating {
+            to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
+        }
+        if itself {
+            labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gangs.wake(namespace.as_deref(), gang));
+        }
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+            pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
+        }
+    }
+}
+
+/// Whether an update of a PodClique is in progress. A pod that becomes Ready or unready then affects more
+/// than its status.
+fn is_clique_updating(pclq: &PodClique) -> bool {
+    let progress = pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    progress.is_some_and(|progress| progress.update_ended_at.is_none())
+}
+
+fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
+    let progress = pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    progress.is_some_and(|progress| progress.update_ended_at.is_none())
+}
+
+fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
+    let owner = concerns_owner(change) && !is_references_only(change);
+    let appeared_or_gone = change.old.is_some() != change.new.is_some();
+    let number =
+        |pod_gang: &Option<Arc<PodGang>>| pod_gang.as_ref().map_or(0, |found| generation::of_gang(found));
+    let is_recycled = number(&change.old) != number(&change.new);
+    let podgroups = |pod_gang: &Option<Arc<PodGang>>| {
+        let podgroups = pod_gang.iter().flat_map(|pod_gang| &pod_gang.spec.podgroups);
+        podgroups.map(|podgroup| podgroup.name.clone()).collect::<Vec<_>>()
+    };
+    // Of its status, only `Initialized` affects other objects.
+    let is_initialized = |pod_gang: &Option<Arc<PodGang>>| {
+        let status = pod_gang.as_ref().and_then(|pod_gang| pod_gang.status.as_ref());
+        status.and_then(|status| {
+            let mut initialized = status.conditions.iter().filter(|one| one.type_ == CONDITION_INITIALIZED);
+            initialized.next().map(|initialized| initialized.status.clone())
+        })
+    };
+    let is_news = !is_status_only(change) || is_initialized(&change.old) != is_initialized(&change.new);
+    for pod_gang in change.objects() {
+        let (namespace, pcs) = (pod_gang.namespace(), pod_gang.labels().get(LABEL_PART_OF));
+        to.pod_gang_status.wake(namespace.as_deref(), &pod_gang.name_any());
+        match is_news {
+            true => {
+                to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
+                wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
+            }
+            // The status may report a partially bound PodGang.
+            false => {
+                pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
+            }
+        }
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+        }
+        if appeared_or_gone {
+            pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        }
+        if podgroups(&change.old) != podgroups(&change.new) {
+            wake_groups(to, caches, namespace.as_deref(), &pod_gang.name_any());
+        }
+        if is_recycled {
+            pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
+            wake_statuses(to, caches, namespace.as_deref(), &pod_gang.name_any());
+        }
+    }
+}
+
+fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
+    let before_and_after = |holds| before_and_after(change, holds);
+    let turned = |[before, after]: [bool; 2]| before != after;
+    let live_turned = turned(before_and_after(is_live));
+    let released_turned = turned(before_and_after(|pod| is_live(pod) && !is_gated(pod)));
+    let bound_turned = turned(before_and_after(|pod| is_live(pod) && is_bound(pod)));
+    // A terminating pod ends an expectation, and a deleted pod frees its index.
+    let own_too = !is_status_only(change) || live_turned || bound_turned;
+    let Some(pod) = change.new.as_ref().or(change.old.as_ref()) else { return };
+    let (namespace, labels) = (pod.namespace(), pod.labels());
+    let is_news = !is_talk_only(change);
+    if let Some(pclq) = labels.get(LABEL_POD_CLIQUE) {
+        if is_news {
+            to.pod_clique_status.wake(namespace.as_deref(), pclq);
+        }
+        if own_too {
+            to.pod_cliques.wake(namespace.as_deref(), pclq);
+        }
+        if turned(before_and_after(|pod| is_live(pod) && is_ready(pod))) {
+            wake_followers(to, caches, &**pod, pclq);
+        }
+    }
+    if let Some(pod_gang) = labels.get(LABEL_POD_GANG) {
+        if is_news {
+            to.pod_gang_status.wake(namespace.as_deref(), pod_gang);
+        }
+        // A scaled PodGang reports that it waits for its base.
+        if bound_turned {
+            let waiting =
+                caches.pod_cliques.indexed(&of_base(&namespace.clone().unwrap_or_default(), pod_gang));
+            let waiting = waiting.iter().filter_map(|pclq| pclq.labels().get(LABEL_POD_GANG).cloned());
+            waiting.for_each(|scaled| to.pod_gang_status.wake(namespace.as_deref(), &scaled));
+        }
+        if live_turned || released_turned {
+            to.pod_gangs.wake(namespace.as_deref(), pod_gang);
+        }
+        // Surplus pods wait for the hard gang, and scaled gangs for their base (KUBE-08, AON-06). A
+        // terminated replica waits for the end of its old pods (TERM-07), and so do gang resources of earlier
+        // generations.
+        let is_gone = change.new.is_none();
+        if is_gone {
+            to.pod_gangs.wake(namespace.as_deref(), pod_gang);
+        }
+        if bound_turned || is_gone {
+            wake_pod_cliques(to, caches, namespace.as_deref(), pod_gang);
+        }
+    }
+}
+
+/// Ignores what a scheduler writes to the status, even if the kind has no status subresource and its
+/// generation changes.
+fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
+    for object in change.objects() {
+        if let Some(pod_gang) = pod_gang_of(object) {
+            to.pod_gang_status.wake(object.namespace().as_deref(), &pod_gang);
+        }
+    }
+    if let Change { old: Some(old), new: Some(new) } = change
+        && old.data["spec"] == new.data["spec"]
+        && has_same_metadata(&**old, &**new)
+    {
+        return;
+    }
+    for object in change.objects() {
+        if let Some(pod_gang) = pod_gang_of(object) {
+            to.pod_gangs.wake(object.namespace().as_deref(), &pod_gang);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "triggers_tests.rs"]
+mod tests;

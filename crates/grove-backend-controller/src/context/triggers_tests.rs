@@ -1,0 +1,154 @@
+//! Which changes wake which reconcilers.
+
+use futures::FutureExt;
+use futures::StreamExt;
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::backend::TopologyState;
+use crate::backend::fake_backend::FakeBackend;
+use crate::context::queues::Inbox;
+use crate::context::test_api::World;
+
+fn world() -> World {
+    let mut world = World::new();
+    connect(&mut world.feeds, &world.context);
+    let clique = |name: &str, gang: &str, base: Option<&str>| {
+        json!({
+            "metadata": {"name": name, "namespace": "ns",
+                         "labels": {"grove.io/podgang": gang, "grove.io/base-podgang": base.unwrap_or("none")}},
+            "spec": {"podSpec": {}, "replicas": 1},
+        })
+    };
+    for clique in
+        [clique("a", "wl-0", None), clique("b", "wl-0", None), clique("s", "wl-0-sg-0", Some("wl-0"))]
+    {
+        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
+    }
+    drain(&mut world.inboxes.pod_cliques);
+    drain(&mut world.inboxes.pod_gangs);
+    world
+}
+
+fn drain<K: Resource<DynamicType = ()>>(inbox: &mut Inbox<K>) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(Some(woken)) = inbox.next().now_or_never() {
+        names.push(woken.name);
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn pod(node: Option<&str>, phase: &str, generation: i64) -> Pod {
+    let pod: Value = json!({
+        "metadata": {"name": "p", "namespace": "ns", "generation": generation,
+                     "labels": {"grove.io/podclique": "a", "grove.io/podgang": "wl-0"}},
+        "spec": {"containers": [], "nodeName": node},
+        "status": {"phase": phase},
+    });
+    serde_json::from_value(pod).unwrap()
+}
+
+#[tokio::test]
+async fn a_pod_wakes_no_more_than_it_must() {
+    let mut world = world();
+    let mut woken = |event: Event<Pod>| {
+        world.feeds.pods.take(event);
+        (drain(&mut world.inboxes.pod_cliques), drain(&mut world.inboxes.pod_gangs))
+    };
+    let none: Vec<String> = Vec::new();
+    let own = vec!["a".to_owned()];
+    let waiting = vec!["a".to_owned(), "b".to_owned(), "s".to_owned()];
+    let gang = vec!["wl-0".to_owned()];
+    assert_eq!(woken(Event::Apply(pod(None, "Pending", 1))), (own.clone(), gang.clone()), "new");
+    assert_eq!(woken(Event::Apply(pod(None, "Pending", 2))), (own, none.clone()), "ungated");
+    assert_eq!(woken(Event::Apply(pod(Some("n"), "Pending", 2))), (waiting.clone(), none.clone()), "bound");
+    assert_eq!(woken(Event::Apply(pod(Some("n"), "Running", 2))), (none.clone(), none), "status only");
+    assert_eq!(woken(Event::Apply(pod(Some("n"), "Failed", 2))), (waiting, gang), "lost");
+}
+
+#[tokio::test]
+async fn a_scheduler_that_repeats_itself_wakes_no_status() {
+    let mut world = world();
+    drain(&mut world.inboxes.pod_clique_status);
+    drain(&mut world.inboxes.pod_gang_status);
+    let saying = |words: Option<(&str, &str)>, phase: &str| {
+        let mut pod = pod(None, phase, 1);
+        let told = words.map(|(reason, words)| {
+            json!([{"type": "PodScheduled", "status": "False", "reason": reason, "message": words}])
+        });
+        let conditions = serde_json::from_value(told.unwrap_or_else(|| json!([]))).unwrap();
+        pod.status.get_or_insert_default().conditions = conditions;
+        pod
+    };
+    let mut woken = |words, phase, node: Option<&str>| {
+        let mut pod = saying(words, phase);
+        pod.spec.get_or_insert_default().node_name = node.map(str::to_owned);
+        world.feeds.pods.take(Event::Apply(pod));
+        let found = (drain(&mut world.inboxes.pod_clique_status), drain(&mut world.inboxes.pod_gang_status));
+        (found.0.len(), found.1.len())
+    };
+    assert_eq!(woken(None, "Pending", None), (1, 1), "new");
+    assert_eq!(
+        woken(Some(("Unschedulable", "0/3 nodes")), "Pending", None),
+        (1, 1),
+        "said for the first time"
+    );
+    assert_eq!(woken(Some(("Unschedulable", "0/4 nodes")), "Pending", None), (0, 0), "in other words");
+    // Volcano alternates between Schedulable and Unschedulable, session by session.
+    assert_eq!(woken(Some(("Schedulable", "0/4 nodes")), "Pending", None), (0, 0), "with another reason");
+    assert_eq!(woken(Some(("Schedulable", "0/5 nodes")), "Running", None), (1, 1), "and more than that");
+    assert_eq!(woken(None, "Running", None), (1, 1), "not any more");
+    assert_eq!(woken(None, "Running", Some("n")), (1, 2), "bound, which a scaled PodGang waits for");
+}
+
+#[tokio::test]
+async fn a_gang_resource_wakes_its_pod_gang_even_when_it_is_gone() {
+    let mut world = world();
+    let object: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "wl-0", "namespace": "ns",
+        "ownerReferences": [{"apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang", "name": "wl-0", "uid": "u"}]}}))
+    .unwrap();
+    let feed = &mut world.feeds.gang_resources[0].1;
+    feed.take(Event::Apply(object.clone()));
+    assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
+    feed.take(Event::Delete(object));
+    assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
+}
+
+#[tokio::test]
+async fn bindings_are_woken_by_labels_and_not_by_heartbeats() {
+    let topology = Some(TopologyState::InSync);
+    let mut world = World::of(|_| Arc::new(FakeBackend { topology, ..FakeBackend::ready("fake") }));
+    connect(&mut world.feeds, &world.context);
+    for name in ["a", "b"] {
+        let binding = json!({"metadata": {"name": name}, "spec": {"levels": []}});
+        world.feeds.topologies.take(Event::Apply(serde_json::from_value(binding).unwrap()));
+    }
+    drain(&mut world.inboxes.topologies);
+    let node = |rack: &str, version: &str| {
+        let metadata = json!({"name": "n", "labels": {"rack": rack}, "resourceVersion": version});
+        json!({ "metadata": metadata })
+    };
+    let nodes = world.feeds.nodes.as_mut().unwrap();
+    for (case, node, woken) in [
+        ("new", node("r0", "1"), vec!["a", "b"]),
+        ("heartbeat", node("r0", "2"), vec![]),
+        ("moved", node("r1", "3"), vec!["a", "b"]),
+    ] {
+        nodes.take(Event::Apply(serde_json::from_value(node).unwrap()));
+        assert_eq!(drain(&mut world.inboxes.topologies), woken, "{case}");
+    }
+    let resource: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "t"}})).unwrap();
+    let feed = &mut world.feeds.topology_resources[0].1;
+    feed.take(Event::Apply(resource.clone()));
+    drain(&mut world.inboxes.topologies);
+    feed.take(Event::Delete(resource));
+    assert_eq!(drain(&mut world.inboxes.topologies), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn without_topology_backends_no_node_is_watched() {
+    assert!(world().feeds.nodes.is_none());
+}

@@ -1,0 +1,203 @@
+//! Writes to the API server, each with a name for its action.
+//!
+//! Watches deliver the written object. So the response contains only metadata, and only the version is read.
+//! The whole object would double the cost of a write on both sides.
+
+use std::fmt::Debug;
+
+use http::HeaderValue;
+use http::header::ACCEPT;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::request::Error as BuildError;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope, Request};
+use kube::{Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Context;
+use super::error::ReconcileError;
+use crate::cache::ownership::is_controlled_by;
+
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+pub(crate) trait Writable:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Serialize + DeserializeOwned
+{
+}
+
+impl<K> Writable for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + Debug
+        + Serialize
+        + DeserializeOwned
+{
+}
+
+pub(crate) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Api<K> {
+    Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
+}
+
+/// Whether a cached object still exists and is not being deleted, according to the API server.
+pub(crate) async fn is_there_still<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
+    let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
+    let found = found.map_err(|source| ReconcileError::Api {
+        action: format!(
+            "get {} {}/{}",
+            K::kind(&()),
+            object.namespace().unwrap_or_default(),
+            object.name_any()
+        ),
+        source,
+    })?;
+    Ok(found.is_some_and(|found| found.uid() == object.uid() && found.metadata.deletion_timestamp.is_none()))
+}
+
+pub(crate) fn requests<K: Resource<DynamicType = ()>>(object: &impl ResourceExt) -> Request {
+    Request::new(K::url_path(&(), object.namespace().as_deref()))
+}
+
+/// Sends a write, and returns the new version if the response has one.
+pub(crate) async fn send(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, BuildError>,
+) -> Result<Option<String>, kube::Error> {
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static(METADATA));
+    let answer = client.request_text(request).await?;
+    let answer: Option<Answer> = serde_json::from_str(&answer).ok();
+    Ok(answer.and_then(|answer| answer.metadata.resource_version))
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    metadata: AnswerMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerMetadata {
+    resource_version: Option<String>,
+}
+
+fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::Error) -> ReconcileError {
+    let name = match object.namespace() {
+        Some(namespace) => format!("{namespace}/{}", object.name_any()),
+        None => object.name_any(),
+    };
+    ReconcileError::Api { action: format!("{verb} {} {name}", K::kind(&())), source }
+}
+
+/// Creates `object`, which `owner` controls. If it exists with the same owner, the cache was stale and the
+/// call succeeds. If another owner controls it, most likely a deleted predecessor, the error is
+/// [`ReconcileError::Waiting`] (DEL-08).
+pub(crate) async fn create<K: Writable>(
+    client: &Client,
+    object: &K,
+    owner: &impl ResourceExt,
+) -> Result<(), ReconcileError> {
+    let body = serde_json::to_vec(object)?;
+    match send(client, requests::<K>(object).create(&PostParams::default(), body)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api::<K>(client, object).get_opt(&object.name_any()).await;
+            let found = found.map_err(|error| failed("get", object, error))?;
+            if found.is_some_and(|found| is_controlled_by(&found, owner)) {
+                return Ok(());
+            }
+            let (kind, name) = (K::kind(&()), object.name_any());
+            Err(ReconcileError::Waiting(format!("{kind} {name} of another owner is in the way")))
+        }
+        Err(error) => Err(failed("create", object, error)),
+    }
+}
+
+pub(crate) async fn patch<K: Writable>(
+    context: &Context,
+    object: &K,
+    patch: &Value,
+) -> Result<(), ReconcileError> {
+    let (name, patch) = (object.name_any(), Patch::Merge(patch));
+    let request = requests::<K>(object).patch(&name, &PatchParams::default(), &patch);
+    let version = send(&context.client, request).await.map_err(|error| failed("patch", object, error))?;
+    context.written.note(object, version.as_deref());
+    Ok(())
+}
+
+pub(crate) async fn patch_status<K: Writable>(
+    context: &Context,
+    object: &K,
+    patch: &Value,
+) -> Result<(), ReconcileError> {
+    let version = patch_status_of(&context.client, object, patch).await?;
+    context.written.note(object, version.as_deref());
+    Ok(())
+}
+
+/// As [`patch_status`], but only for the version of the object from which the status was computed. The patch
+/// omits what a stale cache already has, although that may have changed meanwhile. A conflict is retried.
+pub(crate) async fn patch_status_of_version<K: Writable>(
+    context: &Context,
+    object: &K,
+    status: &Value,
+) -> Result<(), ReconcileError> {
+    let mut patch = json!({ "status": status });
+    if let Some(version) = object.resource_version() {
+        patch["metadata"]["resourceVersion"] = version.into();
+    }
+    patch_status(context, object, &patch).await
+}
+
+/// As [`patch_status`], for an object without a namespace.
+pub(crate) async fn patch_cluster_status<K>(
+    client: &Client,
+    object: &K,
+    patch: &Value,
+) -> Result<(), ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope>,
+{
+    patch_status_of(client, object, patch).await.map(drop)
+}
+
+async fn patch_status_of<K: Resource<DynamicType = ()>>(
+    client: &Client,
+    object: &K,
+    patch: &Value,
+) -> Result<Option<String>, ReconcileError> {
+    let (name, patch) = (object.name_any(), Patch::Merge(patch));
+    let request = requests::<K>(object).patch_subresource("status", &name, &PatchParams::default(), &patch);
+    match send(client, request).await {
+        Ok(version) => Ok(version),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+        Err(error) => Err(failed("patch status of", object, error)),
+    }
+}
+
+/// Deletes this object by uid, not a successor of the same name. If it is already deleted, the call succeeds.
+pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
+    match delete_if(client, object, None).await {
+        Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
+        result => result,
+    }
+}
+
+/// As [`delete`], but only if the object has not changed. A conflict is retried.
+pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
+    delete_if(client, object, object.resource_version()).await
+}
+
+async fn delete_if<K: Writable>(
+    client: &Client,
+    object: &K,
+    resource_version: Option<String>,
+) -> Result<(), ReconcileError> {
+    let preconditions = Preconditions { uid: object.uid(), resource_version };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+    match send(client, requests::<K>(object).delete(&object.name_any(), &params)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(error) => Err(failed("delete", object, error)),
+    }
+}

@@ -1,0 +1,213 @@
+//! Which ResourceClaims the pods of a PodCliqueSet share: their names, and which pods get them.
+//!
+//! Pure. Each level has its own entries: PodCliqueSet, scaling group, clique. An entry creates one claim for
+//! all replicas of its object, or one per replica. A pod gets the claims of its own replicas at every level.
+
+use std::slice;
+
+use grove_api::{
+    PCSGResourceSharingSpec, PCSResourceSharingSpec, PodClique, PodCliqueScalingGroupConfig, PodCliqueSet,
+    PodCliqueTemplateSpec, ResourceSharingScope, ResourceSharingSpec, names,
+};
+use kube::ResourceExt;
+
+use super::pod_clique_object::{place_of, template_of};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SharedClaim<'a> {
+    /// Name in the namespace and in the pods.
+    pub name: String,
+    /// The replica of its owner that it is for; `None` if all replicas share it.
+    pub replica: Option<i32>,
+    pub template: &'a str,
+    /// Namespace of the template, if the entry names one.
+    pub namespace: Option<&'a str>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub name: &'a str,
+    pub namespace: Option<&'a str>,
+    pub scope: ResourceSharingScope,
+    /// Names of cliques and of scaling groups that get the claim; `None` for all.
+    filter: Option<[&'a [String]; 2]>,
+}
+
+impl Entry<'_> {
+    /// Whether the filter selects a child with these names: of its clique, and of its scaling group.
+    fn is_for(&self, child: &[&str]) -> bool {
+        self.filter.is_none_or(|names| {
+            let mut names = names.into_iter().flatten();
+            names.any(|name| child.contains(&name.as_str()))
+        })
+    }
+}
+
+pub(crate) fn of_set(entries: &[PCSResourceSharingSpec]) -> Vec<Entry<'_>> {
+    let entries = entries.iter().map(|entry| Entry {
+        name: &entry.name,
+        namespace: namespace(entry.namespace.as_ref()),
+        scope: entry.scope,
+        filter: entry.filter.as_ref().map(|filter| {
+            [filter.child_clique_names.as_slice(), filter.child_scaling_group_names.as_slice()]
+        }),
+    });
+    entries.collect()
+}
+
+pub(crate) fn of_group(entries: &[PCSGResourceSharingSpec]) -> Vec<Entry<'_>> {
+    let entries = entries.iter().map(|entry| Entry {
+        name: &entry.name,
+        namespace: namespace(entry.namespace.as_ref()),
+        scope: entry.scope,
+        filter: entry.filter.as_ref().map(|filter| [filter.child_clique_names.as_slice(), &[]]),
+    });
+    entries.collect()
+}
+
+pub(crate) fn of_clique(entries: &[ResourceSharingSpec]) -> Vec<Entry<'_>> {
+    let entries = entries.iter().map(|entry| Entry {
+        name: &entry.name,
+        namespace: namespace(entry.namespace.as_ref()),
+        scope: entry.scope,
+        filter: None,
+    });
+    entries.collect()
+}
+
+/// An empty namespace counts as unset, as in Go.
+fn namespace(named: Option<&String>) -> Option<&str> {
+    named.map(String::as_str).filter(|namespace| !namespace.is_empty())
+}
+
+pub(crate) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -> Vec<SharedClaim<'a>> {
+    let claim = |entry: &Entry<'a>, replica: Option<i32>| SharedClaim {
+        name: match replica {
+            None => names::claim_of_all_replicas(owner, entry.name),
+            Some(index) => names::claim_of_replica(owner, index, entry.name),
+        },
+        replica,
+        template: entry.name,
+        namespace: entry.namespace,
+    };
+    let of_scope = |scope| entries.iter().filter(move |entry| entry.scope == scope);
+    let of_all = of_scope(ResourceSharingScope::AllReplicas).map(|entry| claim(entry, None));
+    let of_each = replicas
+        .iter()
+        .flat_map(|index| of_scope(ResourceSharingScope::PerReplica).map(|entry| claim(entry, Some(*index))));
+    of_all.chain(of_each).collect()
+}
+
+/// Names of the claims of the pod with this index, those of the PodCliqueSet first.
+pub(super) fn of_pod(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<String> {
+    let Some(clique) = template_of(pcs, pclq) else { return Vec::new() };
+    let (i, group) = place_of(pclq);
+    let group = group.and_then(|(pcsg, j)| Some((config_of(pcs, pcsg, i)?, pcsg, j)));
+    let name = pclq.name_any();
+    let place = Place { i, group, pclq: &name, index };
+    of_place(pcs, clique, &place).into_iter().map(|claim| claim.name).collect()
+}
+
+pub(crate) struct Place<'a> {
+    pub i: i32,
+    /// The scaling group in the template, the name of its object, and the index of its replica.
+    pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,
+    pub pclq: &'a str,
+    pub index: i32,
+}
+
+pub(crate) fn of_place<'a>(
+    pcs: &'a PodCliqueSet,
+    clique: &'a PodCliqueTemplateSpec,
+    place: &Place<'a>,
+) -> Vec<SharedClaim<'a>> {
+    let mut child = vec![clique.name.as_str()];
+    child.extend(place.group.map(|(config, ..)| config.name.as_str()));
+    let mut found = Vec::new();
+    let mut get = |owner: &str, entries: Vec<Entry<'a>>, child: &[&str], replica: i32| {
+        let entries: Vec<_> = entries.into_iter().filter(|entry| entry.is_for(child)).collect();
+        found.extend(claims(owner, &entries, slice::from_ref(&replica)));
+    };
+    get(&pcs.name_any(), of_set(&pcs.spec.template.resource_sharing), &child, place.i);
+    if let Some((config, pcsg, j)) = place.group {
+        get(pcsg, of_group(&config.resource_sharing), &child[..1], j);
+    }
+    get(place.pclq, of_clique(&clique.resource_sharing), &child[..1], place.index);
+    found
+}
+
+pub(crate) fn config_of<'a>(
+    pcs: &'a PodCliqueSet,
+    pcsg: &str,
+    i: i32,
+) -> Option<&'a PodCliqueScalingGroupConfig> {
+    let mut groups = pcs.spec.template.pod_clique_scaling_groups.iter();
+    groups.find(|group| names::scaling_group(&pcs.name_any(), i, &group.name) == pcsg)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Every level, with and without filters: `a` is standalone, `b` and `c` are in the group `sg`.
+    fn pcs() -> PodCliqueSet {
+        let clique = |name: &str, sharing: Value| json!({"name": name, "resourceSharing": sharing, "spec": {"podSpec": {}, "replicas": 2}});
+        let template = json!({
+            "resourceSharing": [
+                {"name": "each", "scope": "PerReplica"},
+                {"name": "all", "scope": "AllReplicas"},
+                {"name": "alone", "scope": "AllReplicas", "filter": {"childCliqueNames": ["a"]}},
+                {"name": "grouped", "scope": "PerReplica", "filter": {"childScalingGroupNames": ["sg"]}},
+            ],
+            "cliques": [
+                clique("a", json!([{"name": "mine", "scope": "PerReplica"}])),
+                clique("b", json!([{"name": "ours", "namespace": "shared", "scope": "AllReplicas"}])),
+                clique("c", json!([])),
+            ],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b", "c"], "resourceSharing": [
+                {"name": "group", "scope": "AllReplicas"},
+                {"name": "copy", "scope": "PerReplica", "filter": {"childCliqueNames": ["b"]}},
+            ]}],
+        });
+        let pcs = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 2, "template": template}});
+        serde_json::from_value(pcs).unwrap()
+    }
+
+    fn of(name: &str, group: Option<&str>) -> String {
+        let mut labels = json!({names::LABEL_PCS_REPLICA_INDEX: "1"});
+        if let Some(j) = group {
+            labels[names::LABEL_SCALING_GROUP] = json!("wl-1-sg");
+            labels[names::LABEL_SCALING_GROUP_REPLICA_INDEX] = json!(j);
+        }
+        let pclq =
+            json!({"metadata": {"name": name, "labels": labels}, "spec": {"podSpec": {}, "replicas": 2}});
+        of_pod(&pcs(), &serde_json::from_value(pclq).unwrap(), 3).join(" ")
+    }
+
+    #[test]
+    fn a_pod_gets_those_of_its_replicas_at_every_level() {
+        assert_eq!(of("wl-1-a", None), "wl-all-all wl-all-alone wl-1-each wl-1-a-3-mine");
+        assert_eq!(
+            of("wl-1-sg-0-b", Some("0")),
+            "wl-all-all wl-1-each wl-1-grouped wl-1-sg-all-group wl-1-sg-0-copy wl-1-sg-0-b-all-ours"
+        );
+        assert_eq!(of("wl-1-sg-2-c", Some("2")), "wl-all-all wl-1-each wl-1-grouped wl-1-sg-all-group");
+        assert_eq!(of("wl-1-x", None), "", "no clique of the template");
+    }
+
+    #[test]
+    fn an_owner_makes_those_of_its_replicas() {
+        let pcs = pcs();
+        let made = claims("wl", &of_set(&pcs.spec.template.resource_sharing), &[0, 1]);
+        let names: Vec<_> = made.iter().map(|claim| claim.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["wl-all-all", "wl-all-alone", "wl-0-each", "wl-0-grouped", "wl-1-each", "wl-1-grouped"]
+        );
+        assert_eq!((made[0].replica, made[2].replica), (None, Some(0)));
+        let of_b = of_clique(&pcs.spec.template.cliques[1].resource_sharing);
+        assert_eq!(claims("b", &of_b, &[])[0].namespace, Some("shared"));
+    }
+}

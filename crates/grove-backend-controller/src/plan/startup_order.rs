@@ -1,0 +1,200 @@
+//! Which PodCliques must be Ready before the containers of another one start.
+//!
+//! InOrder: the previous clique in the template. Explicit: the cliques that it names. For the base PodGang, a
+//! clique of a scaling group means its replicas in the base. A scaled replica waits only for members of its
+//! own replica, because it waits for its group's base anyway (AON-06). Names are built from the template and
+//! never compared by prefix or suffix.
+
+use std::collections::BTreeSet;
+
+use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec, names};
+use kube::ResourceExt;
+
+/// A PodClique, and how many of its pods must be Ready first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parent {
+    pub name: String,
+    pub ready: i32,
+}
+
+/// The parents of a clique of the template in replica `i`; `group` is its PodCliqueScalingGroup and the
+/// replica index there.
+pub(super) fn parents(
+    pcs: &PodCliqueSet,
+    clique: &PodCliqueTemplateSpec,
+    i: i32,
+    group: Option<(&str, i32)>,
+) -> Vec<Parent> {
+    let found = of_template(pcs, clique).into_iter().flat_map(|parent| {
+        let ready = parent.spec.min_available.unwrap_or(parent.spec.replicas);
+        names_of(pcs, &parent.name, i, group).into_iter().map(move |name| Parent { name, ready })
+    });
+    found.collect()
+}
+
+pub(crate) fn has_order(pcs: &PodCliqueSet) -> bool {
+    pcs.spec.template.cliques.iter().any(|clique| !of_template(pcs, clique).is_empty())
+}
+
+/// Whether the update unit with `clique` starts after the unit with `other`, directly or indirectly. A unit
+/// is the clique itself, or a replica of its scaling group.
+pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
+    let template = &pcs.spec.template;
+    let together = |clique: &str| {
+        let group = template.pod_clique_scaling_groups.iter();
+        let group =
+            group.map(|group| &group.clique_names).find(|names| names.iter().any(|name| name == clique));
+        group.cloned().unwrap_or_else(|| vec![clique.to_owned()])
+    };
+    let (mut open, mut reached) = (together(clique), BTreeSet::new());
+    while let Some(name) = open.pop() {
+        let parents = template.cliques.iter().filter(|clique| clique.name == name);
+        let parents = parents.flat_map(|clique| of_template(pcs, clique));
+        for parent in parents.flat_map(|parent| together(&parent.name)) {
+            if reached.insert(parent.clone()) {
+                open.push(parent);
+            }
+        }
+    }
+    reached.contains(other)
+}
+
+fn of_template<'a>(pcs: &'a PodCliqueSet, clique: &PodCliqueTemplateSpec) -> Vec<&'a PodCliqueTemplateSpec> {
+    let cliques = &pcs.spec.template.cliques;
+    match pcs.spec.template.clique_startup_type.unwrap_or_default() {
+        CliqueStartupType::AnyOrder => Vec::new(),
+        CliqueStartupType::InOrder => {
+            let place = cliques.iter().position(|other| other.name == clique.name);
+            place.and_then(|place| place.checked_sub(1)).map(|before| &cliques[before]).into_iter().collect()
+        }
+        CliqueStartupType::Explicit => {
+            let named = clique.spec.starts_after.iter();
+            named.filter_map(|name| cliques.iter().find(|other| other.name == *name)).collect()
+        }
+    }
+}
+
+fn names_of(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
+    let set = pcs.name_any();
+    let config_of = |pcsg: &str| {
+        let mut configs = pcs.spec.template.pod_clique_scaling_groups.iter();
+        configs.find(|config| names::scaling_group(&set, i, &config.name) == pcsg)
+    };
+    let own = group.and_then(|(pcsg, j)| Some((pcsg, j, config_of(pcsg)?)));
+    if let Some((pcsg, j, config)) = own
+        && j >= config.min_available.unwrap_or(1)
+    {
+        let is_member = config.clique_names.iter().any(|name| name == parent);
+        return is_member.then(|| names::scaling_group_pod_clique(pcsg, j, parent)).into_iter().collect();
+    }
+    match pcs.spec.template.group_of(parent) {
+        None => vec![names::standalone_pod_clique(&set, i, parent)],
+        Some(config) => {
+            let pcsg = names::scaling_group(&set, i, &config.name);
+            let in_base = 0..config.min_available.unwrap_or(1);
+            in_base.map(|j| names::scaling_group_pod_clique(&pcsg, j, parent)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Standalone `a` and `a-b`; `b` and `b-a` in a group of 3 replicas, 2 of them in the base.
+    fn pcs(order: &str) -> PodCliqueSet {
+        let clique = |name: &str, min: i32, after: &[&str]| json!({"name": name, "spec": {"podSpec": {}, "replicas": 4, "minAvailable": min, "startsAfter": after}});
+        serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": {
+            "cliqueStartupType": order,
+            "cliques": [
+                clique("a", 1, &[]),
+                clique("a-b", 2, &["a", "b"]),
+                clique("b", 3, &["a"]),
+                clique("b-a", 4, &["b", "a-b"]),
+            ],
+            "podCliqueScalingGroups": [
+                {"name": "sg", "replicas": 3, "minAvailable": 2, "cliqueNames": ["b", "b-a"]},
+            ],
+        }}}))
+        .unwrap()
+    }
+
+    fn lines(order: &str) -> String {
+        let pcs = pcs(order);
+        let mut lines = Vec::new();
+        for clique in &pcs.spec.template.cliques {
+            let places: &[Option<i32>] =
+                if clique.name.starts_with('a') { &[None] } else { &[Some(0), Some(1), Some(2)] };
+            for j in places {
+                let group = j.map(|j| ("wl-0-sg", j));
+                let parents = parents(&pcs, clique, 0, group).into_iter();
+                let parents: Vec<_> =
+                    parents.map(|parent| format!("{}:{}", parent.name, parent.ready)).collect();
+                let place = j.map_or(String::new(), |j| format!(" in {j}"));
+                lines.push(format!("{}{place}: {}", clique.name, parents.join(" ")));
+            }
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn in_any_order_there_are_none() {
+        assert!(!has_order(&pcs("CliqueStartupTypeAnyOrder")));
+        assert!(lines("CliqueStartupTypeAnyOrder").lines().all(|line| line.ends_with(": ")));
+    }
+
+    #[test]
+    fn a_clique_follows_through_others_and_through_its_group() {
+        let order = |order: &str| {
+            let pcs = pcs(order);
+            let cliques = ["a", "a-b", "b", "b-a"];
+            let followed = |clique: &str| {
+                cliques.into_iter().filter(|other| follows(&pcs, clique, other)).collect::<Vec<_>>()
+            };
+            cliques.map(|clique| format!("{clique}: {}", followed(clique).join(" "))).join("\n")
+        };
+        insta::assert_snapshot!(order("CliqueStartupTypeInOrder"), @r"
+        a: 
+        a-b: a
+        b: a a-b b b-a
+        b-a: a a-b b b-a
+        ");
+        insta::assert_snapshot!(order("CliqueStartupTypeExplicit"), @r"
+        a: 
+        a-b: a a-b b b-a
+        b: a a-b b b-a
+        b-a: a a-b b b-a
+        ");
+    }
+
+    #[test]
+    fn in_order_it_is_the_one_before() {
+        assert!(has_order(&pcs("CliqueStartupTypeInOrder")));
+        insta::assert_snapshot!(lines("CliqueStartupTypeInOrder"), @r"
+        a: 
+        a-b: wl-0-a:1
+        b in 0: wl-0-a-b:2
+        b in 1: wl-0-a-b:2
+        b in 2: 
+        b-a in 0: wl-0-sg-0-b:3 wl-0-sg-1-b:3
+        b-a in 1: wl-0-sg-0-b:3 wl-0-sg-1-b:3
+        b-a in 2: wl-0-sg-2-b:3
+        ");
+    }
+
+    #[test]
+    fn explicit_it_is_those_that_are_named() {
+        insta::assert_snapshot!(lines("CliqueStartupTypeExplicit"), @r"
+        a: 
+        a-b: wl-0-a:1 wl-0-sg-0-b:3 wl-0-sg-1-b:3
+        b in 0: wl-0-a:1
+        b in 1: wl-0-a:1
+        b in 2: 
+        b-a in 0: wl-0-sg-0-b:3 wl-0-sg-1-b:3 wl-0-a-b:2
+        b-a in 1: wl-0-sg-0-b:3 wl-0-sg-1-b:3 wl-0-a-b:2
+        b-a in 2: wl-0-sg-2-b:3
+        ");
+    }
+}

@@ -1,0 +1,110 @@
+//! HorizontalPodAutoscalers: per PodCliqueSet replica, one for each standalone clique and scaling group with
+//! a scale configuration. Each has the name of its scale target (AUTO-01).
+//!
+//! An autoscaler of another owner is left as it is.
+
+use futures::FutureExt;
+use grove_api::PodCliqueSet;
+use kube::{Resource, ResourceExt};
+
+use crate::cache::kinds::HorizontalPodAutoscaler;
+use crate::cache::ownership::controller;
+use crate::context::Context;
+use crate::context::children::{Children, Write};
+use crate::plan::autoscaler_objects::{autoscalers, change};
+
+/// Event reason: an autoscaler of another owner has the name of one that the PodCliqueSet needs.
+const REASON_NOT_OWNED: &str = "HorizontalPodAutoscalerNotOwned";
+const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
+
+/// Returns the pending writes of the PodCliqueSet's autoscalers; `key` is its key in the cache index.
+pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key: &str) -> Vec<Write<'a>> {
+    let cache = &context.caches.autoscalers;
+    let mut children = Children::new(context, pcs, cache, change);
+    let mut taken = Vec::new();
+    for wanted in autoscalers(pcs) {
+        let found = cache.get(pcs.namespace().as_deref(), &wanted.name_any());
+        match found.is_some_and(|found| is_of_others(&found, pcs)) {
+            true => taken.push(wanted.name_any()),
+            false => children.want(wanted),
+        }
+    }
+    match taken.is_empty() {
+        true => context.events.settled(pcs, REASON_NOT_OWNED),
+        false => {
+            let note = format!(
+                "HorizontalPodAutoscaler {} is not this PodCliqueSet's and is left as it is: its target is not scaled by the \
+                 template's scale configuration",
+                taken.join(", ")
+            );
+            context.events.warn(pcs, REASON_NOT_OWNED, &note).await;
+        }
+    }
+    // Only the user can fix a metric that the API server rejects, so it is reported.
+    let told =
+        |write: Write<'a>| async move { context.events.told(pcs, REASON_FAILED, write.await).await }.boxed();
+    children.finish(key).into_iter().map(told).collect()
+}
+
+/// Whether neither this PodCliqueSet nor a predecessor of the same name controls it. The garbage collector
+/// deletes a predecessor's.
+fn is_of_others(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
+    let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
+    controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cache::caches::of;
+    use crate::context::children;
+    use crate::context::test_api::World;
+    use crate::plan::autoscaler_objects::tests::pcs;
+
+    async fn step(world: &World, pcs: &PodCliqueSet) -> Vec<(String, Value)> {
+        children::all(writes(&world.context, pcs, &of("ns", "wl")).await).await.unwrap();
+        world.written()
+    }
+
+    #[tokio::test]
+    async fn what_is_there_is_left_alone_and_what_is_not_wanted_goes() {
+        let mut world = World::new();
+        let made = step(&world, &pcs(2)).await;
+        assert_eq!(made.len(), 4, "{made:?}");
+        world.see(&made);
+        assert_eq!(step(&world, &pcs(2)).await, []);
+        let mut gone = step(&world, &pcs(1)).await;
+        gone.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let path = "/apis/autoscaling/v2/namespaces/ns/horizontalpodautoscalers";
+        let requests: Vec<_> = gone.into_iter().map(|(request, _)| request).collect();
+        assert_eq!(requests, [format!("DELETE {path}/wl-1-a"), format!("DELETE {path}/wl-1-sg")]);
+        let mut changed = pcs(2);
+        changed.spec.template.cliques[0].spec.auto_scaling_config.as_mut().unwrap().max_replicas = 9;
+        let patches = step(&world, &changed).await;
+        assert!(
+            patches.iter().all(|(_, patch)| *patch == json!({"spec": {"maxReplicas": 9}})),
+            "{patches:?}"
+        );
+        assert_eq!(patches.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn one_of_another_owner_is_not_taken_over() {
+        let mut world = World::new();
+        let mut foreign = autoscalers(&pcs(1)).remove(0);
+        foreign.metadata.owner_references = None;
+        foreign.metadata.uid = Some("theirs".to_owned());
+        foreign.spec.max_replicas = 99;
+        world.feeds.autoscalers.take(Event::Apply(foreign));
+        let written = step(&world, &pcs(1)).await;
+        let of_kind = |kind: &str| written.iter().filter(|(request, _)| request.ends_with(kind)).count();
+        assert_eq!((of_kind("horizontalpodautoscalers"), of_kind("events")), (1, 1), "{written:?}");
+        assert_eq!(
+            step(&world, &pcs(1)).await.iter().filter(|(_, body)| body["reason"].is_string()).count(),
+            0
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! Reconcilers of objects: one file per kind, gang termination, and the objects that a PodCliqueSet needs in
+//! addition.
+//!
+//! They compare the desired objects with the caches and write the difference. The only statuses that they
+//! write are `Initialized` of a PodGang, because gates depend on it, and that of a ClusterTopologyBinding.
+
+mod autoscalers;
+pub(crate) mod cluster_topology_binding;
+pub(crate) mod gang_termination;
+mod half_gangs;
+mod init_access;
+pub(crate) mod pod_clique;
+pub(crate) mod pod_clique_set;
+mod pod_creation;
+pub(crate) mod pod_gang;
+mod resource_claims;
+pub(crate) mod scaling_group;

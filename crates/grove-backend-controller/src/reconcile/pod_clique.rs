@@ -1,0 +1,386 @@
+//! Reconciles a PodClique: creates and deletes pods, then removes gates where allowed. Pods of an earlier
+//! generation are deleted and created again, and so is the pod of the current update step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use grove_api::names::{
+    LABEL_BASE_POD_GANG, LABEL_GENERATION, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_POD_TEMPLATE_HASH,
+    LABEL_SCALING_GROUP, LABEL_SCHEDULER_NAME,
+};
+use grove_api::{PodClique, PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::NodeSelectorRequirement;
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+
+use super::{pod_creation, resource_claims};
+use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, idle, is_gated};
+use crate::cache::expectations::{PATIENCE, Seen, Unseen};
+use crate::cache::gang_view::GangView;
+use crate::cache::generation;
+use crate::cache::observed_pod::Pod;
+use crate::cache::pods::{has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods};
+use crate::context::action::Action;
+use crate::context::children::{self, Write};
+use crate::context::error::ReconcileError;
+use crate::context::events::REASON_POD_CREATE_FAILED;
+use crate::context::{Context, writes};
+use crate::faults::fault;
+use crate::plan::gate::{self, GangReadiness};
+use crate::plan::startup_parents::awaited;
+use crate::plan::{pod, replicas};
+use crate::update::previous_template;
+use crate::update::update_view::{CliqueView, is_in_turn};
+
+/// Makes all writes even if one fails, and returns the first error.
+pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    let Some(surroundings) = Surroundings::of(&context, &pclq) else { return Ok(Action::await_change()) };
+    let clique = surroundings.clique(&context, &pclq);
+    if let Some(patch) = previous_template::due(clique.pcs, &pclq) {
+        writes::patch(&context, &*pclq, &patch).await?;
+    }
+    let pods = own_pods(&context.caches, &pclq);
+    let claims = resource_claims::of_clique(&context, clique.pcs, &pclq, pods.iter().map(|pod| &**pod));
+    let (claimed, scaled, released) = tokio::join!(claims, scale(&clique, &pods), clique.release(&pods));
+    claimed.and(scaled).and(released)?;
+    Ok(match context.expectations.any(clique.uid()) {
+        // The cache usually ends the expectations long before.
+        true => Action::requeue(PATIENCE),
+        false => Action::await_change(),
+    })
+}
+
+/// Creates missing pods and deletes extra ones. A PodClique that lacks pods first waits for a permit, then
+/// plans with the current cache.
+async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
+    let Clique { context, pclq, .. } = clique;
+    let lacking = clique.lacking(pods);
+    if lacking == 0 {
+        return clique.scale(pods).await;
+    }
+    let _turn = context.flow.creation(lacking).await;
+    let there = context.caches.pod_cliques.get(pclq.namespace().as_deref(), &pclq.name_any());
+    let Some(pclq) = there.filter(|there| there.uid() == pclq.uid()) else { return Ok(()) };
+    let Some(surroundings) = Surroundings::of(context, &pclq) else { return Ok(()) };
+    surroundings.clique(context, &pclq).scale(&own_pods(&context.caches, &pclq)).await
+}
+
+struct Surroundings {
+    pcs: Arc<PodCliqueSet>,
+    pod_gang: Arc<PodGang>,
+    backend: Arc<dyn SchedulerBackend>,
+}
+
+impl Surroundings {
+    /// `None` if nothing can be done without them; their appearance wakes the PodClique.
+    fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
+        if pclq.metadata.deletion_timestamp.is_some() {
+            return None;
+        }
+        let pcs = context.caches.root_of(pclq)?;
+        let pod_gang = context.caches.gang_of_set(&pcs, pclq.labels().get(LABEL_POD_GANG)?)?;
+        let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+        match context.registry.serve(scheduler, Some(&pcs)) {
+            Served::By(backend) => Some(Self { pcs, pod_gang, backend }),
+            Served::Disabled(_) => None,
+        }
+    }
+
+    fn clique<'a>(&'a self, context: &'a Context, pclq: &'a PodClique) -> Clique<'a> {
+        let Self { pcs, pod_gang, backend } = self;
+        let generation = context.caches.generation_of(pcs, pclq);
+        Clique { context, pcs, pclq, pod_gang, backend: &**backend, generation }
+    }
+}
+
+struct Clique<'a> {
+    context: &'a Context,
+    pcs: &'a PodCliqueSet,
+    pclq: &'a PodClique,
+    pod_gang: &'a PodGang,
+    backend: &'a dyn SchedulerBackend,
+    generation: u64,
+}
+
+impl Clique<'_> {
+    fn uid(&self) -> &str {
+        self.pclq.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    /// Writes that these cached pods do not show yet.
+    fn unseen(&self, pods: &[Arc<Pod>]) -> Unseen {
+        let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
+        self.context.expectations.unseen(self.uid(), &cache)
+    }
+
+    fn lacking(&self, pods: &[Arc<Pod>]) -> usize {
+        let live = pods.iter().filter(|pod| is_live(pod) && !is_former(pod, self.generation)).count();
+        usize::try_from(self.pclq.spec.replicas).unwrap_or(0).saturating_sub(live)
+    }
+
+    /// A finished pod no longer belongs to the gang: it is deleted and replaced (AON-11).
+    async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
+        let unseen = self.unseen(pods);
+        // Expectations of a deleted PodClique are forgotten, so their absence does not mean that the cache is
+        // complete.
+        let there =
+            self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
+        if there.is_none_or(|there| there.uid() != self.pclq.uid()) {
+            return Ok(());
+        }
+        let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
+        let counts = |pod: &&Arc<Pod>| is_live(pod) || (fault!("terminating-counts") && !is_finished(pod));
+        // They were created for a deleted PodGang of this name, keep its gang resources alive and are never
+        // released.
+        let held = self.context.synced.are_held(self.pod_gang);
+        let (former, own): (Vec<_>, Vec<_>) = pods
+            .iter()
+            .filter(undeleted)
+            .partition(|pod| is_former(pod, self.generation) || (held && is_gated(pod)));
+        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| self.replica(pod)).collect();
+        let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
+        let hard = member.min_replicas().filter(|_| self.backend.keeps_places(self.pod_gang)).unwrap_or(0);
+        let mut plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
+        if self.is_leaving() {
+            plan.delete.clear();
+        }
+
+        let finished =
+            pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
+        let finished = finished.filter(undeleted);
+        let former: Vec<_> = former.into_iter().filter(|pod| is_live(pod)).collect();
+        // Pods of the next generation reuse these indexes.
+        let is_anew = former.is_empty();
+        let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
+        let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
+        let replaced = pods.iter().filter(|pod| is_live(pod) && due.contains(&pod.name_any()));
+        let replaced: Vec<_> = replaced.filter(undeleted).collect();
+        if fault!("update-takes-gang") && !replaced.is_empty() {
+            writes::delete(&self.context.client, self.pod_gang).await?;
+        }
+        let deletions =
+            finished.chain(surplus).chain(former).chain(replaced).map(|pod| self.delete(pod).boxed());
+        // Create no pod before its gang resources exist. Pods name their PodGroup. Pods of a new PodGang
+        // would keep a deleted PodGroup of that name alive by its finalizer, and block the name indefinitely
+        // (DEL-08).
+        let may_create = is_anew
+            && self.context.synced.stand(self.pod_gang)
+            && self.is_gang_of_this_generation()
+            && !idle::is_idle(self.pod_gang, &self.pclq.name_any())
+            && !has_earlier_pods(&self.context.caches, self.pclq);
+        let may_create = may_create && !plan.create.is_empty() && self.is_there_still().await?;
+        let create = if may_create { plan.create.as_slice() } else { &[] };
+        let writes: Vec<Write<'_>> =
+            deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
+        let result = children::all(writes).await;
+        match &result {
+            Ok(_) => self.context.events.settled(self.pclq, REASON_POD_CREATE_FAILED),
+            Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
+            Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
+        }
+        result
+    }
+
+    /// Whether the PodClique still exists. Its earlier pods may have disappeared because it was deleted,
+    /// which another watch reports later. New pods would then exist alongside those of a new PodClique of its
+    /// name (GANG-18).
+    async fn is_there_still(&self) -> Result<bool, ReconcileError> {
+        if !self.context.expectations.has_made(self.uid()) {
+            return Ok(true);
+        }
+        writes::is_there_still(&self.context.client, self.pclq).await
+    }
+
+    /// Whether it is scaled to 0 but still in its PodGang. The other podgroups must become a gang without it
+    /// before its pods are deleted, and later pods must not be mistaken for these (AUTO-06).
+    fn is_leaving(&self) -> bool {
+        let mut podgroups = self.pod_gang.spec.podgroups.iter();
+        self.pclq.spec.replicas == 0
+            && !fault!("idle-stays")
+            && self.backend.lets_idle(self.pod_gang)
+            && !self.pclq.labels().contains_key(LABEL_SCALING_GROUP)
+            && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
+    }
+
+    /// The pods that an update takes down now: the pod of the current update step, and old pods that are not
+    /// Ready. Pods of a scaling group are replaced with their replica.
+    fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
+        let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
+        if !is_standalone || !is_in_turn(self.pcs, self.pclq) {
+            return Vec::new();
+        }
+        let view = CliqueView::of(&self.context.caches, self.pcs, Arc::new(self.pclq.clone()));
+        let Some(view) = view.filter(CliqueView::makes_new_pods) else { return Vec::new() };
+        let is_leaving = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| unseen.deleted.contains(&uid));
+        let leaving: Vec<_> = pods.iter().filter(is_leaving).map(|pod| pod.name_any()).collect();
+        let units = view.units().without(&leaving);
+        let in_turn = view.turns(self.pcs).current.filter(|current| units.may_still_go(current));
+        let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
+        let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
+        let earlier = if fault!("update-takes-new") { view.earlier_new_pods() } else { Vec::new() };
+        due.chain(earlier).collect()
+    }
+
+    fn replica(&self, pod: &Pod) -> replicas::Replica {
+        let hash = |labels: &BTreeMap<String, String>| labels.get(LABEL_POD_TEMPLATE_HASH).cloned();
+        let is_current = hash(pod.labels()) == hash(self.pclq.labels());
+        let made = pod.metadata.creation_timestamp.as_ref().map_or(0, |made| made.0.as_second());
+        replicas::Replica {
+            uid: pod.uid().unwrap_or_default(),
+            index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
+            bound: is_bound(pod),
+            ready: is_ready(pod),
+            current: if fault!("new-go-first") { !is_current } else { is_current },
+            made: if fault!("oldest-go-first") { -made } else { made },
+        }
+    }
+
+    /// Whether the PodGang has reached the generation of the pods. A scaled PodGang follows its base; in a
+    /// base PodGang, a replica of a scaling group may have been terminated alone.
+    fn is_gang_of_this_generation(&self) -> bool {
+        let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
+        !is_scaled || generation::of_gang(self.pod_gang) == self.generation
+    }
+
+    async fn create(&self, index: i32) -> Result<(), ReconcileError> {
+        let name = pod_creation::pod_name(&self.pclq.name_any());
+        let before = previous_template::as_it_was(self.pcs, self.pclq, (self.generation, index));
+        let pclq = before.as_ref().unwrap_or(self.pclq);
+        let parents = awaited(&self.context.caches, self.pcs, pclq);
+        let mut pod = pod::pod(self.pcs, pclq, (&name, index), &parents, &self.context.init_image);
+        let pod_clique = self.pclq.name_any();
+        let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
+        if self.generation > 0 {
+            pod.labels_mut().insert(LABEL_GENERATION.to_owned(), self.generation.to_string());
+        }
+        self.backend.prepare_pod(&mut pod, &member)?;
+        let expectations = &self.context.expectations;
+        expectations.expect_creation(self.uid(), &name, index);
+        let created = pod_creation::create(&self.context.client, &pod).await;
+        if !matches!(created, Ok(()) | Err(ReconcileError::Unsettled(_))) {
+            expectations.creation_failed(self.uid(), &name);
+        }
+        created
+    }
+
+    async fn delete(&self, pod: &Pod) -> Result<(), ReconcileError> {
+        writes::delete(&self.context.client, pod).await?;
+        self.context.expectations.expect_deletion(self.uid(), &pod.uid().unwrap_or_default());
+        Ok(())
+    }
+
+    /// Removes the gate of every pod that may be scheduled.
+    async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
+        let mut gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
+        if gated.is_empty() {
+            return Ok(());
+        }
+        let released = self.unseen(pods).released;
+        gated.retain(|pod| pod.uid().is_none_or(|uid| !released.contains(&uid)));
+        if fault!("order-holds-scheduling") && !self.pclq.spec.starts_after.is_empty() {
+            return Ok(());
+        }
+        if fault!("early-ungate") {
+            return children::all(
+                gated.into_iter().map(|pod| self.ungate(pod, Vec::new()).boxed()).collect(),
+            )
+            .await;
+        }
+        if fault!("woken-stay-gated") && idle::has_left(self.pod_gang, &self.pclq.name_any()) {
+            return Ok(());
+        }
+        if let Some(reason) = self.readiness().hold() {
+            tracing::debug!(pod_clique = self.pclq.name_any(), reason, "gates stay");
+            return Ok(());
+        }
+        let view = GangView::of(&self.context.caches, self.pod_gang);
+        let (gang_pods, former) = (view.pods(), view.former());
+        if fault!("former-pods-hold") && !former.is_empty() {
+            return Ok(());
+        }
+        let topology = self.context.caches.topology_of(self.pod_gang);
+        let state = GangState {
+            pod_gang: self.pod_gang,
+            pods: &gang_pods,
+            former: &former,
+            topology: topology.as_deref(),
+        };
+        // A pod of a later generation comes from a termination that this cache does not show yet.
+        let of_generation = gated.into_iter().filter(|pod| generation::of_pod(pod) == self.generation);
+        let referenced = of_generation.filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
+        children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
+    }
+
+    async fn release_one(&self, pod: &Pod, gang: &GangState<'_>) -> Result<(), ReconcileError> {
+        match self.backend.release_pod(pod, gang).await? {
+            Release::Now(requirements) => self.ungate(pod, requirements).await,
+            Release::Hold(reason) => {
+                tracing::debug!(pod = pod.name_any(), reason, "gate stays");
+                Ok(())
+            }
+            Release::Replace(reason) => {
+                tracing::info!(pod = pod.name_any(), reason, "replaced");
+                self.delete(pod).await
+            }
+        }
+    }
+
+    fn readiness(&self) -> GangReadiness {
+        let base = self.pclq.labels().get(LABEL_BASE_POD_GANG).map(|base| {
+            let base = self.context.caches.gang_of_set(self.pcs, base);
+            base.map_or_else(
+                || Some("it does not exist".to_owned()),
+                |base| GangView::of(&self.context.caches, &base).unbound_minimum(),
+            )
+        });
+        GangReadiness {
+            initialized: gate::is_initialized(self.pod_gang),
+            synced: self.context.synced.is_current(self.pod_gang),
+            base_unbound: base.flatten().filter(|_| !fault!("former-base-counts")),
+        }
+    }
+
+    async fn ungate(
+        &self,
+        pod: &Pod,
+        requirements: Vec<NodeSelectorRequirement>,
+    ) -> Result<(), ReconcileError> {
+        let labels = self.backend.release_labels(self.pod_gang, pod);
+        let patch = Patch::Strategic(gate::release_patch(pod, &requirements, &labels));
+        let request = writes::requests::<Pod>(pod).patch(&pod.name_any(), &PatchParams::default(), &patch);
+        let _turn = self.context.flow.release().await;
+        match writes::send(&self.context.client, request).await {
+            Ok(_) => {
+                self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
+                Ok(())
+            }
+            // Deleted, or replaced by another pod; the cache will show it.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+            Err(source) => {
+                Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
+            }
+        }
+    }
+}
+
+fn seen(pod: &Pod) -> Seen<'_> {
+    Seen {
+        name: pod.metadata.name.as_deref().unwrap_or_default(),
+        uid: pod.metadata.uid.as_deref().unwrap_or_default(),
+        going: pod.metadata.deletion_timestamp.is_some(),
+        gated: is_gated(pod),
+    }
+}
+
+/// The error without the pod's name, which differs with every attempt.
+fn reason(error: &ReconcileError) -> String {
+    match error {
+        ReconcileError::Api { source: kube::Error::Api(status), .. } => status.message.clone(),
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "pod_clique_tests.rs"]
+mod tests;

@@ -1,0 +1,231 @@
+//! Reconciles a PodCliqueSet: headless Services, shared ResourceClaims, standalone PodCliques, scaling
+//! groups, their autoscalers, and PodGangs.
+//!
+//! Scaling groups create their own PodCliques, and PodCliques their pods. `pod_gang` passes PodGangs to the
+//! backend. PodCliques get a new template at once, a pod only when it is replaced for any reason;
+//! `rolling_update` replaces pods.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use grove_api::names::ANNOTATION_GENERATION;
+use grove_api::{
+    ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGang,
+    TopologyLevel, names,
+};
+use kube::{Api, ResourceExt};
+
+use super::{autoscalers, init_access, resource_claims};
+use crate::backend::SchedulerBackend;
+use crate::cache::caches::of;
+use crate::cache::generation::{self, of_replica};
+use crate::context::Context;
+use crate::context::action::Action;
+use crate::context::children::{self, Children, Write};
+use crate::context::error::ReconcileError;
+use crate::faults::fault;
+use crate::plan::gang_composition::{self, GangShape};
+use crate::plan::topology_translation::topology_name;
+use crate::plan::{patches, pod_clique_set_objects as objects, pod_gang_object, startup_order};
+use crate::update::previous_template;
+
+/// Event reason: the backend of a PodCliqueSet is not enabled (ADM-22).
+const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
+
+/// When to check again whether a PodCliqueSet may be started.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
+/// Makes all writes even if one fails, and returns the first error.
+pub(crate) async fn reconcile(
+    pcs: Arc<PodCliqueSet>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    if pcs.metadata.deletion_timestamp.is_some() {
+        return Ok(Action::await_change());
+    }
+    let Some(backend) = context.registry.resolve(&pcs) else {
+        let name = context.registry.scheduler_name(&pcs);
+        let note =
+            format!("scheduler backend {name:?} is not enabled (any more); what runs is left as it is");
+        context.events.warn(&*pcs, REASON_BACKEND_DISABLED, &note).await;
+        return Ok(Action::await_change());
+    };
+    context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
+    if !is_begun(&context, &pcs) && !context.flow.may_begin(Instant::now(), pods(&pcs)) {
+        return Ok(Action::requeue(LOOK_AGAIN));
+    }
+    let levels = topology_levels(&context, &pcs).await?;
+    let writes = writes(&context, &pcs, &*backend, &levels).await?;
+    children::all(writes).await?;
+    Ok(Action::await_change())
+}
+
+fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
+    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    context.caches.pod_gangs.has(&key) || context.caches.pod_cliques.has(&key)
+}
+
+fn pods(pcs: &PodCliqueSet) -> usize {
+    let template = &pcs.spec.template;
+    let of_clique = |clique: &PodCliqueTemplateSpec| {
+        let replicas = template.group_of(&clique.name).map_or(1, |group| group.replicas.unwrap_or(1));
+        [clique.spec.replicas, replicas, pcs.spec.replicas]
+            .map(|count| usize::try_from(count).unwrap_or(0))
+            .into_iter()
+            .fold(1, usize::saturating_mul)
+    };
+    template.cliques.iter().map(of_clique).fold(0, usize::saturating_add)
+}
+
+/// Returns all pending writes. If the backend fails, there are none, so that nothing is deleted by mistake.
+async fn writes<'a>(
+    context: &'a Context,
+    pcs: &'a PodCliqueSet,
+    backend: &dyn SchedulerBackend,
+    levels: &[TopologyLevel],
+) -> Result<Vec<Write<'a>>, ReconcileError> {
+    let caches = &context.caches;
+    let mut services = Children::new(context, pcs, &caches.services, objects::service_change);
+    let mut cliques = Children::new(context, pcs, &caches.pod_cliques, patches::pod_clique_change);
+    let mut groups = Children::new(context, pcs, &caches.scaling_groups, objects::scaling_group_change);
+    let mut gangs = Children::new(context, pcs, &caches.pod_gangs, pod_gang_object::change);
+    let gang_names = context.pod_gang_names;
+    for i in 0..pcs.spec.replicas {
+        services.want(objects::service(pcs, i));
+        let mut idle = BTreeSet::new();
+        for mut clique in objects::standalone_cliques(pcs, i, gang_names) {
+            let known = context.remembered.of(&pcs.uid().unwrap_or_default(), &clique.name_any());
+            clique.spec.replicas = known.unwrap_or(clique.spec.replicas);
+            let existing = cliques.get(&clique.name_any());
+            if existing.as_ref().map_or(clique.spec.replicas, |existing| existing.spec.replicas) == 0 {
+                idle.insert(clique.name_any());
+            }
+            if let Some(existing) = existing {
+                previous_template::keep(caches, pcs, &existing, &mut clique);
+            }
+            cliques.want(clique);
+        }
+        for config in &pcs.spec.template.pod_clique_scaling_groups {
+            let group = objects::scaling_group(pcs, i, config);
+            let existing = groups.get(&group.name_any());
+            if existing.map_or(group.spec.replicas, |existing| existing.spec.replicas) == 0 {
+                idle.insert(group.name_any());
+            }
+            groups.want(group);
+        }
+        let base = gangs.get(&gang_names.base(pcs, i));
+        let may_idle = !fault!("idle-stays") && lets_idle(backend, pcs, base.as_deref());
+        let shapes = {
+            // Once a scaling group exists, its own `replicas` count (GANG-03).
+            let replicas = |config: &PodCliqueScalingGroupConfig| {
+                let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
+                group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
+            };
+            let is_idle = |name: &str| may_idle && idle.contains(name);
+            gang_composition::pod_gangs(pcs, i, levels, gang_names, replicas, is_idle)
+        };
+        let base = base.map_or(0, |base| generation::of_gang(&base));
+        for mut shape in shapes {
+            spoil(&mut shape);
+            let existing = gangs.get(&shape.name);
+            let scaled = shape.scaled.clone();
+            let mut pod_gang = pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref()).await?;
+            if let Some((group, j)) = scaled {
+                let generation = of_replica(base, groups.get(&group).as_deref(), j);
+                if generation > 0 {
+                    pod_gang
+                        .annotations_mut()
+                        .insert(ANNOTATION_GENERATION.to_owned(), generation.to_string());
+                }
+            }
+            gangs.want(pod_gang);
+        }
+    }
+    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    for pod_gang in gangs.excess(&key) {
+        if keeps_members(context, &pod_gang) {
+            gangs.keep(pod_gang.name_any());
+        }
+    }
+    let mut writes = services.finish(&key);
+    writes.push(resource_claims::of_set(context, pcs).boxed());
+    writes.extend(cliques.finish(&key));
+    writes.extend(groups.finish(&key));
+    writes.extend(autoscalers::writes(context, pcs, &key).await);
+    if startup_order::has_order(pcs) {
+        writes.push(init_access::ensure(context, pcs).boxed());
+    }
+    writes.extend(gangs.finish(&key));
+    Ok(writes)
+}
+
+/// Whether a podgroup that is scaled to 0 leaves its PodGang. Before the PodGang exists, the annotations of
+/// the PodCliqueSet decide.
+fn lets_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
+    base.map_or_else(
+        || {
+            let mut fresh = PodGang::default();
+            fresh.metadata.annotations.clone_from(&pcs.metadata.annotations);
+            backend.lets_idle(&fresh)
+        },
+        |base| backend.lets_idle(base),
+    )
+}
+
+/// Whether members of an unwanted scaled PodGang still have to be deleted. Their scaling group deletes them
+/// and may currently see another number of replicas. If the PodGang were recreated over remaining pods, it
+/// would be stuck. Each deleted member wakes the PodCliqueSet.
+fn keeps_members(context: &Context, pod_gang: &PodGang) -> bool {
+    let namespace = pod_gang.namespace();
+    pod_gang.spec.podgroups.iter().any(|podgroup| {
+        let member = context.caches.pod_cliques.get(namespace.as_deref(), &podgroup.name);
+        member.filter(|member| member.metadata.deletion_timestamp.is_none()).is_some_and(|member| {
+            let group = member.labels().get(names::LABEL_SCALING_GROUP);
+            let group =
+                group.and_then(|group| context.caches.scaling_groups.get(namespace.as_deref(), group));
+            group.is_some_and(|group| group.metadata.deletion_timestamp.is_none())
+        })
+    })
+}
+
+/// The faults `drop-podgroup` and `key-one-level-down`.
+fn spoil(shape: &mut GangShape) {
+    if fault!("key-one-level-down") && !shape.spec.topology_constraint_group_configs.is_empty() {
+        let of_gang = shape.spec.topology_constraint.take();
+        for config in &mut shape.spec.topology_constraint_group_configs {
+            let of_group = std::mem::replace(&mut config.topology_constraint, of_gang.clone());
+            let podgroups = shape.spec.podgroups.iter_mut();
+            for podgroup in podgroups.filter(|podgroup| config.pod_group_names.contains(&podgroup.name)) {
+                podgroup.topology_constraint = of_group.clone();
+            }
+        }
+    }
+    if fault!("drop-podgroup") && shape.spec.podgroups.len() > 1 {
+        shape.spec.podgroups.pop();
+    }
+}
+
+/// The levels of the topology that a PodCliqueSet names; none if it names none or its ClusterTopologyBinding
+/// was deleted.
+///
+/// If the cache lacks the binding, it is read from the API server. Gang resources are immutable: a PodGang
+/// created just before the cache shows the binding would lack its constraints indefinitely.
+async fn topology_levels(
+    context: &Context,
+    pcs: &PodCliqueSet,
+) -> Result<Vec<TopologyLevel>, ReconcileError> {
+    let Some(name) = topology_name(&pcs.spec.template) else { return Ok(Vec::new()) };
+    if let Some(binding) = context.caches.topologies.get(None, name) {
+        return Ok(binding.spec.levels.clone());
+    }
+    let binding = Api::<ClusterTopologyBinding>::all(context.client.clone()).get_opt(name).await;
+    let failed =
+        |source| ReconcileError::Api { action: format!("get ClusterTopologyBinding {name}"), source };
+    Ok(binding.map_err(failed)?.map(|binding| binding.spec.levels).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[path = "pod_clique_set_tests.rs"]
+mod tests;

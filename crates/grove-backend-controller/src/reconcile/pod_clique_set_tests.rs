@@ -1,0 +1,210 @@
+//! The reconciler against a fake API server.
+
+use grove_api::PodClique;
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::context::test_api::World;
+
+fn pod_clique_set(replicas: i32) -> PodCliqueSet {
+    let clique =
+        |name: &str| json!({"name": name, "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 1}});
+    serde_json::from_value(json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "labels": {"team": "a"}},
+        "spec": {"replicas": replicas, "template": {
+            "cliques": [clique("a"), clique("b")],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"], "replicas": 2, "minAvailable": 1}],
+        }},
+    }))
+    .unwrap()
+}
+
+async fn reconciled(world: &mut World, pcs: &PodCliqueSet) -> Vec<(String, Value)> {
+    world.feeds.pod_clique_sets.take(Event::Apply(pcs.clone()));
+    reconcile(Arc::new(pcs.clone()), Arc::clone(&world.context)).await.unwrap();
+    let mut written = world.written();
+    written.sort_by(|(a, _), (b, _)| a.cmp(b));
+    written
+}
+
+fn created(written: &[(String, Value)]) -> Vec<String> {
+    let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let mut lines: Vec<_> = written
+        .iter()
+        .map(|(request, object)| match request.starts_with("POST") {
+            true => format!("create {} {}", object["kind"].as_str().unwrap_or_default(), name(object)),
+            false => request.clone(),
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn a_sets_pods_are_those_of_all_its_replicas_and_groups() {
+    assert_eq!(pods(&pod_clique_set(3)), 3 * (2 + 2 * 2));
+    assert_eq!(pods(&pod_clique_set(i32::MAX)), 6 * usize::try_from(i32::MAX).unwrap());
+}
+
+#[tokio::test]
+async fn one_replica_is_created_and_then_left_alone() {
+    let mut world = World::new();
+    let pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    insta::assert_snapshot!(created(&written).join("\n"), @r"
+    create PodClique wl-0-a
+    create PodCliqueScalingGroup wl-0-sg
+    create PodGang wl-0
+    create PodGang wl-0-sg-0
+    create Service wl-0
+    ");
+    for (_, object) in &written {
+        assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl", "{object}");
+    }
+    world.see(&written);
+    assert_eq!(reconciled(&mut world, &pcs).await, [], "no write when nothing differs");
+}
+
+#[tokio::test]
+async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
+    let mut world = World::new();
+    let written = reconciled(&mut world, &pod_clique_set(2)).await;
+    world.see(&written);
+    let written = reconciled(&mut world, &pod_clique_set(1)).await;
+    insta::assert_snapshot!(created(&written).join("\n"), @r"
+    DELETE /api/v1/namespaces/ns/services/wl-1
+    DELETE /apis/grove.io/v1alpha1/namespaces/ns/podcliques/wl-1-a
+    DELETE /apis/grove.io/v1alpha1/namespaces/ns/podcliquescalinggroups/wl-1-sg
+    DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-1
+    DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-1-sg-0
+    ");
+    assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
+}
+
+/// One claim for all replicas, one per replica, and if `elsewhere`, one from a template in another namespace.
+fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
+    let mut pcs = pod_clique_set(replicas);
+    let spec = json!({"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}});
+    let metadata = json!({"labels": {"of": "template"}, "annotations": {"note": "x"}});
+    let template = json!({"name": "nic", "templateSpec": {"metadata": metadata, "spec": spec}});
+    let own = json!({"name": "own", "templateSpec": {"spec": spec}});
+    pcs.spec.template.resource_claim_templates = serde_json::from_value(json!([template, own])).unwrap();
+    let mut entries =
+        vec![json!({"name": "nic", "scope": "AllReplicas"}), json!({"name": "own", "scope": "PerReplica"})];
+    entries.extend(elsewhere.then(|| json!({"name": "ext", "namespace": "shared", "scope": "AllReplicas"})));
+    pcs.spec.template.resource_sharing = serde_json::from_value(json!(entries)).unwrap();
+    pcs
+}
+
+#[tokio::test]
+async fn shared_claims_are_made_from_templates_and_go_with_their_replica() {
+    let mut world = World::new();
+    let written = reconciled(&mut world, &sharing(2, false)).await;
+    let claims: Vec<_> = written.iter().filter(|(_, object)| object["kind"] == "ResourceClaim").collect();
+    assert_eq!(claims.len(), 3, "{written:?}");
+    let of_all = &claims.iter().find(|(_, claim)| claim["metadata"]["name"] == "wl-all-nic").unwrap().1;
+    let labels = json!({
+        names::LABEL_MANAGED_BY: names::MANAGED_BY_GROVE, names::LABEL_PART_OF: "wl", names::LABEL_NAME: "wl-all-nic",
+        names::LABEL_COMPONENT: "resource-claim", "of": "template",
+    });
+    assert_eq!(of_all["metadata"]["labels"], labels);
+    assert_eq!(of_all["metadata"]["annotations"], json!({"note": "x"}));
+    assert_eq!(of_all["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl");
+    assert_eq!(of_all["spec"]["devices"]["requests"][0]["exactly"], json!({"deviceClassName": "c"}));
+    let index = |claim: &Value| claim["metadata"]["labels"][names::LABEL_PCS_REPLICA_INDEX].clone();
+    let of_each: Vec<_> =
+        claims.iter().map(|(_, claim)| index(claim)).filter(|index| !index.is_null()).collect();
+    assert_eq!(of_each, [json!("0"), json!("1")]);
+    world.see(&written);
+    assert_eq!(reconciled(&mut world, &sharing(2, false)).await, [], "no write when nothing differs");
+    let written = reconciled(&mut world, &sharing(1, false)).await;
+    let deleted = created(&written);
+    let claims: Vec<_> = deleted.iter().filter(|line| line.contains("resourceclaims")).collect();
+    assert_eq!(claims, ["DELETE /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/wl-1-own"]);
+}
+
+#[tokio::test]
+async fn a_template_that_is_not_there_is_told_and_holds_up_nothing_else() {
+    let mut world = World::new();
+    let pcs = sharing(1, true);
+    world.feeds.pod_clique_sets.take(Event::Apply(pcs.clone()));
+    let failed = reconcile(Arc::new(pcs), Arc::clone(&world.context)).await.unwrap_err();
+    assert!(failed.to_string().contains("get ResourceClaimTemplate shared/ext"), "{failed}");
+    let written = world.written();
+    let kinds = |kind: &str| written.iter().filter(|(_, object)| object["kind"] == kind).count();
+    assert_eq!((kinds("ResourceClaim"), kinds("PodClique"), kinds("PodGang")), (2, 1, 2));
+    assert!(written.iter().any(|(_, event)| event["reason"] == "ResourceClaimFailed"), "{written:?}");
+}
+
+#[tokio::test]
+async fn a_scaled_gang_goes_after_its_members() {
+    let mut world = World::new();
+    let pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    world.see(&written);
+    let in_group = json!({names::LABEL_SCALING_GROUP: "wl-0-sg"});
+    let member: PodClique = serde_json::from_value(json!({
+        "metadata": {"name": "wl-0-sg-1-b", "namespace": "ns", "uid": "uid-of-member", "labels": in_group},
+        "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 1},
+    }))
+    .unwrap();
+    world.feeds.pod_cliques.take(Event::Apply(member.clone()));
+    let group = world.context.caches.scaling_groups.get(Some("ns"), "wl-0-sg").unwrap();
+    let mut group = (*group).clone();
+    group.spec.replicas = 1;
+    world.feeds.scaling_groups.take(Event::Apply(group));
+    assert_eq!(reconciled(&mut world, &pcs).await, [], "the scaling group may see 2 replicas");
+    world.feeds.pod_cliques.take(Event::Delete(member));
+    let written = reconciled(&mut world, &pcs).await;
+    insta::assert_snapshot!(created(&written).join("\n"), @"DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-0-sg-0");
+}
+
+#[tokio::test]
+async fn a_label_of_the_set_reaches_its_pod_gangs() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    world.see(&written);
+    pcs.labels_mut().insert("team".into(), "b".into());
+    let written = reconciled(&mut world, &pcs).await;
+    assert_eq!(written.len(), 2, "base and scaled PodGang: {written:?}");
+    for (request, patch) in written {
+        assert!(
+            request.starts_with("PATCH /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/"),
+            "{request}"
+        );
+        assert_eq!(patch, json!({"metadata": {"labels": {"team": "b"}, "resourceVersion": "1"}}));
+    }
+}
+
+#[tokio::test]
+async fn replicas_belong_to_whoever_scales_the_object() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    world.see(&written);
+    pcs.spec.template.cliques[0].spec.replicas = 5;
+    pcs.spec.template.pod_clique_scaling_groups[0].replicas = Some(7);
+    assert_eq!(reconciled(&mut world, &pcs).await, []);
+}
+
+#[tokio::test]
+async fn objects_of_a_predecessor_are_waited_for() {
+    let mut world = World::new();
+    let mut old = pod_clique_set(1);
+    old.metadata.uid = Some("uid-of-predecessor".into());
+    let written = reconciled(&mut world, &old).await;
+    world.see(&written);
+    let result = reconcile(Arc::new(pod_clique_set(1)), Arc::clone(&world.context)).await;
+    assert!(matches!(result, Err(ReconcileError::Waiting(_))), "{result:?}");
+    assert_eq!(world.written(), [], "neither patched nor deleted: they are the garbage collector's");
+}
+
+#[tokio::test]
+async fn a_set_that_is_being_deleted_gets_nothing_new() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    pcs.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    assert_eq!(reconciled(&mut world, &pcs).await, []);
+}

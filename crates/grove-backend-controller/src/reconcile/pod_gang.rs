@@ -1,0 +1,205 @@
+//! Reconciles a PodGang: passes it to its backend, references its pods, sets `Initialized`.
+//!
+//! The order is part of the contract (GANG-07): the gang resources exist before `Initialized` is True, and no
+//! gate is removed before that. `podReferences` are first written when every pod exists, all at once, and
+//! then follow the live pods. Each such write creates a new generation, for which the backend is called
+//! again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grove_api::PodGang;
+use grove_api::names::{CONDITION_INITIALIZED, REASON_PODS_CREATED, REASON_PODS_CREATION_PENDING};
+use kube::ResourceExt;
+use serde_json::json;
+
+use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
+use crate::cache::gang_view::GangView;
+use crate::context::action::Action;
+use crate::context::error::ReconcileError;
+use crate::context::events::REASON_SYNC_FAILED;
+use crate::context::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
+use crate::context::{Context, writes};
+use crate::faults::fault;
+use crate::plan::conditions::{self, Verdict};
+use crate::status::pod_gang::told_now;
+
+/// Event reason: the backend of a PodGang is not enabled (ADM-22).
+const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
+/// Event reason: the gang resources of a PodGang are wrong and cannot be repaired (GANG-12).
+const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
+/// Annotation that the fault `write-on-reconcile` writes.
+const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
+
+pub(crate) async fn reconcile(
+    pod_gang: Arc<PodGang>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    if context.caches.is_left(&pod_gang) {
+        return Ok(Action::await_change());
+    }
+    let gang = Gang { context: &context, pod_gang: &pod_gang };
+    match context.serve(&pod_gang) {
+        Served::By(backend) => gang.reconcile(&*backend).await?,
+        Served::Disabled(name) => {
+            let note =
+                format!("scheduler backend {name:?} is not enabled (any more); the gang is left as it is");
+            context.events.warn(&*pod_gang, REASON_BACKEND_DISABLED, &note).await;
+        }
+    }
+    if fault!("foreign-resource") {
+        create_foreign_resource(&context.client, &pod_gang).await;
+    }
+    if fault!("touch-gang-resources") {
+        touch_workload(&context.client, &pod_gang).await;
+    }
+    if fault!("recreate-gang-resources") {
+        delete_workload_of_old(&context.client, &pod_gang).await;
+    }
+    if fault!("write-on-reconcile") { gang.write_for_no_reason().await } else { Ok(Action::await_change()) }
+}
+
+struct Gang<'a> {
+    context: &'a Context,
+    pod_gang: &'a PodGang,
+}
+
+impl Gang<'_> {
+    async fn reconcile(&self, backend: &dyn SchedulerBackend) -> Result<(), ReconcileError> {
+        let conditions =
+            self.pod_gang.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        if !conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED) {
+            let (pending, synced) = tokio::join!(self.say_initialized(false), self.sync(backend));
+            // The event of the changed status triggers the next step.
+            return pending.and(synced.map(drop));
+        }
+        if !self.sync(backend).await? {
+            return Ok(());
+        }
+        let initialized = conditions::is_true(conditions, CONDITION_INITIALIZED);
+        let view = GangView::of(&self.context.caches, self.pod_gang);
+        let complete = view.is_complete();
+        if !initialized && !complete {
+            return Ok(());
+        }
+        let podgroups = view.referenced(self.pod_gang);
+        if podgroups != self.pod_gang.spec.podgroups {
+            let version = &self.pod_gang.metadata.resource_version;
+            let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"podgroups": podgroups}});
+            writes::patch(self.context, self.pod_gang, &patch).await?;
+            return Ok(());
+        }
+        match initialized {
+            true => Ok(()),
+            false => self.say_initialized(true).await,
+        }
+    }
+
+    /// Has the backend create what is missing, and wakes the gates. Returns false if only a change of the
+    /// PodGang can help.
+    async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
+        let Context { caches, synced, events, client, .. } = self.context;
+        // A gang resource may have disappeared because the PodGang was deleted, which another watch reports
+        // later. It must not be recreated then.
+        if synced.has_lost(self.pod_gang) && !writes::is_there_still(client, self.pod_gang).await? {
+            return Ok(false);
+        }
+        let existing = caches.gang_resources_of(self.pod_gang);
+        let view = GangView::of(caches, self.pod_gang);
+        let (pods, former) = (view.pods(), view.former());
+        let topology = caches.topology_of(self.pod_gang);
+        let topology = topology.as_deref();
+        let gang = GangState { pod_gang: self.pod_gang, pods: &pods, former: &former, topology };
+        match backend.sync_pod_gang(&gang, &existing).await {
+            Ok(found) => {
+                if events.standing(self.pod_gang, REASON_SYNC_FAILED).is_some() {
+                    events.settled(self.pod_gang, REASON_SYNC_FAILED);
+                    self.wake_status();
+                }
+                match found.warnings.is_empty() {
+                    true => events.settled(self.pod_gang, REASON_RESOURCES_DRIFTED),
+                    false => {
+                        events.warn(self.pod_gang, REASON_RESOURCES_DRIFTED, &found.warnings.join("; ")).await
+                    }
+                }
+                if synced.record(self.pod_gang) {
+                    self.wake_status();
+                    self.wake_gates();
+                }
+                Ok(true)
+            }
+            Err(error) => {
+                match error {
+                    BackendError::HeldByPods(_) if synced.hold(self.pod_gang) => self.wake_gates(),
+                    BackendError::HeldByPods(_) => {}
+                    _ => synced.forget(&self.pod_gang.uid().unwrap_or_default()),
+                }
+                let error = ReconcileError::from(error);
+                if !error.is_waiting() && !error.is_namespace_gone() {
+                    events.warn(self.pod_gang, REASON_SYNC_FAILED, &error.to_string()).await;
+                    self.wake_status();
+                }
+                match error {
+                    // Only a change of the PodGang helps.
+                    ReconcileError::Backend(BackendError::Refused(_)) => Ok(false),
+                    error => Err(error),
+                }
+            }
+        }
+    }
+
+    fn wake_status(&self) {
+        let namespace = self.pod_gang.namespace();
+        self.context.queues.pod_gang_status.wake(namespace.as_deref(), &self.pod_gang.name_any());
+    }
+
+    fn wake_gates(&self) {
+        let namespace = self.pod_gang.namespace();
+        for podgroup in &self.pod_gang.spec.podgroups {
+            self.context.queues.pod_cliques.wake(namespace.as_deref(), &podgroup.name);
+        }
+    }
+
+    /// Keeps the conditions of others; the patch applies only to the version that it was computed from.
+    async fn say_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
+        let verdict = match initialized {
+            true => Verdict {
+                type_: CONDITION_INITIALIZED,
+                status: Some(true),
+                reason: REASON_PODS_CREATED.into(),
+                message: "PodGang is fully initialized".to_owned(),
+            },
+            false => Verdict {
+                type_: CONDITION_INITIALIZED,
+                status: Some(false),
+                reason: REASON_PODS_CREATION_PENDING.into(),
+                message: "Not all constituent pods have been created yet".to_owned(),
+            },
+        };
+        // The same write contains the rest of the status.
+        let status = match initialized {
+            true => told_now(self.context, self.pod_gang),
+            false => self.pod_gang.status.clone().unwrap_or_default(),
+        };
+        let conditions = conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
+        let patch = json!({
+            "metadata": {"resourceVersion": self.pod_gang.metadata.resource_version},
+            "status": {"phase": status.phase, "conditions": conditions},
+        });
+        writes::patch_status(self.context, self.pod_gang, &patch).await
+    }
+
+    /// The fault `write-on-reconcile`: writes a new value every second.
+    async fn write_for_no_reason(&self) -> Result<Action, ReconcileError> {
+        let now = jiff::Timestamp::now().as_second().to_string();
+        if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {
+            let patch = json!({"metadata": {"annotations": {ANNOTATION_RECONCILED_AT: now}}});
+            writes::patch(self.context, self.pod_gang, &patch).await?;
+        }
+        Ok(Action::requeue(Duration::from_secs(1)))
+    }
+}
+
+#[cfg(test)]
+#[path = "pod_gang_tests.rs"]
+mod tests;

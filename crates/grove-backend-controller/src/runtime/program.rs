@@ -1,0 +1,282 @@
+//! Starts, runs and stops the controller.
+//!
+//! Startup order: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
+//! reconcilers. Startup errors explain the fix. SIGTERM is handled from the start, because PID 1 of a
+//! container ignores it unless it installs a handler.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::HeaderValue;
+use http::header::USER_AGENT;
+use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use webhook_server::certificates::{CertificateOptions, Keeper, Kept};
+use webhook_server::{ServerError, serve, serve_tls, told, told_to_end};
+
+use super::api_layer::ApiLayer;
+use super::configuration::{Configuration, ConfigurationError};
+use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
+use super::leader::Candidate;
+use super::reconcilers::reconcile_all;
+use super::servers::{self, Readiness};
+use crate::admission::{self, AdmissionState};
+use crate::cache::caches::caches;
+use crate::cache::expectations::Expectations;
+use crate::cache::remembered_replicas::RememberedReplicas;
+use crate::cache::written_versions::WrittenVersions;
+use crate::context::events::Events;
+use crate::context::fault_injection::{SpoilingLayer, spoils_writes};
+use crate::context::flow::Flow;
+use crate::context::init_access::InitAccess;
+use crate::context::metrics::Metrics;
+use crate::context::namespace_termination::EndingNamespaces;
+use crate::context::queues::queues;
+use crate::context::synced_gangs::SyncedGangs;
+use crate::context::wordings::Wordings;
+use crate::context::{Context, triggers};
+use crate::plan::pod_gang_names::PodGangNames;
+
+/// How long running work may take after a shutdown request.
+const GRACE: Duration = Duration::from_secs(4);
+/// How long after the start CRDs may take to be served.
+const CRDS_SERVED: Duration = Duration::from_secs(10);
+
+const REQUIRED: [(&str, &[&str]); 2] = [
+    (
+        "grove.io/v1alpha1",
+        &["podcliquesets", "podcliques", "podcliquescalinggroups", "clustertopologybindings"],
+    ),
+    ("scheduler.grove.io/v1alpha1", &["podgangs"]),
+];
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Kubeconfig file. Without it: the pod's service account, or the user's own kubeconfig.
+    pub kubeconfig: Option<PathBuf>,
+    pub config: PathBuf,
+    /// The controller's own namespace, for its lease and for dry runs.
+    pub namespace: String,
+    pub webhook_bind: SocketAddr,
+    pub certificates: CertificateOptions,
+    pub health_bind: SocketAddr,
+    pub metrics_bind: SocketAddr,
+    /// Wait for the lease before reconciling.
+    pub leader_elect: bool,
+    /// How PodGangs are named.
+    pub pod_gang_names: PodGangNames,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// As given on the command line.
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    #[error("cannot connect to the API server: {0}")]
+    Connection(String),
+    #[error(
+        "the API server does not serve {missing}; install the CustomResourceDefinitions first: \
+         grove-backend-controller install-manifests --webhook-url URL --ca-bundle FILE \
+         | kubectl apply --server-side -f -"
+    )]
+    MissingResources {
+        /// The missing resources, comma-separated.
+        missing: String,
+    },
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A task that should run until shutdown has ended.
+    #[error("{0} ended unexpectedly")]
+    Ended(&'static str),
+    /// Another replica may lead now.
+    #[error("leadership lost")]
+    LeadershipLost,
+}
+
+pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
+    // An error means that a provider is already installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let end = told_to_end();
+    tokio::pin!(end);
+    let text = tokio::fs::read_to_string(&options.config).await;
+    let text = text.map_err(|source| ProgramError::File { path: options.config.clone(), source })?;
+    let configuration = Configuration::parse(&text)?;
+    let metrics = Metrics::default();
+    let begin = async {
+        let client = connect(&options, metrics.clone()).await?;
+        let registry = configuration.registry(&client, &options.namespace)?;
+        require_resources(&client).await?;
+        for backend in registry.iter() {
+            if let Err(error) = backend.init().await {
+                tracing::warn!(backend = backend.name(), %error, "backend not initialized");
+            }
+        }
+        Ok::<_, ProgramError>((client, registry))
+    };
+    let (client, registry) = tokio::select! {
+        begun = begin => begun?,
+        () = &mut end => return Ok(()),
+    };
+    let kept =
+        Kept { secret: SECRET, mutating: &MUTATING_CONFIGURATIONS, validating: &VALIDATING_CONFIGURATIONS };
+    let (tls, keeper) =
+        options.certificates.open(&client, options.webhook_bind, &options.namespace, kept).await?;
+    let (stop, stopped) = watch::channel(false);
+    let (ready, readiness) = watch::channel(false);
+    let (caches, mut feeds) = caches(registry.cached_kinds());
+    let (queues, inboxes) = queues();
+    let context = Arc::new(Context {
+        client: client.clone(),
+        registry: registry.clone(),
+        caches: caches.clone(),
+        queues,
+        events: Events::new(client.clone()),
+        metrics,
+        synced: SyncedGangs::default(),
+        wordings: Wordings::default(),
+        flow: Flow::default(),
+        expectations: Expectations::default(),
+        written: WrittenVersions::default(),
+        remembered: RememberedReplicas::default(),
+        init_access: InitAccess::default(),
+        init_image: configuration.init_image().to_owned(),
+        ending: EndingNamespaces::default(),
+        pod_gang_names: options.pod_gang_names,
+    });
+    triggers::connect(&mut feeds, &context);
+
+    let mut watches = JoinSet::new();
+    feeds.watch(&client, &mut watches);
+    let mut servers = JoinSet::new();
+    let health = servers::health(Readiness {
+        registry: registry.clone(),
+        ready: readiness,
+        certificates: keeper.as_ref().map(Keeper::state),
+    });
+    if let Some(keeper) = keeper {
+        watches.spawn(keeper.run());
+    }
+    servers.spawn(serve("health", options.health_bind, health, stopped.clone()));
+    servers.spawn(serve(
+        "metrics",
+        options.metrics_bind,
+        servers::metrics(Arc::clone(&context)),
+        stopped.clone(),
+    ));
+    let webhooks = admission::router(AdmissionState {
+        registry: registry.clone(),
+        bindings: Arc::new(client.clone()),
+        minimums: Arc::new(client.clone()),
+    });
+    servers.spawn(serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
+
+    let reconcilers = async {
+        caches.settled().await;
+        ready.send_replace(true);
+        tracing::info!("caches complete");
+        let work = async {
+            context.metrics.lead();
+            let as_told = reconcile_all(inboxes, &context, &stopped).await;
+            as_told.then_some(()).ok_or(ProgramError::Ended("a reconciler"))
+        };
+        if !options.leader_elect {
+            return work.await;
+        }
+        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
+        tokio::select! {
+            () = candidate.lead() => {}
+            () = told(stopped.clone()) => return Ok(()),
+        }
+        tokio::select! {
+            result = work => result?,
+            () = candidate.keep() => return Err(ProgramError::LeadershipLost),
+        }
+        candidate.release().await;
+        Ok(())
+    };
+    tokio::pin!(reconcilers);
+    let ended = tokio::select! {
+        () = &mut end => Ok(()),
+        result = &mut reconcilers => result.and(Err(ProgramError::Ended("reconcilers"))),
+        Some(result) = servers.join_next() => match result {
+            Ok(Err(error)) => Err(error.into()),
+            _ => Err(ProgramError::Ended("a server")),
+        },
+        Some(_) = watches.join_next() => Err(ProgramError::Ended("a watch")),
+    };
+    stop.send_replace(true);
+    tracing::info!("ending");
+    let finish = async {
+        if ended.is_ok() {
+            let _ = reconcilers.await;
+        }
+        while servers.join_next().await.is_some() {}
+    };
+    if tokio::time::timeout(GRACE, finish).await.is_err() {
+        tracing::warn!("not everything ended in time");
+    }
+    ended
+}
+
+async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramError> {
+    let failed = |error: &dyn std::error::Error| ProgramError::Connection(error.to_string());
+    let mut config = match &options.kubeconfig {
+        Some(path) => {
+            let kubeconfig = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
+            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+            config.map_err(|error| failed(&error))?
+        }
+        None => Config::infer().await.map_err(|error| failed(&error))?,
+    };
+    let layer = ApiLayer::new(metrics);
+    // The managedFields of an object show this name.
+    config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
+    let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?.with_layer(&layer);
+    Ok(if spoils_writes() { builder.with_layer(&SpoilingLayer).build() } else { builder.build() })
+}
+
+/// Waits briefly for the CRDs: a new CRD is established before it is served.
+async fn require_resources(client: &Client) -> Result<(), ProgramError> {
+    let begin = Instant::now();
+    loop {
+        match served_resources(client).await {
+            Err(ProgramError::MissingResources { .. }) if begin.elapsed() < CRDS_SERVED => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn served_resources(client: &Client) -> Result<(), ProgramError> {
+    let mut missing = Vec::new();
+    for (version, resources) in REQUIRED {
+        let served = match client.list_api_group_resources(version).await {
+            Ok(list) => list.resources.into_iter().map(|resource| resource.name).collect(),
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(error) => return Err(ProgramError::Connection(error.to_string())),
+        };
+        let absent = resources.iter().filter(|resource| !served.iter().any(|name| name == *resource));
+        missing.extend(absent.map(|resource| format!("{resource} of {version}")));
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(ProgramError::MissingResources { missing: missing.join(", ") }),
+    }
+}
+
+/// Identity of this process in leader election, with its pod's name if it has one.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "controller".to_owned());
+    format!("{host}-{}-{}", std::process::id(), jiff::Timestamp::now().as_millisecond())
+}

@@ -1,0 +1,142 @@
+//! Every reconciler, with its cache, its inbox and its concurrency.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::reconcile_loop::{Gather, Settings, ended_as_told, run};
+use crate::cache::caches::Caches;
+use crate::context::Context;
+use crate::context::queues::Inboxes;
+use crate::{reconcile, status};
+
+/// How long changes are collected before a status is written: briefly when there is little to do. With
+/// thousands of pods, one write covers most steps of a gang until it is bound. It is short enough for
+/// statuses that are computed from other statuses (STAT-02).
+const STATUS: Gather = Gather {
+    least: Duration::from_millis(250),
+    each: Duration::from_millis(20),
+    most: Duration::from_millis(1200),
+};
+/// PodCliques that are reconciled concurrently. Those that create pods wait in `flow`; removing gates does
+/// not.
+const POD_CLIQUES: usize = 4096;
+
+/// Runs all reconcilers until `stop` is true and running work is done. Returns false if one of them ends
+/// before.
+pub(super) async fn reconcile_all(
+    inboxes: Inboxes,
+    context: &Arc<Context>,
+    stop: &watch::Receiver<bool>,
+) -> bool {
+    let Inboxes {
+        pod_clique_sets,
+        pod_clique_set_status: pcs_status,
+        gang_terminations,
+        scaling_groups,
+        scaling_group_status: pcsg_status,
+        pod_cliques,
+        pod_clique_status: pclq_status,
+        pod_gangs,
+        pod_gang_status: gang_status,
+        topologies,
+    } = inboxes;
+    let Caches {
+        pod_clique_sets: sets,
+        scaling_groups: groups,
+        pod_cliques: cliques,
+        pod_gangs: gangs,
+        topologies: bindings,
+        ..
+    } = &context.caches;
+    let at_once =
+        |name, concurrency| Settings { name, concurrency, gather: Gather::NONE, after_own_writes: false };
+    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS, after_own_writes: true };
+    context.queues.open(&context.caches);
+    let (context, stop) = (|| Arc::clone(context), || stop.clone());
+    let mut all = JoinSet::new();
+    all.spawn(run(
+        at_once("pod_clique_set", 16),
+        sets.store.clone(),
+        pod_clique_sets,
+        context(),
+        stop(),
+        reconcile::pod_clique_set::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_clique_set_status"),
+        sets.store.clone(),
+        pcs_status,
+        context(),
+        stop(),
+        status::pod_clique_set::reconcile,
+    ));
+    all.spawn(run(
+        at_once("gang_termination", 16),
+        sets.store.clone(),
+        gang_terminations,
+        context(),
+        stop(),
+        reconcile::gang_termination::reconcile,
+    ));
+    all.spawn(run(
+        at_once("scaling_group", 16),
+        groups.store.clone(),
+        scaling_groups,
+        context(),
+        stop(),
+        reconcile::scaling_group::reconcile,
+    ));
+    all.spawn(run(
+        gathered("scaling_group_status"),
+        groups.store.clone(),
+        pcsg_status,
+        context(),
+        stop(),
+        status::scaling_group::reconcile,
+    ));
+    all.spawn(run(
+        at_once("pod_clique", POD_CLIQUES),
+        cliques.store.clone(),
+        pod_cliques,
+        context(),
+        stop(),
+        reconcile::pod_clique::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_clique_status"),
+        cliques.store.clone(),
+        pclq_status,
+        context(),
+        stop(),
+        status::pod_clique::reconcile,
+    ));
+    all.spawn(run(
+        Settings { after_own_writes: true, ..at_once("pod_gang", 32) },
+        gangs.store.clone(),
+        pod_gangs,
+        context(),
+        stop(),
+        reconcile::pod_gang::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_gang_status"),
+        gangs.store.clone(),
+        gang_status,
+        context(),
+        stop(),
+        status::pod_gang::reconcile,
+    ));
+    // One at a time: if a scheduler supports only one binding, they must not overtake each other.
+    all.spawn(run(
+        Settings { concurrency: 1, ..gathered("cluster_topology_binding") },
+        bindings.store.clone(),
+        topologies,
+        context(),
+        stop(),
+        reconcile::cluster_topology_binding::reconcile,
+    ));
+    ended_as_told(all, &stop()).await
+}

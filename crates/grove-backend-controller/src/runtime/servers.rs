@@ -1,0 +1,119 @@
+//! Serves health and metrics in plain text.
+//!
+//! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks
+//! can answer, including their certificate if the controller maintains it itself. Its text lists what each
+//! backend lacks. A backend without its scheduler's API does not make the controller unready, because the
+//! others continue (ADM-19).
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use tokio::sync::watch;
+
+use crate::backend::Registry;
+use crate::context::Context;
+
+#[derive(Clone)]
+pub(super) struct Readiness {
+    pub registry: Registry,
+    pub ready: watch::Receiver<bool>,
+    /// Whether the webhooks' certificate is served and its authority known, or why not. `None` if it comes
+    /// from files.
+    pub certificates: Option<watch::Receiver<Result<(), String>>>,
+}
+
+pub(super) fn health(readiness: Readiness) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz))
+        .with_state(readiness)
+}
+
+pub(super) fn metrics(context: Arc<Context>) -> Router {
+    let text = |State(context): State<Arc<Context>>| async move {
+        let text = context.metrics.text(&context.caches.pod_gangs.store.state());
+        text.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+    };
+    Router::new().route("/metrics", get(text)).with_state(context)
+}
+
+async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
+    let ready = *readiness.ready.borrow();
+    let certificates = readiness.certificates.as_ref().map(|state| state.borrow().clone());
+    let mut text = String::new();
+    let mut line = |good: bool, what: &str, detail: &str| {
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "[{}]{what} {detail}", if good { '+' } else { '-' });
+    };
+    line(ready, "caches", if ready { "complete" } else { "not complete yet" });
+    if let Some(state) = &certificates {
+        let detail = state.as_ref().err().map_or("served, and their authority known", |reason| reason);
+        line(state.is_ok(), "certificates", detail);
+    }
+    // Concurrently, so that the probe takes no longer than the slowest backend.
+    let backends =
+        readiness.registry.iter().map(|backend| async { (backend.name(), backend.readiness().await) });
+    for (name, found) in futures::future::join_all(backends).await {
+        line(
+            found.is_ok(),
+            &format!("backend {name}"),
+            found.as_ref().err().map_or("ready", |reason| reason),
+        );
+    }
+    let ready = ready && certificates.is_none_or(|state| state.is_ok());
+    (if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use axum::http::Request;
+    use rstest::rstest;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::admission::fixture::cluster;
+    use crate::backend::fake_backend::FakeBackend;
+
+    async fn asked(caches: bool, certificates: Option<Result<(), String>>) -> (StatusCode, String) {
+        let (_ready, ready) = watch::channel(caches);
+        // The last state stays after its sender is dropped.
+        let certificates = certificates.map(|state| watch::channel(state).1);
+        let registry = cluster(vec![FakeBackend::ready("fake")]).registry;
+        let request = Request::get("/readyz").body(Body::empty()).unwrap();
+        let router = health(Readiness { registry, ready, certificates });
+        let response = router.oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[rstest]
+    #[case::of_files(true, None, StatusCode::OK, None)]
+    #[case::kept(true, Some(Ok(())), StatusCode::OK, Some("[+]certificates served"))]
+    #[case::not_yet(
+        true,
+        Some(Err("no certificate yet")),
+        StatusCode::SERVICE_UNAVAILABLE,
+        Some("[-]certificates no certificate yet")
+    )]
+    #[case::no_caches(false, Some(Ok(())), StatusCode::SERVICE_UNAVAILABLE, Some("[+]certificates served"))]
+    #[tokio::test]
+    async fn readiness(
+        #[case] caches: bool,
+        #[case] certificates: Option<Result<(), &str>>,
+        #[case] status: StatusCode,
+        #[case] line: Option<&str>,
+    ) {
+        let certificates = certificates.map(|state| state.map_err(str::to_owned));
+        let (answered, text) = asked(caches, certificates).await;
+        assert_eq!(answered, status, "{text}");
+        let told = text.lines().find(|line| line.contains("certificates"));
+        assert_eq!(told.is_some(), line.is_some(), "{text}");
+        assert!(line.is_none_or(|line| text.contains(line)), "{text}");
+    }
+}

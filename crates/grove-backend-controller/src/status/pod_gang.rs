@@ -1,0 +1,327 @@
+//! Status of a PodGang except `Initialized`: whether its minimum is bound, ready and healthy, whether its
+//! gang resources exist, and what it waits for.
+//!
+//! It is computed from pods, PodCliques and this program's own failures. A gang status of kube-scheduler may
+//! never be reset, and one of Volcano may be reset too far. A scheduler's message is repeated only as the
+//! reason for a wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grove_api::names::{
+    CONDITION_BACKEND_READY, CONDITION_INITIALIZED, CONDITION_MIN_AVAILABLE_BREACHED,
+    CONDITION_POD_GANG_READY, CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_UNHEALTHY,
+    LABEL_BASE_POD_GANG, POD_GANG_GATE,
+};
+use grove_api::{PodClique, PodGang, PodGangPhase, PodGangStatus};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::ResourceExt;
+
+use super::held::held_since;
+use super::unbound_claims::{self, UnboundClaim};
+use crate::backend::Served;
+use crate::cache::gang_view::GangView;
+use crate::cache::pods::{is_bound, is_ready, refusal};
+use crate::context::action::Action;
+use crate::context::error::ReconcileError;
+use crate::context::events::{REASON_POD_CREATE_FAILED, REASON_SYNC_FAILED};
+use crate::context::wordings::STEADY;
+use crate::context::{Context, writes};
+use crate::faults::fault;
+use crate::plan::conditions::{self, Verdict};
+use crate::plan::json_diff::merge_patch;
+
+/// How old a PodGang must be before its status reports missing pods.
+const CREATION: Duration = Duration::from_secs(3);
+
+pub(crate) async fn reconcile(
+    pod_gang: Arc<PodGang>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    let before = pod_gang.status.clone().unwrap_or_default();
+    // `reconcile::pod_gang` writes the first status.
+    let is_begun = before.conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED);
+    if context.caches.is_left(&pod_gang) || !is_begun {
+        return Ok(Action::await_change());
+    }
+    let mut gang = Gang::of(&context, &pod_gang);
+    if !gang.is_scheduled() && !fault!("claims-untold") {
+        gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
+    }
+    let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
+    // `reconcile::pod_gang` writes the rest together with `Initialized`.
+    if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
+        return Ok(Action::requeue(CREATION));
+    }
+    let steady = context.wordings.steady_for(&pod_gang);
+    let status = gang.status(&before, steady.is_some());
+    if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
+        context.wordings.written(&pod_gang);
+        writes::patch_status_of_version(&context, &*pod_gang, &patch).await?;
+    }
+    if gang.is_scheduled() {
+        let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
+        context.metrics.bound(&pod_gang, was_bound);
+    }
+    // A changed message about the same fact wakes no reconciler, so check again later.
+    Ok(match gang.is_scheduled() {
+        true => Action::await_change(),
+        false => Action::requeue(steady.unwrap_or(STEADY)),
+    })
+}
+
+/// Computes the status of a PodGang that the caller writes now.
+pub(crate) fn told_now(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
+    let before = pod_gang.status.clone().unwrap_or_default();
+    let words_stay = context.wordings.steady_for(pod_gang).is_some();
+    context.wordings.written(pod_gang);
+    Gang::of(context, pod_gang).status(&before, words_stay)
+}
+
+struct Gang<'a> {
+    context: &'a Context,
+    pod_gang: &'a PodGang,
+    view: GangView,
+    /// Why its gang resources could not be created.
+    failure: Option<String>,
+    /// The claim that one of its pods waits for, if claims have been listed.
+    unbound_claim: Option<UnboundClaim>,
+}
+
+impl<'a> Gang<'a> {
+    fn of(context: &'a Context, pod_gang: &'a PodGang) -> Self {
+        let view = GangView::of(&context.caches, pod_gang);
+        let failure = context.events.standing(pod_gang, REASON_SYNC_FAILED);
+        Self { context, pod_gang, view, failure, unbound_claim: None }
+    }
+
+    /// Computes the status from the one before; `words_stay` keeps the messages of unchanged facts.
+    fn status(&self, before: &PodGangStatus, words_stay: bool) -> PodGangStatus {
+        let mut status = before.clone();
+        for mut verdict in self.verdicts(&before.conditions) {
+            let said = before.conditions.iter().find(|said| words_stay && is_same_fact(said, &verdict));
+            if let Some(said) = said {
+                verdict.message.clone_from(&said.message);
+            }
+            status.conditions =
+                conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
+        }
+        status.phase = self.phase();
+        status
+    }
+
+    fn age(&self) -> Duration {
+        let made = self.pod_gang.metadata.creation_timestamp.as_ref();
+        let age = made.map(|made| Timestamp::now().duration_since(made.0));
+        age.and_then(|age| Duration::try_from(age).ok()).unwrap_or(CREATION)
+    }
+
+    fn is_scheduled(&self) -> bool {
+        self.view.short_of(is_bound).is_none()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.view.short_of(is_ready).is_none()
+    }
+
+    fn phase(&self) -> PodGangPhase {
+        match (self.is_scheduled(), self.is_ready()) {
+            (_, true) => PodGangPhase::Running,
+            (true, false) => PodGangPhase::Starting,
+            (false, false) => PodGangPhase::Pending,
+        }
+    }
+
+    fn verdicts(&self, before: &[Condition]) -> impl Iterator<Item = Verdict> {
+        let scheduled_before = conditions::is_true(before, CONDITION_POD_GANG_SCHEDULED);
+        let scheduled = self.is_scheduled() || (scheduled_before && fault!("scheduled-for-good"));
+        let all =
+            [Some(self.scheduled(scheduled)), Some(self.ready()), Some(self.unhealthy()), self.backend()];
+        all.into_iter().flatten()
+    }
+
+    fn scheduled(&self, is_scheduled: bool) -> Verdict {
+        let (reason, message) = match is_scheduled {
+            true => ("MinimumScheduled", "the minimum of every podgroup is scheduled".to_owned()),
+            false => self.waits_for(),
+        };
+        Verdict {
+            type_: CONDITION_POD_GANG_SCHEDULED,
+            status: Some(is_scheduled),
+            reason: reason.into(),
+            message,
+        }
+    }
+
+    fn ready(&self) -> Verdict {
+        let (reason, message) = match self.is_ready() {
+            true => ("MinimumReady", "the minimum of every podgroup is ready"),
+            false => ("MinimumNotReady", "the minimum of some podgroup is not ready"),
+        };
+        let status = Some(self.is_ready());
+        Verdict {
+            type_: CONDITION_POD_GANG_READY,
+            status,
+            reason: reason.into(),
+            message: message.to_owned(),
+        }
+    }
+
+    fn unhealthy(&self) -> Verdict {
+        let is_breached = self.members().any(|member| self.is_breached(&member));
+        let (reason, message) = match is_breached {
+            true => {
+                ("MinAvailableBreached", "the minimum of some podgroup was scheduled, and is not available")
+            }
+            false => ("MinAvailableKept", "no podgroup whose minimum was scheduled is short of it"),
+        };
+        Verdict {
+            type_: CONDITION_POD_GANG_UNHEALTHY,
+            status: Some(is_breached),
+            reason: reason.into(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// `None` while the result is unknown.
+    fn backend(&self) -> Option<Verdict> {
+        let (status, reason, message) = match &self.failure {
+            Some(failure) => (false, REASON_SYNC_FAILED, failure.clone()),
+            None if self.context.synced.stand(self.pod_gang) => {
+                (true, "GangResourcesMade", "the gang resources are there".to_owned())
+            }
+            None => return None,
+        };
+        Some(Verdict { type_: CONDITION_BACKEND_READY, status: Some(status), reason: reason.into(), message })
+    }
+
+    /// Why it is not scheduled (STAT-09).
+    fn waits_for(&self) -> (&'static str, String) {
+        if let Some(failure) = &self.failure {
+            return ("GangResourcesMissing", failure.clone());
+        }
+        if let Some(podgroup) = self.view.incomplete() {
+            let member = self.member(&podgroup.name);
+            let failure =
+                member.and_then(|member| self.context.events.standing(&*member, REASON_POD_CREATE_FAILED));
+            let failure = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
+            return ("PodsMissing", format!("not every pod of {} exists{failure}", podgroup.name));
+        }
+        if let Some(base) = self.unbound_base() {
+            let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
+            return ("BaseNotScheduled", message);
+        }
+        let foreign_gate = self.foreign_gate().filter(|_| !fault!("foreign-gates-untold"));
+        if let Some((pod, gate)) = foreign_gate {
+            let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
+            return ("ForeignGate", message);
+        }
+        let words = self.words();
+        // If a part is bound, there was room for the whole gang, so the message is from an earlier attempt.
+        let names_a_cause = words.as_deref().is_some_and(|words| cause(words) != Cause::Unknown);
+        let is_for_want_of_room = names_a_cause && !self.is_bound_in_part();
+        match (words, &self.unbound_claim) {
+            (_, Some(claim)) if !is_for_want_of_room => ("VolumeMissing", claim.message()),
+            (Some(words), _) => ("Unschedulable", words),
+            (None, _) => ("Scheduling", "it waits for the scheduler".to_owned()),
+        }
+    }
+
+    /// The base PodGang, while it is not bound.
+    fn unbound_base(&self) -> Option<String> {
+        let member = self.members().find(|member| member.labels().contains_key(LABEL_BASE_POD_GANG))?;
+        let base = member.labels().get(LABEL_BASE_POD_GANG)?;
+        let pcs = self.context.caches.root_of(&member)?;
+        let found = self.context.caches.gang_of_set(&pcs, base);
+        let is_bound =
+            found.is_some_and(|found| GangView::of(&self.context.caches, &found).unbound_minimum().is_none());
+        (!is_bound).then(|| base.clone())
+    }
+
+    /// A pod with a scheduling gate of another controller, and that gate. A scheduler ignores the pod and
+    /// reports nothing; on kube-scheduler 1.37 the gate holds back every pod of its tree.
+    fn foreign_gate(&self) -> Option<(String, String)> {
+        let pods = self.view.pods();
+        pods.iter().find_map(|pod| {
+            let gate = pod.gates().find(|gate| *gate != POD_GANG_GATE)?;
+            Some((pod.name_any(), gate.to_owned()))
+        })
+    }
+
+    fn is_bound_in_part(&self) -> bool {
+        self.view.pods().iter().any(|pod| is_bound(pod))
+    }
+
+    /// The scheduler's message about a pod, or else about the gang resources. The most specific cause comes
+    /// first, then the reason `Unschedulable`.
+    fn words(&self) -> Option<String> {
+        let pods = self.view.pods();
+        let told =
+            |pod| refusal(pod).filter(|told| told.message.as_ref().is_some_and(|told| !told.is_empty()));
+        let told = pods.iter().filter_map(|pod| told(pod)).min_by_key(|told| {
+            let cause = told.message.as_deref().map_or(Cause::Unknown, cause);
+            let cause = (!fault!("first-words-told")).then_some(cause);
+            (cause, told.reason.as_deref() != Some("Unschedulable"))
+        });
+        let of_pod = told.and_then(|told| told.message.clone());
+        let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
+        let resources = self.context.caches.gang_resources_of(self.pod_gang);
+        match (of_pod, resources.iter().find_map(|resource| backend.domains_tried(resource))) {
+            (Some(of_pod), Some(tried)) => Some(format!("{tried}; of the first one tried: {of_pod}")),
+            (Some(of_pod), None) => Some(of_pod),
+            (None, _) => resources.iter().find_map(|resource| backend.refusal(resource)),
+        }
+    }
+
+    fn member(&self, name: &str) -> Option<Arc<PodClique>> {
+        self.context.caches.pod_cliques.get(self.pod_gang.namespace().as_deref(), name)
+    }
+
+    fn members(&self) -> impl Iterator<Item = Arc<PodClique>> {
+        self.view.podgroups.iter().filter_map(|podgroup| self.member(&podgroup.name))
+    }
+
+    fn is_breached(&self, member: &PodClique) -> bool {
+        let conditions =
+            member.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        let Some(pcs) = self.context.caches.root_of(member) else { return false };
+        let generation = self.context.caches.generation_of(&pcs, member);
+        conditions::is_true(conditions, CONDITION_MIN_AVAILABLE_BREACHED)
+            && held_since(conditions, generation).is_some()
+    }
+}
+
+/// What a pod lacks by the scheduler's message, the most specific first. Messages on the pods of one gang
+/// differ: a small pod may report other tenants' nodes, a large pod missing GPUs. Other pods report only that
+/// they wait for the gang.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Resource,
+    Volume,
+    Nodes,
+    Unknown,
+}
+
+fn cause(words: &str) -> Cause {
+    let words = words.to_lowercase();
+    let has = |any: &[&str]| any.iter().any(|found| words.contains(found));
+    if has(&["insufficient", "resources available in", "didn't have enough resources"]) {
+        Cause::Resource
+    } else if has(&["volume"]) {
+        Cause::Volume
+    } else if has(&["node(s)", "enough resources"]) {
+        Cause::Nodes
+    } else {
+        Cause::Unknown
+    }
+}
+
+fn is_same_fact(said: &Condition, verdict: &Verdict) -> bool {
+    let status = if verdict.status == Some(true) { "True" } else { "False" };
+    said.type_ == verdict.type_ && said.status == status && said.reason == verdict.reason
+}
+
+#[cfg(test)]
+#[path = "pod_gang_tests.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+//! The reported status of a PodGang, by its pods.
+
+use std::collections::BTreeMap;
+
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::context::test_api::World;
+
+fn owner(kind: &str, name: &str) -> Value {
+    let uid = format!("uid-of-{name}");
+    json!([{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true}])
+}
+
+/// A PodCliqueSet with a base PodGang `wl-0` of 2 pods, both needed, and a scaled PodGang `wl-0-sg-0` of 1
+/// pod.
+fn world() -> World {
+    let mut world = World::new();
+    let pcs = json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+        "spec": {"replicas": 1, "template": {"cliques": []}},
+    });
+    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+    for (name, replicas, labels) in [
+        ("wl-0-a", 2, json!({"grove.io/podgang": "wl-0"})),
+        ("wl-0-sg-1-b", 1, json!({"grove.io/podgang": "wl-0-sg-0", "grove.io/base-podgang": "wl-0"})),
+    ] {
+        let pclq = json!({
+            "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": labels,
+                         "ownerReferences": owner("PodCliqueSet", "wl")},
+            "spec": {"podSpec": {}, "replicas": replicas, "minAvailable": replicas},
+        });
+        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(pclq).unwrap()));
+    }
+    world.feeds.pod_gangs.take(Event::Apply(pod_gang("wl-0", "wl-0-a", 2, &json!([]))));
+    world
+}
+
+fn pod_gang(name: &str, podgroup: &str, min: i32, further: &Value) -> PodGang {
+    let initialized = json!({"type": CONDITION_INITIALIZED, "status": "True", "reason": "R", "message": "",
+                             "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let mut conditions = vec![initialized];
+    conditions.extend(further.as_array().into_iter().flatten().cloned());
+    serde_json::from_value(json!({
+        "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "resourceVersion": "9",
+                     "labels": {"grove.io/base-podgang": "wl-0"}, "ownerReferences": owner("PodCliqueSet", "wl")},
+        "spec": {"podgroups": [{"name": podgroup, "minReplicas": min, "podReferences": []}]},
+        "status": {"phase": "Pending", "conditions": conditions},
+    }))
+    .unwrap()
+}
+
+/// A pod of `wl-0-a`: bound, Ready, or waiting with this message.
+fn pod(world: &mut World, name: &str, state: &str) {
+    let (node, condition) = match state {
+        "bound" => (Some("n"), json!({"type": "PodScheduled", "status": "True"})),
+        "ready" => (Some("n"), json!({"type": "Ready", "status": "True"})),
+        words => (
+            None,
+            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words}),
+        ),
+    };
+    let pod = json!({
+        "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
+                     "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
+                     "ownerReferences": owner("PodClique", "wl-0-a")},
+        "spec": {"containers": [], "nodeName": node},
+        "status": {"phase": "Pending", "conditions": [condition]},
+    });
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+}
+
+/// The written status: the phase, and status, reason and message of each condition.
+async fn said(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
+    reconcile(Arc::new(pod_gang), Arc::clone(&world.context)).await.unwrap();
+    let written = world.written().pop().map(|(_, body)| body["status"].clone()).unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let conditions = written["conditions"].as_array().into_iter().flatten().map(|condition| {
+        (text(&condition["type"]), ["status", "reason", "message"].map(|field| text(&condition[field])))
+    });
+    (written["phase"].clone(), conditions.collect())
+}
+
+fn base() -> PodGang {
+    pod_gang("wl-0", "wl-0-a", 2, &json!([]))
+}
+
+#[rstest::rstest]
+#[case::one_waits(["bound", "no room"], Value::Null, ["False", "False"])]
+#[case::bound(["bound", "bound"], json!("Starting"), ["True", "False"])]
+#[case::one_ready(["bound", "ready"], json!("Starting"), ["True", "False"])]
+#[case::all_ready(["ready", "ready"], json!("Running"), ["True", "True"])]
+#[tokio::test]
+async fn pods_say_what_a_gang_is(#[case] pods: [&str; 2], #[case] phase: Value, #[case] wanted: [&str; 2]) {
+    let mut world = world();
+    for (name, state) in ["p0", "p1"].into_iter().zip(pods) {
+        pod(&mut world, name, state);
+    }
+    let (found, conditions) = said(&world, base()).await;
+    assert_eq!(found, phase, "a patch has what changes");
+    let status = [CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_READY].map(|type_| &conditions[type_][0]);
+    assert_eq!(status, wanted);
+    assert_eq!(conditions[CONDITION_POD_GANG_UNHEALTHY][0], "False");
+    assert!(!conditions.contains_key(CONDITION_BACKEND_READY), "not known yet");
+}
+
+#[tokio::test]
+async fn a_gang_says_why_it_waits() {
+    let mut world = world();
+    let why = |conditions: &BTreeMap<String, [String; 3]>| conditions[CONDITION_POD_GANG_SCHEDULED].clone();
+    let (_, missing) = said(&world, base()).await;
+    assert_eq!(why(&missing)[1..], ["PodsMissing", "not every pod of wl-0-a exists"]);
+    pod(&mut world, "p0", "0/3 nodes are available");
+    pod(&mut world, "p1", "");
+    let (_, unschedulable) = said(&world, base()).await;
+    assert_eq!(why(&unschedulable)[1..], ["Unschedulable", "0/3 nodes are available"]);
+    let scaled = pod_gang("wl-0-sg-0", "wl-0-sg-1-b", 0, &json!([]));
+    let gang = Gang::of(&world.context, &scaled);
+    assert_eq!(gang.unbound_base().as_deref(), Some("wl-0"));
+    let warned = base();
+    world.context.events.warn(&warned, REASON_SYNC_FAILED, "cannot create PodGroup").await;
+    world.written();
+    let (_, failed) = said(&world, warned).await;
+    assert_eq!(why(&failed)[1..], ["GangResourcesMissing", "cannot create PodGroup"]);
+    assert_eq!(failed[CONDITION_BACKEND_READY], ["False", REASON_SYNC_FAILED, "cannot create PodGroup"]);
+}
+
+#[rstest::rstest]
+#[case::last(["waiting for minCount pods from a gang to be scheduled", "0/2 nodes: 2 Insufficient nvidia.com/gpu"], 1)]
+#[case::first(["0/2 nodes: 2 Insufficient nvidia.com/gpu", "waiting for minCount pods from a gang to be scheduled"], 0)]
+#[case::a_volume(["waiting for minCount pods", "pod has unbound immediate PersistentVolumeClaims"], 1)]
+#[case::of_kai(
+    [
+        "no nodes with enough resources were found: 6 node(s) had untolerated taint(s).",
+        "MaxNodePoolResources: The pod ns/p1 requires GPU: 9. Max GPU resources available in a single node in the default node pool is 8",
+    ],
+    1
+)]
+#[case::other_nodes(["0/2 nodes: 2 node(s) had untolerated taint(s)", "0/2 nodes: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)"], 1)]
+#[case::no_cause(["waiting for minCount pods", "waiting for more"], 0)]
+#[tokio::test]
+async fn what_a_pod_lacks_is_told_first(#[case] words: [&str; 2], #[case] wanted: usize) {
+    let mut world = world();
+    for (name, words) in ["p0", "p1"].into_iter().zip(words) {
+        pod(&mut world, name, words);
+    }
+    let (_, conditions) = said(&world, base()).await;
+    assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][2], words[wanted]);
+}
+
+#[tokio::test]
+async fn somebody_elses_gate_is_told_with_its_pod() {
+    let mut world = world();
+    pod(&mut world, "p0", "waiting for minCount pods");
+    let gated = json!({
+        "metadata": {"name": "p1", "namespace": "ns", "uid": "uid-of-p1",
+                     "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
+                     "ownerReferences": owner("PodClique", "wl-0-a")},
+        "spec": {"containers": [], "schedulingGates": [{"name": "example.com/quota"}]},
+        "status": {"phase": "Pending"},
+    });
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(gated).unwrap()));
+    let (_, conditions) = said(&world, base()).await;
+    let told = &conditions[CONDITION_POD_GANG_SCHEDULED];
+    assert_eq!(told[1], "ForeignGate");
+    assert_eq!(told[2], "pod p1 has the scheduling gate example.com/quota, which Grove did not add");
+}
+
+#[tokio::test]
+async fn words_for_the_same_fact_stay_for_a_while() {
+    let mut world = world();
+    pod(&mut world, "p0", "0/3 nodes are available");
+    pod(&mut world, "p1", "0/3 nodes are available");
+    let (_, first) = said(&world, base()).await;
+    let told: Vec<_> = first
+        .iter()
+        .filter(|(type_, _)| *type_ != CONDITION_INITIALIZED)
+        .map(|(type_, [status, reason, message])| {
+            json!({"type": type_, "status": status, "reason": reason, "message": message,
+                   "lastTransitionTime": "2026-01-01T00:00:00Z"})
+        })
+        .collect();
+    let told = || pod_gang("wl-0", "wl-0-a", 2, &json!(told));
+    pod(&mut world, "p0", "0/4 nodes are available");
+    let (_, nothing) = said(&world, told()).await;
+    assert_eq!(nothing, BTreeMap::new());
+    pod(&mut world, "p0", "bound");
+    pod(&mut world, "p1", "bound");
+    let (_, another) = said(&world, told()).await;
+    assert_eq!(another[CONDITION_POD_GANG_SCHEDULED][0], "True", "another fact is told at once");
+}

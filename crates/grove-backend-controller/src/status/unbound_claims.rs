@@ -1,0 +1,105 @@
+//! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten
+//! minutes for the volume, and no condition of the pod reports it, so the PodGang does (STAT-16). Claims are
+//! listed only for gangs that wait: a watch of every claim in the cluster would cost more.
+
+use std::collections::BTreeMap;
+
+use grove_api::PodGang;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+
+use crate::cache::gang_view::{GangView, PodGroupView};
+use crate::cache::pods::is_bound;
+use crate::context::Context;
+
+/// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+/// A pod, and a claim of it that has a node but no volume.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UnboundClaim {
+    pod: String,
+    claim: String,
+    /// The storage class, whose provisioner should create the volume.
+    class: String,
+}
+
+impl UnboundClaim {
+    pub(super) fn message(&self) -> String {
+        let Self { pod, claim, class } = self;
+        format!("pod {pod} has a node, and waits for a volume for its claim {claim} of storage class {class}")
+    }
+}
+
+/// The first claim that a pod of a PodGang waits for. If claims cannot be listed, the rest of the status is
+/// still written.
+pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
+    let wanted = wanted(context, pod_gang, view);
+    if wanted.is_empty() {
+        return None;
+    }
+    let namespace = pod_gang.namespace().unwrap_or_default();
+    let claims: Api<PersistentVolumeClaim> = Api::namespaced(context.client.clone(), &namespace);
+    match claims.list(&ListParams::default()).await {
+        Ok(found) => first_of(wanted, &found.items),
+        Err(error) => {
+            tracing::warn!(namespace, %error, "cannot list claims: the PodGang will not report the claim that it waits for");
+            None
+        }
+    }
+}
+
+/// Pairs of pod and claim, for pods that may already have a chosen node.
+fn wanted(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
+    let of_podgroup = |podgroup: &PodGroupView| {
+        let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
+        let waiting = podgroup.pods.iter().filter(|pod| !is_bound(pod) && pod.gates().next().is_none());
+        let pairs = waiting.flat_map(|pod| {
+            let claims = clique.spec.pod_spec.claims(&pod.name_any());
+            claims.into_iter().map(move |claim| (pod.name_any(), claim))
+        });
+        Some(pairs.collect::<Vec<_>>())
+    };
+    view.podgroups.iter().filter_map(of_podgroup).flatten().collect()
+}
+
+fn first_of(wanted: Vec<(String, String)>, found: &[PersistentVolumeClaim]) -> Option<UnboundClaim> {
+    let unbound = found.iter().filter(|claim| {
+        let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
+        phase != Some("Bound") && claim.annotations().contains_key(SELECTED_NODE)
+    });
+    let class = |claim: &PersistentVolumeClaim| claim.spec.as_ref()?.storage_class_name.clone();
+    let unbound: BTreeMap<_, _> =
+        unbound.map(|claim| (claim.name_any(), class(claim).unwrap_or_default())).collect();
+    wanted.into_iter().find_map(|(pod, claim)| {
+        let class = unbound.get(&claim)?.clone();
+        Some(UnboundClaim { pod, claim, class })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::it_waits("Pending", true, true)]
+    #[case::no_node_was_chosen("Pending", false, false)]
+    #[case::it_has_a_volume("Bound", true, false)]
+    fn a_claim_with_a_node_and_no_volume(#[case] phase: &str, #[case] chosen: bool, #[case] named: bool) {
+        let annotations = if chosen { json!({(SELECTED_NODE): "n"}) } else { json!({}) };
+        let claim = |name: &str| {
+            serde_json::from_value(json!({
+                "metadata": {"name": name, "annotations": annotations},
+                "spec": {"storageClassName": "fast"}, "status": {"phase": phase},
+            }))
+            .unwrap()
+        };
+        let wanted = || vec![("w-0".to_owned(), "other".to_owned()), ("w-1".to_owned(), "data".to_owned())];
+        let found = first_of(wanted(), &[claim("data"), claim("unused")]);
+        let says = "pod w-1 has a node, and waits for a volume for its claim data of storage class fast";
+        assert_eq!(found.map(|found| found.message()), named.then(|| says.to_owned()));
+    }
+}

@@ -1,0 +1,347 @@
+//! The cached state on which an update is decided: old pods, units that are up, and earlier update steps.
+//!
+//! It counts pods and not statuses, because a step that relies on a stale status takes down too much.
+
+use std::sync::Arc;
+
+use grove_api::names::{
+    self, CONDITION_MIN_AVAILABLE_BREACHED, CONDITION_MIN_AVAILABLE_HELD, LABEL_PCS_REPLICA_INDEX,
+    LABEL_POD_INDEX, LABEL_POD_TEMPLATE_HASH,
+};
+use grove_api::{
+    PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueUpdateProgress, PodsSelectedToUpdate,
+    UpdateStrategyType,
+};
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::rolling_update::{Standing, Turns, Unit, Units};
+use crate::cache::caches::Caches;
+use crate::cache::observed_pod::Pod;
+use crate::cache::ownership::is_controlled_by;
+use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods, waits_for_room};
+use crate::faults::{self, fault};
+use crate::plan::pod_clique_object::{generation_hash, template_hash, template_of};
+use crate::plan::startup_order::follows;
+use crate::plan::startup_parents::awaited;
+use crate::plan::{conditions, minimums};
+
+/// Whether the controller replaces pods by itself.
+pub(crate) fn rolls(pcs: &PodCliqueSet) -> bool {
+    let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
+    strategy == UpdateStrategyType::RollingRecreate
+}
+
+/// The PodCliqueSet replica in the current update step. Its status must refer to its current templates.
+pub(super) fn replica_in_turn(pcs: &PodCliqueSet) -> Option<i32> {
+    let progress = pcs.status.as_ref()?.update_progress.as_ref();
+    let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
+    let current = progress.currently_updating.first()?.replica_index;
+    told_generation(pcs).map(|_| current)
+}
+
+/// The generation hash of a PodCliqueSet, once its status reports it.
+pub(crate) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
+    let told = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
+    (*told == generation_hash(pcs)).then(|| told.clone())
+}
+
+/// Whether the PodCliqueSet replica of a PodClique still waits for its update step, even if the status does
+/// not report the update yet.
+pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
+    if !rolls(pcs) || told_generation(pcs).is_none() {
+        return rolls(pcs);
+    }
+    let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    let is_under_way = progress.is_some_and(|progress| progress.update_ended_at.is_none());
+    is_under_way && !is_in_turn(pcs, pclq)
+}
+
+pub(crate) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt) -> bool {
+    let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
+    let in_turn = replica_in_turn(pcs).filter(|_| !is_forgotten(pcs));
+    in_turn.is_some() && (fault!("all-replicas-in-turn") || index == in_turn)
+}
+
+/// Whether an update step of a PodClique may start, given the PodCliques that it starts after. Those must be
+/// updated and up. If such a parent is itself updated after this one, it cannot come first. It is then enough
+/// that its minimum is up. A parent in the same replica of a scaling group is replaced together with it.
+pub(crate) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
+    let name = |pclq: &PodClique| template_of(pcs, pclq).map(|template| template.name.as_str());
+    let group = pclq.labels().get(names::LABEL_SCALING_GROUP);
+    fault!("update-ignores-order")
+        || awaited(caches, pcs, pclq).iter().all(|parent| {
+            let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
+            let Some(view) = found.and_then(|found| CliqueView::of(caches, pcs, found)) else { return false };
+            if group.is_some() && view.pclq.labels().get(names::LABEL_SCALING_GROUP) == group {
+                return true;
+            }
+            let pair = name(&view.pclq).zip(name(pclq));
+            match pair.is_some_and(|(parent, own)| follows(pcs, parent, own)) {
+                true => view.is_available(),
+                false => view.is_settled(pcs),
+            }
+        })
+}
+
+/// The fault `forgets-updates`.
+fn is_forgotten(pcs: &PodCliqueSet) -> bool {
+    let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    let began = progress.and_then(|progress| progress.update_started_at.as_ref());
+    fault!("forgets-updates") && began.is_some_and(|began| began.0 < *faults::STARTED)
+}
+
+pub(crate) struct CliqueView {
+    pub pclq: Arc<PodClique>,
+    pods: Vec<Arc<Pod>>,
+    has_former: bool,
+    /// The template hash that its pods must have.
+    template: String,
+}
+
+impl CliqueView {
+    pub(crate) fn of(caches: &Caches, pcs: &PodCliqueSet, pclq: Arc<PodClique>) -> Option<Self> {
+        let template = template_hash(pcs, template_of(pcs, &pclq)?);
+        let generation = caches.generation_of(pcs, &pclq);
+        let live = own_pods(caches, &pclq).into_iter().filter(|pod| is_live(pod));
+        let (former, pods): (Vec<_>, Vec<_>) = live.partition(|pod| is_former(pod, generation));
+        Some(Self { pclq, pods, has_former: !former.is_empty(), template })
+    }
+
+    fn wanted(&self) -> usize {
+        usize::try_from(self.pclq.spec.replicas).unwrap_or(0)
+    }
+
+    fn min(&self) -> usize {
+        usize::try_from(minimums::of_clique(&self.pclq)).unwrap_or(0)
+    }
+
+    fn is_old_pod(&self, pod: &Pod) -> bool {
+        pod.labels().get(LABEL_POD_TEMPLATE_HASH) != Some(&self.template)
+    }
+
+    pub(crate) fn has_old(&self) -> bool {
+        self.has_former || self.has_old_template()
+    }
+
+    /// Whether a pod has another template and stays unless an update takes it down. Pods of an earlier
+    /// generation are deleted anyway.
+    fn has_old_template(&self) -> bool {
+        self.pods.iter().any(|pod| self.is_old_pod(pod))
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        !self.has_old() && self.pods.len() >= self.wanted()
+    }
+
+    fn has_bound(&self) -> bool {
+        self.pods.iter().any(|pod| is_bound(pod))
+    }
+
+    fn is_available(&self) -> bool {
+        self.pods.iter().filter(|pod| is_ready(pod)).count() >= self.min()
+    }
+
+    /// Whether every pod exists, and is Ready if its scheduler has found room for it.
+    fn is_whole(&self) -> bool {
+        let now = Timestamp::now();
+        self.pods.len() >= self.wanted()
+            && self.pods.iter().all(|pod| is_ready(pod) || waits_for_room(pod, now))
+    }
+
+    fn condition(&self, type_: &str) -> bool {
+        let status = self.pclq.status.as_ref();
+        status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
+    }
+
+    /// Whether its minimum was ever bound: a later generation keeps the condition, but not its status.
+    fn was_held(&self) -> bool {
+        let status = self.pclq.status.as_ref();
+        let mut known = status.iter().flat_map(|status| &status.conditions);
+        known.any(|known| known.type_ == CONDITION_MIN_AVAILABLE_HELD)
+    }
+
+    /// Whether the PodClique itself has the new template, so that its next pods are new.
+    pub(crate) fn makes_new_pods(&self) -> bool {
+        self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH) == Some(&self.template)
+    }
+
+    pub(crate) fn units(&self) -> Units<String> {
+        let index =
+            |pod: &Arc<Pod>| pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse::<i32>().ok());
+        let mut pods: Vec<_> = self.pods.iter().collect();
+        pods.sort_by_key(|pod| (index(pod), pod.name_any()));
+        let unit =
+            |pod: &Arc<Pod>| Unit { key: pod.name_any(), old: self.is_old_pod(pod), up: is_ready(pod) };
+        Units { present: pods.into_iter().map(unit).collect(), wanted: self.wanted(), min: self.min() }
+    }
+
+    pub(crate) fn turns(&self, pcs: &PodCliqueSet) -> Turns<String> {
+        let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
+        let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
+        current.map(taken_down).unwrap_or_default()
+    }
+
+    /// Pods that are older than the update but have the new template, for the fault `update-takes-new`.
+    pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
+        let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
+        let Some(began) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
+            return Vec::new();
+        };
+        let is_earlier =
+            |pod: &Pod| pod.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 < began.0);
+        let pods = self.pods.iter().filter(|pod| is_earlier(pod) && !self.is_old_pod(pod));
+        pods.map(|pod| pod.name_any()).collect()
+    }
+
+    pub(crate) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
+        !self.has_former && self.is_whole() && self.units().is_done(&self.turns(pcs))
+    }
+}
+
+/// Whether a progress with that generation hash belongs to the update in the PodCliqueSet's status.
+pub(crate) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
+    pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
+}
+
+pub(crate) fn taken_down(progress: &PodCliqueUpdateProgress) -> Turns<String> {
+    let selected = progress.ready_pods_selected_to_update.as_ref();
+    selected.map_or_else(Turns::default, |selected| Turns {
+        current: Some(selected.current.clone()),
+        completed: selected.completed.clone(),
+    })
+}
+
+pub(crate) fn selected(turns: Turns<String>) -> Option<PodsSelectedToUpdate> {
+    let Turns { current, completed } = turns;
+    current.map(|current| PodsSelectedToUpdate { current, completed })
+}
+
+/// The replicas of a scaling group: the members that exist, and whether all do.
+pub(crate) struct GroupView {
+    pub pcsg: Arc<PodCliqueScalingGroup>,
+    pub replicas: Vec<(Vec<CliqueView>, bool)>,
+}
+
+impl GroupView {
+    pub(crate) fn of(caches: &Caches, pcs: &PodCliqueSet, pcsg: Arc<PodCliqueScalingGroup>) -> Self {
+        let replica = |j: i32| {
+            let names = pcsg.spec.clique_names.iter();
+            let names = names.map(|clique| names::scaling_group_pod_clique(&pcsg.name_any(), j, clique));
+            let members = names.filter_map(|name| {
+                let member = caches.pod_cliques.get(pcsg.namespace().as_deref(), &name)?;
+                is_controlled_by(&*member, &*pcsg).then(|| CliqueView::of(caches, pcs, member)).flatten()
+            });
+            let members: Vec<_> = members.collect();
+            let are_all = members.len() == pcsg.spec.clique_names.len();
+            (members, are_all)
+        };
+        Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
+    }
+
+    /// Its replicas, by index. A remaining pod of an earlier generation makes none old, because it is being
+    /// deleted.
+    pub(crate) fn units(&self) -> Units<i32> {
+        let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
+            key: i32::try_from(j).unwrap_or(i32::MAX),
+            old: members.iter().any(CliqueView::has_old_template),
+            up: *are_all && members.iter().all(CliqueView::is_available),
+        };
+        Units {
+            present: self.replicas.iter().enumerate().map(unit).collect(),
+            wanted: self.replicas.len(),
+            min: usize::try_from(minimums::of_group(&self.pcsg)).unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn turns(&self, pcs: &PodCliqueSet) -> Turns<i32> {
+        let progress = self.pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
+        let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
+        let selected =
+            current.and_then(|progress| progress.ready_replica_indices_selected_to_update.as_ref());
+        selected.map_or_else(Turns::default, |selected| Turns {
+            current: Some(selected.current),
+            completed: selected.completed.clone(),
+        })
+    }
+
+    /// Whether every member of a replica creates new pods, so that the replica may be replaced.
+    pub(crate) fn makes_new_pods(&self, j: i32) -> bool {
+        let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
+        replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::makes_new_pods))
+    }
+
+    pub(crate) fn is_new(&self, j: usize) -> bool {
+        self.replicas
+            .get(j)
+            .is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::is_new))
+    }
+
+    pub(crate) fn is_up(&self, j: usize) -> bool {
+        self.replicas.get(j).is_some_and(|(members, _)| members.iter().all(CliqueView::is_available))
+    }
+
+    pub(crate) fn is_all_new(&self) -> bool {
+        (0..self.replicas.len()).all(|j| self.is_new(j))
+    }
+
+    pub(crate) fn members_of(&self, j: i32) -> impl Iterator<Item = &CliqueView> {
+        let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
+        replica.into_iter().flat_map(|(members, _)| members)
+    }
+
+    pub(crate) fn members(&self) -> impl Iterator<Item = &CliqueView> {
+        self.replicas.iter().flat_map(|(members, _)| members)
+    }
+
+    pub(crate) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
+        let is_whole = |(members, are_all): &(Vec<CliqueView>, bool)| {
+            *are_all && members.iter().all(|member| !member.has_former && member.is_whole())
+        };
+        self.replicas.iter().all(is_whole) && self.units().is_done(&self.turns(pcs))
+    }
+}
+
+pub(crate) struct ReplicaView {
+    pub cliques: Vec<CliqueView>,
+    pub groups: Vec<GroupView>,
+    /// Whether all of them do.
+    pub exists: bool,
+}
+
+impl ReplicaView {
+    fn all(&self) -> impl Iterator<Item = &CliqueView> {
+        self.cliques.iter().chain(self.groups.iter().flat_map(GroupView::members))
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        self.all().all(CliqueView::is_new)
+    }
+
+    pub(crate) fn has_old(&self) -> bool {
+        self.all().any(CliqueView::has_old)
+    }
+
+    /// Whether some pods need an update. Gang termination alone needs none.
+    pub(crate) fn has_old_template(&self) -> bool {
+        self.all().any(CliqueView::has_old_template)
+    }
+
+    pub(crate) fn standing(&self, pcs: &PodCliqueSet) -> Standing {
+        let bound = self.all().any(CliqueView::has_bound);
+        if self.has_old() {
+            let breached = self.all().any(|clique| clique.condition(CONDITION_MIN_AVAILABLE_BREACHED));
+            return Standing::Old { bound, breached };
+        }
+        let is_settled = self.exists
+            && self.cliques.iter().all(|clique| clique.is_settled(pcs))
+            && self.groups.iter().all(|group| group.is_settled(pcs));
+        if is_settled {
+            Standing::Settled
+        } else if !bound && !self.all().any(CliqueView::was_held) {
+            Standing::Waiting
+        } else {
+            Standing::Unsettled
+        }
+    }
+}
