@@ -9,63 +9,45 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rstest::rstest;
-use serde_json::Value;
 use syn::visit::{self, Visit};
 
-/// Direct dependencies of each package, without dev dependencies. Nothing is downloaded: the manifests list
-/// those of this workspace, and Cargo.lock all others, without their dev dependencies.
-fn packages() -> BTreeMap<String, BTreeSet<String>> {
+/// The lines of `cargo tree` for the workspace. It reads manifests and Cargo.lock, and downloads nothing.
+fn tree(options: &[&str]) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let said = Command::new(cargo)
-        .args(["metadata", "--locked", "--offline", "--no-deps", "--format-version=1"])
+        .args(["tree", "--locked", "--offline", "--workspace", "--exclude=generate"])
+        .args(options)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    let metadata: Value = serde_json::from_slice(&said.stdout).unwrap();
-    let own = list(&metadata["packages"]).map(|package| {
-        let of_program = list(&package["dependencies"]).filter(|one| one["kind"].is_null());
-        (text(&package["name"]), of_program.map(|one| text(&one["name"])).collect())
-    });
-    let mut all = locked(include_str!("../Cargo.lock"));
-    all.extend(own);
-    all
+    String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect()
 }
 
-/// The dependencies of each package in Cargo.lock, without versions.
-fn locked(lock: &str) -> BTreeMap<String, BTreeSet<String>> {
+/// Direct dependencies of each package, without dev and build dependencies.
+fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in lock.split("[[package]]").skip(1) {
-        // `name = "serde"`, and a line ` "serde_core 1.0.0",` per dependency.
-        let quoted = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
-        let named = package.lines().find(|line| line.starts_with("name = ")).map(quoted).unwrap();
-        let needed = package.lines().filter(|line| line.starts_with(" \"")).map(quoted);
-        let needed = needed.map(|needed| needed.split(' ').next().unwrap_or_default().to_owned());
-        found.entry(named).or_default().extend(needed);
+    let mut above: Vec<String> = Vec::new();
+    for line in tree(&["--prefix=depth", "--edges=normal", "--format= {p}"]) {
+        // `2 serde v1.0.0`, below its parent of depth 1. The dependencies of a package are listed once.
+        let mut words = line.split(' ');
+        let (Some(Ok(depth)), Some(name)) = (words.next().map(str::parse::<usize>), words.next()) else {
+            continue;
+        };
+        above.truncate(depth);
+        if let Some(parent) = above.last() {
+            found.entry(parent.clone()).or_default().insert(name.to_owned());
+        }
+        above.push(name.to_owned());
+        found.entry(name.to_owned()).or_default();
     }
     found
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
 /// Every package with each set of features that it is compiled with; `dev` in `edges` includes tests.
 fn features(edges: &str) -> BTreeSet<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let said = Command::new(cargo)
-        .args(["tree", "--locked", "--offline", "--workspace", "--exclude=generate", "--prefix=none"])
-        .args(["--edges", edges, "--format={p} {f}"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    let lines = String::from_utf8_lossy(&said.stdout).into_owned();
-    lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    let lines = tree(&["--prefix=none", "--edges", edges, "--format={p} {f}"]);
+    lines.iter().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
 fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) -> BTreeSet<&'a str> {
@@ -78,14 +60,6 @@ fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) ->
         }
     }
     seen
-}
-
-#[test]
-fn a_package_is_known_by_its_manifest_or_by_the_lock() {
-    let packages = packages();
-    assert!(packages["conformance-cluster"].contains("conformance-contract"));
-    assert!(reach(&packages, "conformance-cluster").contains("hyper"), "through kube");
-    assert!(!packages["conformance-judge"].contains("rstest"), "only its tests need it");
 }
 
 #[test]
@@ -116,16 +90,30 @@ fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
 #[case("conformance-contract")]
 #[case("conformance-history")]
 #[case("conformance-expect")]
+#[case("conformance-facts")]
 #[case("conformance-judge")]
 #[case("conformance-page")]
 fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     let packages = packages();
     let reached = reach(&packages, package);
+    assert!(reach(&packages, "conformance-cluster").contains("hyper"), "nothing was read");
     for beyond in
         ["conformance-cluster", "conformance-driver", "kube", "k8s-openapi", "tokio", "hyper", "rustls"]
     {
         assert!(!reached.contains(beyond), "{package} reaches {beyond}");
     }
+}
+
+/// A wait and a check that ask the same question use the same fact. The driver depends on no check, and no
+/// check on the driver.
+#[rstest]
+#[case("conformance-facts", &["contract", "expect", "history"])]
+#[case("conformance-judge", &["contract", "expect", "facts", "history"])]
+#[case("conformance-driver", &["cluster", "contract", "expect", "facts", "history", "proxy"])]
+fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
+    let packages = packages();
+    let direct = packages[package].iter().filter_map(|one| one.strip_prefix("conformance-"));
+    assert_eq!(direct.collect::<Vec<_>>(), uses);
 }
 
 /// Otherwise `cargo test` after `cargo run` compiles the package and its dependents again. Macros and build
@@ -140,8 +128,7 @@ fn tests_turn_on_no_feature_of_what_programs_are_made_of() {
 
 #[test]
 fn programs_are_made_without_the_crates_of_tests() {
-    let own = packages().into_iter().filter(|(package, _)| package != "generate");
-    for (package, needed) in own {
+    for (package, needed) in packages() {
         let of_tests = ["insta", "libtest-mimic", "rstest", "tower-test"].map(str::to_owned);
         let needed: Vec<_> = of_tests.into_iter().filter(|crate_| needed.contains(crate_)).collect();
         assert!(needed.is_empty(), "{package} needs {needed:?}: make them dev-dependencies");

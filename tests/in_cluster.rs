@@ -1,7 +1,6 @@
 //! The suite as pods of a kind cluster. The tests cover `run --in-cluster` with a report merged from shares,
 //! a pod that is killed halfway, and two concurrent runs. They also cover a user who may not create Jobs, and
-//! Jobs created with kubectl whose reports are on a volume. If `SONOBUOY_IMAGE` names a Sonobuoy image in the
-//! Docker engine, they cover its plugin, with the `sonobuoy` on PATH.
+//! Jobs created with kubectl whose reports are fetched.
 //!
 //! They take minutes and a kind cluster of their own, so `cargo test` ignores them and `ci/in-cluster` runs
 //! them. On a machine that cannot run a kind cluster there are no tests, and the reason is printed.
@@ -26,7 +25,7 @@ use conformance_cluster::{ClusterError, docker};
 use conformance_report::{Exit, Report, Verdict, read};
 use lane::Lines;
 use libtest_mimic::{Arguments, Trial};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::process::{Child, Command};
 use tokio::runtime::Runtime;
 
@@ -36,8 +35,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_grove-conformance");
 /// Labels of the workers that two runs may use. The other workers stay free for the suite's own pods.
 const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=second", &[5, 6])];
 /// Cases that need one node without GPUs.
-const CASES: [&str; 4] = ["adm/immutable-shape", "del/everything-gone", "gang/scaling", "gang/shape"];
-const SONOBUOY_IMAGE: &str = "SONOBUOY_IMAGE";
+const CASES: [&str; 4] = ["adm/immutable-shape", "del/all-objects-deleted", "gang/scaling", "gang/shape"];
 const NAMESPACE: &str = "grove-conformance";
 /// Limit until a pod of the suite runs, or until the objects of a run are deleted.
 const SOON: Duration = Duration::from_secs(180);
@@ -248,124 +246,32 @@ async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// Jobs are created with kubectl, with a claim as their volume. The report is fetched from ConfigMaps. The
-/// merge Job writes the same report to the volume, with the artifacts of all cases.
-async fn reports_on_a_volume_are_merged(fixture: &Fixture) -> Outcome {
-    let on_volume = |text: &str| {
-        let mut objects = grove_yaml::documents(text)?;
-        let pod = &mut objects[0]["spec"]["template"]["spec"];
-        pod["containers"][0]["image"] = fixture.image.clone().into();
-        for volume in pod["volumes"].as_array_mut().into_iter().flatten() {
-            if volume["name"] == "results" {
-                *volume = json!({"name": "results", "persistentVolumeClaim": {"claimName": "results"}});
-            }
-        }
-        Ok::<_, grove_yaml::YamlError>(objects)
-    };
-    // The volume is on the node that runs the suite's pods.
-    let (volume, folder) = (fixture.node("control-plane"), "/results");
-    docker::docker(["exec", &volume, "mkdir", folder]).await?;
-    let size = json!({"storage": "1Gi"});
-    let here = json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [volume]});
-    let claims = [
-        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "results"}, "spec": {
-            "capacity": size, "accessModes": ["ReadWriteOnce"], "storageClassName": "", "local": {"path": folder},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}}}),
-        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "results", "namespace": NAMESPACE}, "spec": {
-                "accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": "results",
-                "resources": {"requests": size}}}),
-    ];
+/// Jobs are created with kubectl, and their report is fetched.
+async fn reports_of_jobs_are_fetched(fixture: &Fixture) -> Outcome {
     let mut objects = grove_yaml::documents(include_str!("../manifests/suite/namespace.yaml"))?;
     objects.extend(grove_yaml::documents(include_str!("../manifests/suite/rbac.yaml"))?);
-    objects.extend(claims);
-    let mut job = on_volume(include_str!("../manifests/suite/indexed-job.yaml"))?;
+    let mut job = grove_yaml::documents(include_str!("../manifests/suite/indexed-job.yaml"))?;
     let container = &mut job[0]["spec"]["template"]["spec"]["containers"][0];
-    for word in container["args"].as_array_mut().into_iter().flatten() {
-        if word == "--report-dir=/results" {
-            *word = "--report-dir=/results/$(JOB_COMPLETION_INDEX)".into();
-        }
-    }
+    container["image"] = fixture.image.clone().into();
     let words = judged().chain(["--nodes-where=lent=first".to_owned()]).map(Value::from);
     container["args"].as_array_mut().ok_or("the container has arguments")?.extend(words);
     objects.append(&mut job);
     fixture.apply(&objects).await?;
     fixture.until_complete("grove-conformance").await?;
 
-    let fetched = self::folder("fetched");
-    let kubeconfig = fixture.cluster.kubeconfig();
+    let fetched = folder("fetched");
     let fetch = Command::new(PROGRAM)
         .args(["report", "fetch", "--kubeconfig"])
-        .arg(&kubeconfig)
+        .arg(fixture.cluster.kubeconfig())
         .arg("--report-dir")
         .arg(&fetched)
         .output()
         .await?;
     assert_eq!(fetch.status.code(), Some(0), "{}", String::from_utf8_lossy(&fetch.stderr));
     all_passed(&read(&fetched.join("report.yaml"))?);
-
-    fixture.apply(&on_volume(include_str!("../manifests/suite/merge-job.yaml"))?).await?;
-    fixture.until_complete("grove-conformance-merge").await?;
-    let merged = self::folder("on-volume");
-    std::fs::create_dir_all(&merged)?;
-    docker::docker(["cp", &format!("{volume}:{folder}"), &merged.display().to_string()]).await?;
-    let merged = merged.join("results/merged");
-    let report = read(&merged.join("report.yaml"))?;
-    assert_eq!((report.exit(), report.incomplete), (Exit::Conformant, false));
-    let cases = &report.targets[0].cases;
-    for id in CASES {
-        let case = cases.iter().find(|case| case.id == id).expect("the case is in the report");
-        let artifacts = case.artifacts.as_ref().expect("they are on the volume");
-        assert!(merged.join(artifacts).join("history.jsonl").is_file(), "{id}: {artifacts}");
-    }
     fixture.kubectl(&format!("delete namespace {NAMESPACE}")).await?;
-    fixture.kubectl("delete pv results").await?;
     fixture.kubectl("delete clusterrole,clusterrolebinding grove-conformance").await?;
     Ok(())
-}
-
-/// Sonobuoy runs the plugin, fetches its archive and counts the tests in it.
-async fn sonobuoy_counts_the_tests(fixture: &Fixture) -> Outcome {
-    let image = std::env::var(SONOBUOY_IMAGE)?;
-    fixture.cluster.load(&image).await?;
-    let folder = folder("sonobuoy");
-    std::fs::create_dir_all(&folder)?;
-    let mut plugin =
-        grove_yaml::documents(include_str!("../manifests/suite/sonobuoy-plugin.yaml"))?.remove(0);
-    plugin["spec"]["image"] = fixture.image.clone().into();
-    let words = judged().chain(["--nodes-where=lent=first".to_owned()]).map(Value::from);
-    plugin["spec"]["args"].as_array_mut().ok_or("the plugin has arguments")?.extend(words);
-    std::fs::write(folder.join("plugin.yaml"), plugin.to_string())?;
-    let sonobuoy = async |words: &str| {
-        let ran = Command::new("sonobuoy")
-            .args(words.split(' '))
-            .arg("--kubeconfig")
-            .arg(fixture.cluster.kubeconfig())
-            .current_dir(&folder)
-            .output()
-            .await?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if !ran.status.success() {
-            return Err(format!("sonobuoy {words}: {}{}", text(&ran.stdout), text(&ran.stderr)).into());
-        }
-        Ok::<_, Box<dyn std::error::Error>>(text(&ran.stdout))
-    };
-    sonobuoy(&format!(
-        "run --plugin plugin.yaml --sonobuoy-image {image} --image-pull-policy IfNotPresent --wait=10 --skip-preflight=dnscheck"
-    ))
-    .await?;
-    let archive = sonobuoy("retrieve").await?;
-    let ran = Command::new("sonobuoy")
-        .args(["results", archive.trim(), "--plugin", "grove-conformance"])
-        .current_dir(&folder)
-        .output()
-        .await?;
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(said.contains("Status: passed") && said.contains("Failed: 0"), "{said}");
-    let passed = said.lines().find_map(|line| line.strip_prefix("Passed: ")?.parse().ok());
-    assert!(passed.is_some_and(|passed: usize| passed >= CASES.len()), "{said}");
-    sonobuoy("delete --wait").await?;
-    fixture.nothing_left().await
 }
 
 /// A user who may not create Jobs gets an error, and nothing is created.
@@ -405,16 +311,13 @@ fn main() -> std::process::ExitCode {
             .with_ignored_flag(true)
         }};
     }
-    let mut trials = vec![
+    let trials = vec![
         trial!(without_rights_nothing_is_made),
         trial!(shares_are_merged),
         trial!(a_killed_pod_is_run_again),
         trial!(two_runs_at_once),
-        trial!(reports_on_a_volume_are_merged),
+        trial!(reports_of_jobs_are_fetched),
     ];
-    if std::env::var_os(SONOBUOY_IMAGE).is_some() {
-        trials.push(trial!(sonobuoy_counts_the_tests));
-    }
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(Ok(fixture)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
         let _ = runtime.block_on(fixture.cluster.delete(false));

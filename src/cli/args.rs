@@ -47,7 +47,6 @@ pub(crate) enum Verb {
     /// Work with reports: as a page, compared, as a table, merged, recovered.
     Report(ReportArgs),
     /// Run the mutants: deliberately broken clusters on which given clauses must fail.
-    #[command(alias = "controls")]
     Mutants(MutantsArgs),
     /// Start a cluster and leave it running.
     Up(UpArgs),
@@ -63,7 +62,7 @@ pub(crate) enum Verb {
     Doctor,
     /// Remove what killed runs left behind.
     Clean(CleanArgs),
-    /// Measure cluster start, gang latency, throughput and memory.
+    /// Measure cluster start, gang latency, the operator's rate and memory.
     Bench(BenchArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
@@ -173,16 +172,6 @@ pub(crate) const EXISTING: &str = "existing";
 /// The value of `--operator` for the reference controller, which needs no description.
 pub(crate) const REFERENCE: &str = "reference";
 
-/// Which controller is judged, as it was said before `--operator existing`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ImplementationOrigin {
-    /// This project's reference controller.
-    #[default]
-    Reference,
-    /// The operator that runs in your own cluster.
-    Existing,
-}
-
 /// How the schedulers of a kind cluster are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Install {
@@ -200,9 +189,6 @@ pub(crate) struct OperatorArgs {
     /// the cluster yourself; or reference.
     #[arg(long, value_name = "upstream=DIR|exec:FILE|existing")]
     pub operator: Option<String>,
-    /// As --operator existing, which it became.
-    #[arg(long, value_enum, default_value = "reference", hide = true, conflicts_with = "operator")]
-    pub implementation: ImplementationOrigin,
     /// What it declares, instead of the file that comes with its description: clauses of other features are unsupported.
     #[arg(long, value_name = "FILE", requires = "operator")]
     pub declares: Option<PathBuf>,
@@ -211,7 +197,7 @@ pub(crate) struct OperatorArgs {
 impl OperatorArgs {
     /// Whether someone else runs the operator.
     pub(crate) fn is_existing(&self) -> bool {
-        self.operator.as_deref() == Some(EXISTING) || self.implementation == ImplementationOrigin::Existing
+        self.operator.as_deref() == Some(EXISTING)
     }
 
     /// The `--operator` value of an operator that the harness must start.
@@ -266,20 +252,11 @@ pub(crate) struct ProviderArgs {
     #[arg(long)]
     pub one_etcd: bool,
     /// Name of the operator in the report, with --operator existing.
-    #[arg(long, value_name = "NAME", default_value = "unnamed", alias = "implementation-name")]
+    #[arg(long, value_name = "NAME", default_value = "unnamed")]
     pub operator_name: String,
     /// Its version there.
-    #[arg(long, value_name = "VERSION", default_value = "unknown", alias = "implementation-version")]
+    #[arg(long, value_name = "VERSION", default_value = "unknown")]
     pub operator_version: String,
-}
-
-/// Where a pod leaves its report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ResultsPlace {
-    /// In ConfigMaps of the pod's namespace, from where `report fetch` gets it.
-    Configmaps,
-    /// In Sonobuoy's results folder, with its done file.
-    Sonobuoy,
 }
 
 /// Arguments of `run`.
@@ -353,9 +330,10 @@ pub(crate) struct RunArgs {
     /// With --in-cluster, deal the cases to so many pods. In a pod of an Indexed Job: run the share of its completion index.
     #[arg(long, value_name = "N", conflicts_with_all = ["shard", "workload"])]
     pub shards: Option<std::num::NonZeroUsize>,
-    /// Where a pod leaves its report, beside --report-dir; it then succeeds, whatever the report says.
-    #[arg(long, value_enum, value_name = "PLACE", conflicts_with_all = ["in_cluster", "cluster"])]
-    pub results: Option<ResultsPlace>,
+    /// In a pod, store the report in ConfigMaps of its namespace, for `report fetch`. The pod then succeeds regardless of the
+    /// verdicts.
+    #[arg(long, conflicts_with_all = ["in_cluster", "cluster"])]
+    pub store_results: bool,
     /// The run's id, in a pod.
     #[arg(long, value_name = "ID", env = "GROVE_CONFORMANCE_RUN", hide = true)]
     pub run_id: Option<String>,
@@ -533,7 +511,6 @@ pub(crate) enum TierName {
     /// What the scheduler does as well.
     Sensitive,
     /// A feature that the backend declares.
-    #[value(alias = "capability-bound")]
     Capability,
     /// One backend's own resources.
     BackendSpecific,
@@ -837,31 +814,12 @@ pub(crate) struct BenchArgs {
     /// What else to measure.
     #[command(subcommand)]
     pub verb: Option<BenchVerb>,
-    /// Kubernetes version [default: 1.36; all with --throughput].
-    #[arg(long, value_enum, value_name = "VERSION")]
-    pub kubernetes: Option<Versions>,
+    /// Kubernetes version.
+    #[arg(long, value_enum, value_name = "VERSION", default_value = Kubernetes::default().minor())]
+    pub kubernetes: Versions,
     /// Backend whose scheduler is measured, as for `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
-    /// Measure TrainJobs instead: the start of a control plane with trainer and JobSet, latency, and what the KAI plugin takes.
-    #[arg(long, conflicts_with = "throughput")]
-    pub trainjob: bool,
-    /// Measure kube-scheduler's throughput instead: pods bound per second in each of its mappings, without topology and
-    /// with a required rack.
-    #[arg(long, conflicts_with = "backend")]
-    pub throughput: bool,
-    /// With --throughput, the number of gangs of 10 one-GPU pods.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 200,
-        value_parser = clap::value_parser!(u32).range(1..),
-        requires = "throughput"
-    )]
-    pub gangs: u32,
-    /// With --throughput, the nodes: how many, and GPUs per node (64x8 is 64 nodes with 8 GPUs each, 40 per rack).
-    #[arg(long, value_name = "NODESxGPUS", default_value = "1000x8", requires = "throughput")]
-    pub nodes: String,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,

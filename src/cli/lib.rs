@@ -40,6 +40,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use conformance_cluster::ClusterError;
+use conformance_cluster::cargo;
 use conformance_cluster::catalogue::components_for;
 use conformance_cluster::components::{Overrides, Toolbox, must_be_of};
 use conformance_cluster::local::{ClusterSpec, Programs};
@@ -251,7 +252,8 @@ async fn programs(
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
         .filter(|component| !given(component.name));
     let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
-    parts.beside(toolbox)
+    let controller = parts.controller(spec, talk).await?;
+    parts.beside(toolbox, controller)
 }
 
 /// The programs given with `--bin`: components, and parts of this program.
@@ -273,15 +275,24 @@ struct GivenParts {
 }
 
 impl GivenParts {
-    fn controller(&self) -> Result<OwnProgram, Failure> {
-        self.controller.clone().map_or_else(|| own().map(OwnProgram::controller_within), Ok)
+    /// The controller of such a cluster: the given one, or the one inside this program. Only a build for
+    /// mutants has faults.
+    async fn controller(&self, spec: &ClusterSpec, talk: &output::Console) -> Result<OwnProgram, Failure> {
+        if let Some(given) = &self.controller {
+            return Ok(given.clone());
+        }
+        if spec.has_faults() {
+            talk.now("building the reference operator with faults");
+            return Ok(OwnProgram::alone(cargo::controller_with_faults().await?));
+        }
+        own().map(OwnProgram::controller_within)
     }
 
-    /// All programs of a cluster, with these replacements.
-    fn beside(self, toolbox: Toolbox) -> Result<Programs, Failure> {
+    /// All programs of a cluster, with this controller and these replacements.
+    fn beside(self, toolbox: Toolbox, controller: OwnProgram) -> Result<Programs, Failure> {
         let within = Programs::within(toolbox, &own()?);
         Ok(Programs {
-            controller: self.controller.unwrap_or(within.controller),
+            controller,
             trainer_plugin: self.trainer_plugin.unwrap_or(within.trainer_plugin),
             ..within
         })

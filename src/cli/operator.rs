@@ -15,9 +15,6 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
         None if args.operator.as_deref() == Some(REFERENCE) && args.declares.is_some() => {
             Err(Failure::Usage("--declares: the declaration of the reference controller is built in; pass it with another --operator".into()))
         }
-        None if args.declares.is_some() && !args.is_existing() => {
-            Err(Failure::Usage("--declares needs --operator upstream=DIR, exec:FILE or existing".into()))
-        }
         None => Ok(None),
     }
 }

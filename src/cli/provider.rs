@@ -233,7 +233,7 @@ pub(crate) async fn kind(
     let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, catalogue(spec.kubernetes))?;
     talk.now("building the parts of a kind cluster");
-    let controller = parts.controller()?;
+    let controller = parts.controller(spec, talk).await?;
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
@@ -254,5 +254,5 @@ pub(crate) async fn kind(
     for release in words.releases {
         output::say(&format!("chart {}", release.chart));
     }
-    Ok((Origin::Kind(Box::new(spec)), parts.beside(toolbox)?))
+    Ok((Origin::Kind(Box::new(spec)), parts.beside(toolbox, controller)?))
 }

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 
 use conformance_cases as cases;
+use conformance_contract::renamed_cases;
+use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_generated as generated;
 use conformance_history::{Header, History, SharedMark};
@@ -18,15 +20,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
     let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
     let history = History::read(BufReader::new(file), header(args)?).map_err(|e| usage(e.to_string()))?;
-    let id = &history.header.case;
-    let replayed = workload::replayed(id).or_else(|| generated::replayed(&history));
-    let case = match replayed.or_else(|| generated::scale::replayed(&history)) {
-        Some(case) => case,
-        None => cases::case(id).ok_or_else(|| {
-            let all: Vec<_> = cases::all().map(|case| case.id).collect();
-            select::unknown("case", id, &all, "")
-        })?,
-    };
+    let case = case_of(&history)?;
     let judgements = if history.marks(SharedMark::Interrupted).next().is_some() {
         verdict::interrupted(case, history.header.target)
     } else {
@@ -51,6 +45,19 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     Ok(exit_code(result.clauses.iter().map(|judgement| &judgement.outcome)))
 }
 
+/// The case that decides a history, which an older version of the suite may have recorded.
+fn case_of(history: &History) -> Result<&'static Case, Failure> {
+    let id = &history.header.case;
+    let replayed = workload::replayed(id).or_else(|| generated::replayed(history));
+    match replayed.or_else(|| generated::scale::replayed(history)) {
+        Some(case) => Ok(case),
+        None => cases::case(renamed_cases::current(id)).ok_or_else(|| {
+            let all: Vec<_> = cases::all().map(|case| case.id).collect();
+            select::unknown("case", id, &all, "")
+        }),
+    }
+}
+
 fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
     let (Some(case), Some(manifest), Some(namespace)) = (&args.case, &args.manifest, &args.namespace) else {
         return Ok(None);
@@ -64,4 +71,19 @@ fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
         .collect();
     let target = select::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?[0];
     Ok(Some(Header::new(case, target, namespace, submitted)))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+
+    use super::*;
+
+    #[test]
+    fn a_history_of_a_renamed_case_is_decided_by_that_case() {
+        let (former, current) = renamed_cases::RENAMED[0];
+        let mut history = Story::flat().end();
+        history.header.case = former.into();
+        assert_eq!(case_of(&history).unwrap().id, current);
+    }
 }

@@ -83,10 +83,7 @@ fn html(args: &HtmlArgs) -> Result<Exit, Failure> {
 
 fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let ((old, _), (new, folder)) = (opened(&args.old)?, opened(&args.new)?);
-    let compared = report::compare(&old, &new).map_err(|(which, error)| {
-        let file = if which == report::Which::Old { &args.old } else { &args.new };
-        Failure::Usage(format!("{}: {error}", file.display()))
-    })?;
+    let compared = report::compare(&old, &new);
     if args.out.is_empty() {
         output::data(&compared.markdown());
     } else {
@@ -113,8 +110,7 @@ fn table(args: &TableArgs) -> Result<Exit, Failure> {
             Ok(Source { page: page_in(folder, file)?, report: report.clone() })
         };
         let sources = reports.iter().map(source).collect::<Result<Vec<_>, Failure>>()?;
-        report::table(&sources)
-            .map_err(|(page, error)| Failure::Usage(format!("the report of {page}: {error}")))
+        Ok::<_, Failure>(report::table(&sources))
     };
     if args.out.is_empty() {
         output::data(&made(Path::new("table.md"))?.markdown());

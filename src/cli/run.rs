@@ -31,14 +31,11 @@ use super::{
 /// Errors only occur before the first test; later failures are in the report.
 pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let args = &*in_cluster::as_share(args)?;
-    let judged = judged(args, interruption).await;
-    match args.results {
-        Some(place) => publish::publish(place, args, judged).await,
-        None => {
-            let report = judged?;
-            args.baseline.as_ref().map_or_else(|| Ok(report.exit()), |file| baseline::compared(file, &report))
-        }
+    let report = judged(args, interruption).await?;
+    if args.store_results {
+        return publish::publish(args, &report).await;
     }
+    args.baseline.as_ref().map_or_else(|| Ok(report.exit()), |file| baseline::compared(file, &report))
 }
 
 async fn judged(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
@@ -340,7 +337,7 @@ async fn run_on(
     // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
     // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
     // print its report, because the process that fetches it does.
-    let writing = if args.results.is_some() { store } else { write };
+    let writing = if args.store_results { store } else { write };
     let written = report.and_then(|report| writing(report_dir, &report).map(|()| report));
     close(environment).await;
     written

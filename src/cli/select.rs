@@ -90,7 +90,7 @@ pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target]) -> Option<Target
     scope_of_later_life(targets, args.seed())
 }
 
-pub(crate) fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
+fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
     targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", backend)
 }
 

@@ -183,8 +183,8 @@ mod tests {
 
     fn one(number: usize, outcome: Outcome) -> Done {
         let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
-        let mut result = CaseResult::new("aon/fits-whole", "", vec![judgement]);
-        result.artifacts = Some("artifacts/volcano/aon-fits-whole".into());
+        let mut result = CaseResult::new("aon/exact-fit-bound", "", vec![judgement]);
+        result.artifacts = Some("artifacts/volcano/aon-exact-fit-bound".into());
         let target = TargetReport::new("volcano", None, "v1", Features::default());
         let targets = vec![target.conclude([].iter(), vec![result])];
         Done { folder: format!("soak/run-{number:04}").into(), exit: Exit::NotConformant, targets }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn what_was_wrong_once_is_in_the_table() {
         let text = table(&[one(1, Outcome::pass()), one(2, Outcome::fail("bound in part\nsecond line"))]);
-        let row = "| volcano | aon/fits-whole | 1 fail of 2 | bound in part | run-0002/artifacts/volcano/aon-fits-whole |";
+        let row = "| volcano | aon/exact-fit-bound | 1 fail of 2 | bound in part | run-0002/artifacts/volcano/aon-exact-fit-bound |";
         assert!(text.contains(row), "{text}");
         assert!(table(&[one(1, Outcome::pass())]).contains("No case was flaky."));
     }

@@ -10,7 +10,6 @@ use conformance_report::overview::{self, ListedViolation};
 use conformance_report::reasons::reasons;
 use conformance_report::{
     CaseResult, ClauseResult, Exit, Outcome, Report, Seconds, Standing, TargetReport, Verdict, published,
-    verify,
 };
 
 use super::chart::{Chart, Share, Span, shares};
@@ -268,9 +267,6 @@ fn slug(title: &str) -> String {
 fn warnings(report: &Report) -> Vec<String> {
     let mut warnings: Vec<String> =
         report.incompleteness().into_iter().map(|said| format!("{said}.")).collect();
-    if let Err(edited) = verify(report) {
-        warnings.push(format!("This report was edited, or is cut: {edited}"));
-    }
     if report.operator.cluster_admin {
         warnings
             .push("The operator ran as cluster-admin: what its own roles lack was not found out.".to_owned());

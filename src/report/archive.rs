@@ -1,7 +1,7 @@
 //! Packs a report's folder into one `.tar.gz` of limited size. An in-cluster run sends its results through
 //! the API server, which limits the size.
 //!
-//! The report itself is always included. Case folders are included completely or not at all: first those of
+//! `report.yaml` is always included. Case folders are included completely or not at all: first those of
 //! cases that did not pass, small before large, until the limit is reached. The result names what was left
 //! out. Each part is compressed separately, so that its size is known before it is added; gzip allows
 //! concatenated parts.
@@ -56,14 +56,11 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// Packs the named files of a report's folder, and as many case artifacts as fit into `limit` bytes. Fails
-/// with [`StoreError::TooLarge`] if the named files alone do not fit.
-pub fn pack(folder: &Path, report: &Report, files: &[&str], limit: usize) -> Result<Packed, StoreError> {
+/// Packs `report.yaml` of a report's folder, and as many case artifacts as fit into `limit` bytes. Fails with
+/// [`StoreError::TooLarge`] if `report.yaml` alone does not fit.
+pub fn pack(folder: &Path, report: &Report, limit: usize) -> Result<Packed, StoreError> {
     let end = compressed(&END).map_err(at(folder))?;
-    let mut archive = Vec::new();
-    for name in files {
-        archive.extend(part(folder, Path::new(name))?);
-    }
+    let mut archive = part(folder, Path::new("report.yaml"))?;
     let size = archive.len() + end.len();
     if size > limit {
         return Err(StoreError::TooLarge { path: folder.into(), size, limit });
@@ -154,12 +151,12 @@ mod tests {
     #[test]
     fn what_was_packed_is_unpacked() {
         let (from, report) = folder(100);
-        let packed = pack(from.path(), &report, &["report.yaml"], usize::MAX).unwrap();
+        let packed = pack(from.path(), &report, usize::MAX).unwrap();
         assert!(packed.left_out.is_empty());
         let to = tempfile::tempdir().unwrap();
         unpack(&packed.archive, &to.path().join("shards/1")).unwrap();
         assert_eq!(read(&to.path().join("shards/1/report.yaml")).unwrap(), report);
-        assert!(!to.path().join("shards/1/report.json").exists(), "it was not named");
+        assert!(!to.path().join("shards/1/report.json").exists(), "report.yaml has the same content");
         for case in report.targets.iter().flat_map(|target| &target.cases) {
             let history = Path::new(case.artifacts.as_ref().unwrap()).join("history.jsonl");
             let read = |folder: &Path| std::fs::read(folder.join(&history)).unwrap();
@@ -174,10 +171,9 @@ mod tests {
         let cases = || report.targets.iter().flat_map(|target| &target.cases);
         let bad = cases().filter(|case| !is_as_expected(case)).count();
         assert!(bad > 0 && bad < cases().count(), "the fixture has both");
-        let alone = pack(from.path(), &report, &["report.yaml"], usize::MAX).unwrap().archive.len()
-            - cases().count() * BYTES;
+        let alone = pack(from.path(), &report, usize::MAX).unwrap().archive.len() - cases().count() * BYTES;
         let limit = alone + bad * (BYTES + 1_000);
-        let packed = pack(from.path(), &report, &["report.yaml"], limit).unwrap();
+        let packed = pack(from.path(), &report, limit).unwrap();
         assert!(packed.archive.len() <= limit);
         assert_eq!(packed.left_out, LeftOut { as_expected: cases().count() - bad, others: 0 });
         let to = tempfile::tempdir().unwrap();
@@ -191,7 +187,7 @@ mod tests {
     #[test]
     fn a_report_that_is_too_large_alone_is_refused() {
         let (from, report) = folder(1);
-        let error = pack(from.path(), &report, &["report.yaml"], 100).unwrap_err().to_string();
+        let error = pack(from.path(), &report, 100).unwrap_err().to_string();
         assert!(error.contains("and 100 bytes is the limit"), "{error}");
     }
 

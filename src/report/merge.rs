@@ -1,7 +1,7 @@
 //! Merges several reports: the shards of a run, or runs of one operator with other backends, providers or
 //! upgrades.
 //!
-//! Each document must [verify](super::verify()), and all must have the same suite, contract and operator.
+//! All documents must have the same suite, contract and operator.
 //! Targets are matched by backend and variant. Documents that share a target must have the same scheduler
 //! version and features for it. If they also share the provider, they must have the same Kubernetes version,
 //! feature gates and programs.
@@ -28,8 +28,8 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::left_out::is_left_out;
 use super::{
-    CaseResult, ClauseResult, Component, Features, HandEdited, PeakMemory, Provider, Report, Seconds,
-    Settings, TargetReport, Timings, verify,
+    CaseResult, ClauseResult, Component, Features, PeakMemory, Provider, Report, Seconds, Settings,
+    TargetReport, Timings,
 };
 
 /// A document to merge.
@@ -49,14 +49,6 @@ pub enum MergeError {
     /// No document was given.
     #[error("there is nothing to merge")]
     Nothing,
-    /// A document was edited by hand.
-    #[error("{}: {reason}", .file.display())]
-    HandEdited {
-        /// File of the document.
-        file: PathBuf,
-        /// Where the document is inconsistent.
-        reason: HandEdited,
-    },
     /// Two documents differ in a property that must be the same.
     #[error("{files} are not about the same {what}: {found}")]
     Differ {
@@ -92,9 +84,6 @@ impl fmt::Display for Pair {
 /// Merges documents in their order. `command` is the command line of the merge.
 pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeError> {
     let [first, rest @ ..] = sources else { return Err(MergeError::Nothing) };
-    for MergeInput { file, report, .. } in sources {
-        verify(report).map_err(|reason| MergeError::HandEdited { file: file.clone(), reason })?;
-    }
     for other in rest {
         same(first, other)?;
     }

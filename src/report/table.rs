@@ -7,7 +7,7 @@
 use conformance_contract::clauses::Feature;
 use jiff::Timestamp;
 
-use super::{HandEdited, Report, Standing, Summary, TargetReport, verify};
+use super::{Report, Standing, Summary, TargetReport};
 
 /// A report and the address of its page.
 #[derive(Clone, Debug)]
@@ -94,11 +94,10 @@ impl Cell {
     }
 }
 
-/// Builds the table. Returns the page and the inconsistencies of the first report that was edited by hand.
-pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
+/// Builds the table.
+pub fn table(sources: &[Source]) -> Table {
     let mut columns: Vec<(Column, &TargetReport)> = Vec::new();
     for Source { page, report } in sources {
-        verify(report).map_err(|reason| (page.clone(), reason))?;
         for target in &report.targets {
             let column = column(page, report, target);
             match columns.iter_mut().find(|(known, _)| known.is_about_the_same_as(&column)) {
@@ -125,12 +124,7 @@ pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
         (name, kept.collect())
     });
     let (features, counts) = (features.collect(), counts.collect());
-    Ok(Table {
-        features,
-        counts,
-        superseded,
-        columns: columns.into_iter().map(|(column, _)| column).collect(),
-    })
+    Table { features, counts, superseded, columns: columns.into_iter().map(|(column, _)| column).collect() }
 }
 
 fn column(page: &str, report: &Report, target: &TargetReport) -> Column {
@@ -206,7 +200,7 @@ mod tests {
     #[test]
     fn features_by_backend_and_version() {
         let older = source("old/report.html", |report| report.operator.version = "0.0.9".to_owned());
-        let table = table(&[source("new/report.html", |_| {}), older]).unwrap();
+        let table = table(&[source("new/report.html", |_| {}), older]);
         assert_eq!(table.columns.len(), 12);
         insta::assert_snapshot!(table.markdown());
     }
@@ -216,15 +210,9 @@ mod tests {
         let later = |report: &mut Report| report.date = "2026-12-02T10:00:00Z".parse().unwrap();
         for sources in [[source("a", later), source("b", |_| {})], [source("b", |_| {}), source("a", later)]]
         {
-            let table = table(&sources).unwrap();
+            let table = table(&sources);
             assert!(table.columns.iter().all(|column| column.page == "a"));
             assert_eq!(table.superseded, ["b"]);
         }
-    }
-
-    #[test]
-    fn an_edited_report_is_named() {
-        let edited = source("x", |report| report.targets[0].clauses.clear());
-        assert_eq!(table(&[edited]).unwrap_err().0, "x");
     }
 }

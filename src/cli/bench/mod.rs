@@ -2,11 +2,7 @@
 //!
 //! - [`figures`]: the suite and the controller: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: the speed of the machine;
-//! - [`train_jobs`] (`--trainjob`): the same for TrainJobs; [`trainer_plugin`]: the KAI plugin's time per
-//!   request;
-//! - [`cold`] (`cold DIR...`): README's commands where nothing is built;
-//! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its
-//!   input, [`table`] its output.
+//! - [`cold`] (`cold DIR...`): README's commands where nothing is built.
 //!
 //! Every figure comes from the same watches that decide cases, on dedicated control planes: simulated nodes,
 //! a real API server, a real scheduler.
@@ -14,17 +10,11 @@
 mod calibration;
 mod cold;
 mod figures;
-mod table;
-mod throughput;
 mod timed;
-mod train_jobs;
-mod trainer_plugin;
-mod workload;
 
-use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Exit;
 
-use super::args::{BenchArgs, BenchVerb, Versions};
+use super::args::{BenchArgs, BenchVerb};
 use super::{Failure, output};
 
 pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
@@ -35,18 +25,12 @@ pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if let Some(BenchVerb::Cold(args)) = &args.verb {
         return cold::cold(args).await;
     }
-    if args.throughput {
-        return throughput::throughput(args).await;
-    }
-    let versions = args.kubernetes.unwrap_or(Versions::from(Kubernetes::default())).all();
+    let versions = args.kubernetes.all();
     for version in &versions {
         if versions.len() > 1 {
             output::data(&format!("Kubernetes {}", version.version()));
         }
-        match args.trainjob {
-            true => train_jobs::train_jobs(*version, args).await?,
-            false => figures::figures(*version, args).await?,
-        }
+        figures::figures(*version, args).await?;
     }
     Ok(Exit::Conformant)
 }

@@ -38,18 +38,6 @@ pub(super) async fn starts(
     Ok(())
 }
 
-pub(super) async fn begun(
-    name: &str,
-    spec: ClusterSpec,
-    programs: Programs,
-    run: &str,
-) -> Result<(Arc<LocalCluster>, TestCluster), Failure> {
-    let schedulers = spec.schedulers.clone();
-    let cluster = Arc::new(LocalCluster::start(name, spec, programs).await?);
-    let test_cluster = TestCluster::prepare(cluster.clone(), &schedulers, run).await?;
-    Ok((cluster, test_cluster))
-}
-
 /// Ends the watches, then the control plane.
 pub(super) async fn ended(cluster: Arc<LocalCluster>, test_cluster: TestCluster) -> Result<(), Failure> {
     drop(test_cluster);
@@ -64,7 +52,9 @@ pub(super) async fn with_nodes(
     programs: Programs,
     run: &str,
 ) -> Result<(Arc<LocalCluster>, TestCluster), Failure> {
-    let (cluster, test_cluster) = begun(&format!("{run}-bench"), spec.clone(), programs, run).await?;
+    let cluster = LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?;
+    let cluster = Arc::new(cluster);
+    let test_cluster = TestCluster::prepare(cluster.clone(), &spec.schedulers, run).await?;
     for index in 0..NODES {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };

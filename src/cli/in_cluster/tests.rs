@@ -32,7 +32,7 @@ fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
         std::fs::write(artifacts.join("history.jsonl"), "{}\n").unwrap();
     }
     report::write_all(folder.path(), &report).unwrap();
-    let archive = report::pack(folder.path(), &report, &["report.yaml"], usize::MAX).unwrap().archive;
+    let archive = report::pack(folder.path(), &report, usize::MAX).unwrap().archive;
     let left_out = left_out.map(str::to_owned);
     Stored { head: Head { index, shares, chunks: 1, sha256: String::new(), left_out }, archive }
 }

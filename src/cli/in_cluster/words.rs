@@ -28,7 +28,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     let mut words = vec![
         "run".to_owned(),
         "--provider=existing".into(),
-        "--results=configmaps".into(),
+        "--store-results".into(),
         "--report-dir=/results".into(),
         format!("--backend={}", args.backend),
     ];
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn a_pod_gets_no_more_than_it_must() {
-        let words = of(&submitted(&["--shards=2", "--case=aon/fits-whole"])).unwrap().with_shares(2);
+        let words = of(&submitted(&["--shards=2", "--case=aon/exact-fit-bound"])).unwrap().with_shares(2);
         insta::assert_snapshot!(words.join("\n"), @r"
         run
         --provider=existing
-        --results=configmaps
+        --store-results
         --report-dir=/results
         --backend=default-scheduler
-        --case=aon/fits-whole
+        --case=aon/exact-fit-bound
         --shards=2
         ");
     }
@@ -173,7 +173,7 @@ mod tests {
         read.provider.provider = asked.provider.provider;
         read.provider.kubeconfig = asked.provider.kubeconfig.clone();
         (read.in_cluster, read.image) = (asked.in_cluster, asked.image.clone());
-        (read.results, read.report_dir) = (asked.results, asked.report_dir.clone());
+        (read.store_results, read.report_dir) = (asked.store_results, asked.report_dir.clone());
         assert_eq!(format!("{read:?}"), format!("{asked:?}"));
     }
 

@@ -11,8 +11,8 @@ use conformance_report::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// Writes the artifacts and the page to a temporary folder.
-pub(super) fn folder() -> tempfile::TempDir {
+/// The page of the sample.
+pub(super) fn page() -> String {
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("artifacts/short");
     std::fs::create_dir_all(&short).unwrap();
@@ -22,9 +22,7 @@ pub(super) fn folder() -> tempfile::TempDir {
     let text = std::fs::read_to_string(short.join("history.jsonl")).unwrap();
     let end = text.find('\n').unwrap() + 40;
     std::fs::write(cut.join("history.jsonl"), &text[..end]).unwrap();
-    let page = conformance_page::page(&report(), folder.path()).unwrap();
-    std::fs::write(folder.path().join("report.html"), page).unwrap();
-    folder
+    conformance_page::page(&report(), folder.path()).unwrap()
 }
 
 fn history() -> History {
