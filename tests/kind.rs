@@ -45,7 +45,7 @@ const HELD: [(Target, &[&str]); 2] = [
             "aon/scaled-waits-for-base",
             "topo/one-rack",
             "adm/structure",
-            "del/everything-gone",
+            "del/all-objects-deleted",
             "del/capacity-freed",
             "kube/mapping",
             "klt/containers-run",
@@ -57,12 +57,12 @@ const HELD: [(Target, &[&str]); 2] = [
             "klt/controller-rolled",
             "start/containers-wait",
             "stat/pods-refused",
-            "term/recycled",
+            "term/breached-replica-recreated",
             "upd/controller-rolled",
             "auto/template-replicas",
         ],
     ),
-    (Target::VOLCANO, &["aon/fits-whole", "aon/one-pod-short", "klt/containers-run"]),
+    (Target::VOLCANO, &["aon/exact-fit-bound", "aon/one-pod-short", "klt/containers-run"]),
 ];
 
 /// Changes every field of its nodes that a case can change, and leaves them so.

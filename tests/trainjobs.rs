@@ -20,9 +20,9 @@ use conformance_cluster::schedulers;
 use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
 use held::Held;
 
-const FITS: &str = "trn/fits-whole";
+const FITS: &str = "trn/fitting-job-bound";
 const SHORT: &str = "trn/one-pod-short";
-const OF_PLAIN_PODS: [&str; 3] = ["aic/fits-whole", "aic/one-pod-short", "aic/room-for-one"];
+const OF_PLAIN_PODS: [&str; 3] = ["aic/fitting-gang-bound", "aic/one-pod-short", "aic/room-for-one"];
 
 fn of_kai() -> Vec<&'static str> {
     let scheduled = kai::is_there().then_some([FITS, SHORT]);

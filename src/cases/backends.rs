@@ -1,14 +1,11 @@
 //! Admission attempts that differ between backends. Each scheduler has a file `admission.rs` in the folder of
 //! its cases and a line in [`ALL`].
 
-use conformance_contract::names::{self, KAI_QUEUE, VOLCANO_QUEUE};
-use conformance_contract::ruling::Broken;
-use conformance_contract::target::Target;
+use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_driver::admission_attempts::{clique, template};
-use conformance_judge::admission::{Attempt, refused};
-use serde_json::{Value, json};
 
 use crate::levels::Level;
+use crate::prelude::*;
 use crate::{ext, kai, koord, kube, vol};
 
 pub(crate) struct Backend {

@@ -1,5 +1,6 @@
 //! Lists the cases of each group's folder, so that a file with a `CASE` is registered automatically.
-//! `aon/across_cliques.rs` becomes the case `aon/across-cliques`, with the text of `across_cliques.yaml`.
+//! `aon/one_clique_too_large.rs` becomes the case `aon/one-clique-too-large`, with the text of
+//! `one_clique_too_large.yaml`.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -2,15 +2,13 @@
 //! number of requests, so that an operator that retries reaches the undisturbed end state.
 
 use conformance_cluster::local::Part;
-use conformance_contract::ruling::{Broken, Ruling};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
 use conformance_expect::schedulers;
-use conformance_history::{History, Kind, MarkName};
+use conformance_history::Kind;
 use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb, When};
-use serde_json::{Value, json};
 
-const DISTURBED: MarkName = MarkName::of_case("the operator disturbed");
+use crate::prelude::*;
+
+marks! { DISTURBED = "the operator disturbed"; }
 
 pub(crate) const COUNT: usize = 8;
 

@@ -4,11 +4,11 @@
 use conformance_contract::clauses::Feature::{
     self, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
 };
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::test_cluster::TOPOLOGY;
-use conformance_judge::admission::{Attempt, admitted, refused, refused_or_warned};
-use serde_json::{Value, json};
+use conformance_facts::attempts::refused_or_warned;
+
+use crate::prelude::*;
 
 /// A level, and the features it needs.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +123,7 @@ fn pack(levels: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
-    use conformance_judge::admission::Wanted::{self, Admitted, Refused, RefusedOrWarned};
+    use conformance_facts::attempts::Wanted::{self, Admitted, Refused, RefusedOrWarned};
     use rstest::rstest;
 
     use super::*;

@@ -19,6 +19,7 @@ mod koord;
 mod kube;
 mod levels;
 mod mig;
+mod prelude;
 mod start;
 mod stat;
 mod term;
@@ -79,8 +80,9 @@ fn manifest(id: &str) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use conformance_contract::clauses::{self, Clause};
+    use conformance_contract::clauses::Clause;
     use conformance_contract::external_scheduler::DECLARABLE;
+    use conformance_contract::renamed_cases::RENAMED;
     use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, Target};
     use conformance_driver::case::{Isolation, Need};
     use conformance_driver::pod_health::UNSTARTED;
@@ -91,6 +93,13 @@ mod tests {
     fn measured_cases_exist() {
         let lines = include_str!("usual-seconds.txt").lines().filter(|line| !line.starts_with('#'));
         assert_eq!(all().filter(|case| usual_seconds(case.id).is_some()).count(), lines.count());
+    }
+
+    #[test]
+    fn a_renamed_case_has_its_current_id_only() {
+        for (former, current) in RENAMED {
+            assert!(case(former).is_none() && case(current).is_some(), "{former}: {current}");
+        }
     }
 
     /// A kubelet sets container statuses itself and starts every container.
@@ -111,15 +120,6 @@ mod tests {
             .map(|case| case.id)
             .collect();
         assert!(wrong.is_empty(), "{wrong:?}");
-    }
-
-    #[test]
-    fn every_clause_that_a_case_judges_exists() {
-        let unknown: Vec<_> = all()
-            .flat_map(|case| case.clauses.iter().map(move |id| (case.id, *id)))
-            .filter(|(_, id)| clauses::clause(id).is_none())
-            .collect();
-        assert!(unknown.is_empty(), "{unknown:?}");
     }
 
     #[test]

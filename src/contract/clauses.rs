@@ -131,6 +131,32 @@ impl Clause {
 /// The semantic version of the contract: a new or stricter required clause raises the minor number.
 pub const VERSION: &str = "0.2.0";
 
+/// The id of each clause as a constant, such as `AON_02`. The build script reads them from `contract/`.
+#[allow(missing_docs)]
+pub mod ids {
+    include!(concat!(env!("OUT_DIR"), "/ids.rs"));
+}
+
+/// Whether the contract has a clause with that id. In a constant, this is decided at compile time.
+pub const fn is_known(id: &str) -> bool {
+    let mut index = 0;
+    while index < ids::ALL.len() {
+        if is_same(ids::ALL[index].as_bytes(), id.as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    match (one, other) {
+        ([], []) => true,
+        ([first, one @ ..], [second, other @ ..]) => *first == *second && is_same(one, other),
+        _ => false,
+    }
+}
+
 /// The clause with that id.
 pub fn clause(id: &str) -> Option<&'static Clause> {
     CLAUSES.iter().find(|clause| clause.id == id)
@@ -195,7 +221,7 @@ mod tests {
             ("TRN", (1..=26).collect()),
             ("AIC", (1..=4).collect()),
             ("STAT", (1..=17).collect()),
-            ("TERM", (1..=31).collect()),
+            ("TERM", (1..=32).collect()),
             ("START", (1..=11).collect()),
             ("UPD", (1..=37).collect()),
             ("AUTO", (1..=17).collect()),
@@ -211,6 +237,14 @@ mod tests {
     fn ids_are_complete_and_in_the_order_of_the_contract() {
         let ids: Vec<&str> = CLAUSES.iter().map(|clause| clause.id).collect();
         assert_eq!(ids, contract());
+    }
+
+    #[test]
+    fn every_clause_has_a_constant() {
+        let mut found: Vec<&str> = CLAUSES.iter().map(|clause| clause.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, ids::ALL);
+        assert!(is_known(ids::AON_02) && !is_known("AON-99") && !is_known("AON-0"));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //!   scheduler; [`external_scheduler`]: one that the user names; [`backend_declaration`]: what the operator
 //!   under test declares about one; [`kinds`]: the kinds in histories;
 //! - [`scheduler`], [`kubernetes`]: the known schedulers and versions;
+//! - [`renamed_cases`]: the case ids of older versions of the suite;
 //! - [`names`], [`metrics`]: the names of Grove, Kubernetes and metrics that this suite expects;
 //! - [`ruling`], [`violation`]: the result of a check; [`verdict`]: how it is reported.
 
@@ -21,6 +22,7 @@ pub mod kinds;
 pub mod kubernetes;
 pub mod metrics;
 pub mod names;
+pub mod renamed_cases;
 pub mod ruling;
 pub mod scheduler;
 pub mod target;

@@ -2,11 +2,11 @@
 //! read the history afterwards.
 
 use conformance_cluster::nodes::PODS;
-use conformance_contract::clauses::{self, Clause};
+use conformance_contract::clauses::{self, Clause, is_known};
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
+use conformance_facts::invariant::Invariant;
 use conformance_history::History;
-use conformance_judge::invariants::Invariant;
 use futures::future::BoxFuture;
 
 use crate::context::{Stop, TestContext};
@@ -161,8 +161,14 @@ impl Case {
         Self { id, manifest, ..self }
     }
 
+    /// Sets the clauses that the case decides. An unknown id in a constant does not compile.
     #[must_use]
     pub const fn clauses(self, clauses: &'static [&'static str]) -> Self {
+        let mut index = 0;
+        while index < clauses.len() {
+            assert!(is_known(clauses[index]), "the contract has no clause with this id");
+            index += 1;
+        }
         Self { clauses, ..self }
     }
 

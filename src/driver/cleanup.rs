@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
+use conformance_facts::leftovers::{Leftovers, is_there_anyway};
+use conformance_facts::ownership::{left_of, services_of};
 use conformance_history::SharedMark;
-use conformance_judge::cleanup::{left_of, services_of};
-use conformance_judge::leftovers::{Leftovers, is_there_anyway};
 
 use futures::future::try_join_all;
 use kube::Api;

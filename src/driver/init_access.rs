@@ -1,8 +1,8 @@
 //! The permissions of the account with which an init container reads pods.
 
 use conformance_cluster::{ClusterError, rights_of_all};
+use conformance_facts::startup::token_of;
 use conformance_history::MarkName;
-use conformance_judge::startup::token_of;
 use http::Method;
 use serde_json::{Value, json};
 

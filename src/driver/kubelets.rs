@@ -7,8 +7,8 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
 use conformance_contract::names;
 use conformance_expect::Gang;
+use conformance_facts::kubelets::{gpus, not_running};
 use conformance_history::{Live, SharedMark};
-use conformance_judge::kubelets;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ impl TestContext {
     pub async fn until_running(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let names: Vec<_> = gangs.iter().map(|gang| gang.name.as_str()).collect();
         let condition = Awaited::demanded_by("KLT-01", format!("all pods of {} running", names.join(", ")));
-        let run = |live: &Live| kubelets::all_run(live, gangs).is_ok();
+        let run = |live: &Live| not_running(live, gangs).next().is_none();
         self.until(condition, limits::CONTAINERS, run).await
     }
 
@@ -60,7 +60,7 @@ impl TestContext {
 
     pub async fn until_allocatable(&self, node: &str, count: u64) -> Result<(), Stop> {
         let condition = format!("{count} GPUs of node {node} allocatable");
-        let told = |live: &Live| kubelets::gpus(live, node) == Some(count);
+        let told = |live: &Live| gpus(live, node) == Some(count);
         self.until_in_cluster(&condition, limits::DEVICES, told).await
     }
 

@@ -2,8 +2,8 @@
 
 use conformance_cluster::provider::MetricsPage;
 use conformance_contract::clauses::Feature;
+use conformance_facts::metrics::{Numbers, differences};
 use conformance_history::SharedMark;
-use conformance_judge::life::metrics::{Numbers, differences};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

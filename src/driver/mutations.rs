@@ -3,16 +3,16 @@
 use conformance_contract::clauses::Feature;
 use conformance_expect::Gang;
 use conformance_expect::resolver::resolved;
+use conformance_facts::warnings::is_told;
 use conformance_history::SharedMark;
-use conformance_judge::fail_closed::is_told;
 use serde_json::{Value, json};
 
 use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Merge-patches an object as another owner of these fields. The mark lets
-    /// [`kept`](conformance_judge::foreign_fields::kept) check that the values stay.
+    /// Merge-patches an object as another owner of these fields. With the mark, a check decides whether the
+    /// values stay.
     pub async fn patch_as_others(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)

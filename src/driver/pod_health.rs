@@ -75,7 +75,7 @@ impl TestContext {
                 break;
             }
         }
-        // The history shows a status that never lasts ([`said`](conformance_judge::said)).
+        // The history shows a status that never lasts.
         Ok(())
     }
 
@@ -185,8 +185,8 @@ fn said(pod: &Value, containers: Containers) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use conformance_facts::health::{is_healthy, is_ready};
     use conformance_history::Pod;
-    use conformance_judge::life::health::{is_healthy, is_ready};
 
     use super::*;
 

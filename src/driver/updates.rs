@@ -1,7 +1,7 @@
 //! Changes the templates of a PodCliqueSet, and waits for the outcome.
 
+use conformance_facts::updates::{REVISION, lacks};
 use conformance_history::SharedMark;
-use conformance_judge::life::updates::{REVISION, lacks};
 use serde_json::{Value, json};
 
 use crate::context::{Answer, Awaited, Stop, TestContext};

@@ -7,8 +7,8 @@
 
 use conformance_cluster::local::{Part, Upgrade};
 use conformance_expect::{Gang, scaling, schedulers};
+use conformance_facts::{binding, migration};
 use conformance_history::{History, Live, SharedMark, is_of_canary};
-use conformance_judge::{binding, migration};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ impl TestContext {
     /// Waits until a PodCliqueSet is complete as last scaled, regardless of the names of its PodGangs.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.gangs_now(set);
-        let composed = |live: &Live| migration::composed(live, set, &gangs).is_ok();
+        let composed = |live: &Live| migration::differences(live, set, &gangs).is_empty();
         self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, composed).await
     }
 
@@ -27,7 +27,7 @@ impl TestContext {
     /// is no error, because a check decides on the final state.
     pub async fn bound_whole_at_last(&self, set: &str) -> Result<(), Stop> {
         let units: Vec<_> = self.gangs_now(set).iter().flat_map(|gang| gang.units(self.target)).collect();
-        let whole = |live: &Live| binding::whole(live, &units).is_ok();
+        let whole = |live: &Live| binding::not_whole(live, &units).next().is_none();
         judged_anyway(self.until(&format!("PodCliqueSet {set} bound whole"), SCHEDULING, whole).await)
             .map(drop)
     }
@@ -94,8 +94,9 @@ impl TestContext {
         cluster.start_part(Part::Controller).await?;
         cluster.controller_ready().await?;
         let history = self.history();
-        let migrated =
-            |live: &Live| migration::one_scheme(&history, live).is_ok() && migration::migrated(live).is_ok();
+        let migrated = |live: &Live| {
+            migration::remnants(&history, live).is_empty() && migration::migrating(live).next().is_none()
+        };
         if judged_anyway(self.until("all objects migrated to the new layout", MIGRATION, migrated).await)? {
             self.watch_rest(QUIET).await?;
         }

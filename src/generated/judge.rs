@@ -231,15 +231,29 @@ impl Told<'_> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::clause;
+    use conformance_history::testing::{Story, one_clique};
+    use conformance_judge::codes;
+    use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn a_workload_that_is_one_pod_short_is_not_bound_whole() {
+        let ruling = |bound: usize| {
+            let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
+            let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+            Told { history: &history, set: "w" }.ruling("AON-02")
+        };
+        assert_eq!(ruling(1), Ok(()));
+        assert_eq!(codes(ruling(2)), ["whole-without-room"]);
+    }
 
     #[test]
     fn every_clause_that_is_shown_is_judged() {
         for plan in (0..200).map(Plan::of_seed) {
             for id in clauses(&plan) {
                 assert!(clause(id).is_some(), "{id}");
-                let story = conformance_history::testing::Story::flat().submitted(plan.set.clone());
+                let story = Story::flat().submitted(plan.set.clone());
                 let history = story.mark(WORKLOAD, plan.text().into()).end();
                 let found = judge(&history).into_iter().find(|finding| finding.clause == id);
                 assert!(

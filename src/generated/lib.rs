@@ -114,7 +114,7 @@ mod tests {
     fn a_case_is_found_by_its_seed_and_by_its_history() {
         let case = case("generated/17").unwrap();
         assert_eq!(case.id, "generated/17");
-        assert!(super::case("generated/x").is_none() && super::case("aon/fits-whole").is_none());
+        assert!(super::case("generated/x").is_none() && super::case("aon/exact-fit-bound").is_none());
         let story = conformance_history::testing::Story::flat();
         let mut history = story.mark(drive::WORKLOAD, case.manifest.into()).end();
         history.header.case = "generated/17".into();

@@ -26,6 +26,18 @@ impl History {
         Ok(place)
     }
 
+    /// Decides a check at a mark, or at the last timeout if the driver did not reach it
+    /// ([`waited_for`](History::waited_for)). A check that passes there still requires the mark.
+    pub fn at(
+        &self,
+        name: impl Into<MarkName>,
+        check: impl FnOnce(usize) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        let name = name.into();
+        check(self.waited_for(name)?)?;
+        self.reached(name).map(drop)
+    }
+
     /// Requires that a pending gang has been retried `times` times.
     pub fn tried_again(&self, times: usize) -> Result<(), Broken> {
         let tried = self.marks(SharedMark::TriedAgain).count();
@@ -40,5 +52,25 @@ impl History {
             .submitted
             .get(name)
             .ok_or_else(|| Broken::NotReached(format!("PodCliqueSet {name} was not submitted")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Story;
+
+    const DONE: MarkName = MarkName::of_case("done");
+
+    #[test]
+    fn a_check_at_a_mark_is_decided_at_a_timeout_and_requires_the_mark() {
+        let violated = || Err(Broken::Violated(Vec::new()));
+        let not_reached = |ruling| matches!(ruling, Err(Broken::NotReached(_)));
+        let done = Story::flat().mark(DONE, Value::Null).end();
+        assert_eq!((done.at(DONE, |_| Ok(())), done.at(DONE, |_| violated())), (Ok(()), violated()));
+        let timed_out = Story::flat().mark(SharedMark::WaitRanOut, Value::Null).end();
+        assert_eq!(timed_out.at(DONE, |_| violated()), violated());
+        assert!(not_reached(timed_out.at(DONE, |_| Ok(()))));
+        assert!(not_reached(Story::flat().end().at(DONE, |_| violated())));
     }
 }

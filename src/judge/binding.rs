@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use super::refusals::refusals;
-use super::{Shown, ensure, none, premise, violation};
+use super::{Shown, deviates, ensure, none, premise, violation};
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
+use conformance_facts::binding::{bound_of, not_whole};
 use conformance_history::{History, Live, Pod, SharedMark, Version, text};
 
 /// Fewer pods of a unit are bound than its minimum.
@@ -27,13 +28,6 @@ const NOT_REPLACED: Code = Code::new("not-replaced");
 const BYSTANDER_GONE: Code = Code::new("bystander-gone");
 const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
 const BOUND_OUTSIDE_POOL: Code = Code::new("bound-outside-pool");
-
-/// The bound pods of a PodClique.
-fn bound_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = &'a str> {
-    live.pods()
-        .filter(move |pod| pod.pod_clique() == Some(clique) && pod.node().is_some() && !pod.is_terminating())
-        .map(|pod| pod.name())
-}
 
 /// For each pod, the version in which it is first bound.
 pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
@@ -71,34 +65,13 @@ fn bindings_of<'a>(
 
 /// At least the minimum of every PodClique in each unit is bound (AON-01).
 pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
-    let short = units
-        .iter()
-        .flat_map(|unit| unit.minimums.iter().map(move |minimum| (unit, minimum)))
-        .filter_map(|(unit, (clique, minimum))| {
-            let bound = bound_of(live, clique).count();
-            (bound < *minimum).then(|| {
-                let short = violation(
-                    NOT_BOUND_WHOLE,
-                    format!(
-                        "{unit} is not fully bound: {bound} pods of PodClique {clique} are bound, want \
-                         {minimum}"
-                    ),
-                );
-                let unbound =
-                    live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
-                match unbound {
-                    Some(pod) => short.shown_by_object("not bound", pod.0),
-                    None => short,
-                }
-            })
-        });
-    none(short)
+    none(not_whole(live, units).map(|short| deviates(NOT_BOUND_WHOLE, short)))
 }
 
 /// All pods of a gang are bound, surplus included.
 pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
-        let bound = bound_of(live, &group.clique).count();
+        let bound = bound_of(live, &group.clique);
         (bound < group.replicas).then(|| {
             violation(
                 PODS_UNBOUND,
@@ -226,7 +199,7 @@ pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
 
 /// Exactly `count` pods of a PodClique are bound.
 pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
-    let bound = bound_of(live, clique).count();
+    let bound = bound_of(live, clique);
     ensure(bound == count, || {
         violation(
             WRONG_NUMBER_OF_BOUND_PODS,

@@ -2,16 +2,14 @@
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Live, Pod, SharedMark, Version, controller};
+use conformance_facts::leftovers::Leftovers;
+use conformance_facts::ownership::{belongs, left_of, services_of};
+use conformance_history::{Change, History, SharedMark, Version};
 use serde_json::Value;
 
-use super::gang_resources::is_gang_resource;
 use super::{Shown, ensure, none, premise, violation};
-use crate::leftovers::Leftovers;
-use crate::ownership::belongs;
 
 const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_MADE: Code = Code::new("never-made");
@@ -48,31 +46,6 @@ fn says_left(object: &Value) -> String {
 
 fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
-}
-
-/// The remaining objects of these PodGangs, except Services. A gang resource shared with other PodGangs
-/// counts only if it still has a part for one of these.
-pub fn left_of<'a>(
-    history: &'a History,
-    live: &'a Live,
-    gangs: &'a [Gang],
-) -> impl Iterator<Item = &'a Value> {
-    let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
-    let has_a_part = move |gang: &Gang, object: &Value| {
-        let is_of = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
-        let mut pods = history.pods().map(|version| version.pod()).filter(is_of);
-        !is_gang_resource(object)
-            || controller(object).is_none_or(|owner| owner["kind"] != "PodCliqueSet")
-            || pods.any(|pod| expectations.has_part_of(object, pod))
-    };
-    live.all().filter(|object| object["kind"] != "Service").filter(move |object| {
-        gangs.iter().any(|gang| belongs(target, gang, Version::of(object)) && has_a_part(gang, object))
-    })
-}
-
-pub fn services_of<'a>(target: Target, live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = &'a Value> {
-    live.of("Service")
-        .filter(move |service| gangs.iter().any(|gang| belongs(target, gang, Version::of(service))))
 }
 
 /// No Service of these PodGangs exists at the end (DEL-10). Returns `NotReached` if a base PodGang never had
@@ -136,6 +109,7 @@ pub fn namespace_gone(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::target::Target;
     use conformance_expect as expect;
     use conformance_history::testing::{Story, object, one_clique, owned};
     use serde_json::json;

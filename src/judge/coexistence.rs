@@ -7,11 +7,11 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
+use conformance_facts::gang_resources::is_gang_resource;
 use conformance_history::{History, SharedMark, Version};
 use serde_json::Value;
 
 use super::binding::bindings;
-use super::gang_resources::is_gang_resource;
 use super::{Shown, none, premise, violation};
 
 const NEVER_SERVED: Code = Code::new("never-served");

@@ -2,23 +2,13 @@
 
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
+use conformance_facts::configuration::Flaw;
 use conformance_history::{History, SharedMark};
 use serde_json::Value;
 
 use super::{none, violation};
 
 const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
-
-/// A configuration that must prevent the start.
-#[derive(Debug, Clone, Copy)]
-pub struct Flaw {
-    /// What is wrong, in words; unique within its case.
-    pub title: &'static str,
-    /// What the error must contain in one line: the path and other words that identify the flaw.
-    pub says: &'static [&'static str],
-    /// Applies the flaw to an OperatorConfiguration.
-    pub edit: fn(&mut Value),
-}
 
 /// The controller failed to start with each of these configurations, and its last log lines report the flaw.
 /// Returns `NotReached` if a configuration was not tried.

@@ -4,10 +4,11 @@
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::Gang;
-use conformance_history::{Change, History, Live};
+use conformance_facts::gang_resources::{expected, is_gang_resource};
+use conformance_facts::warnings::is_told;
+use conformance_history::{Change, History};
 use serde_json::Value;
 
-use super::gang_resources::{expected, is_gang_resource, is_warning};
 use super::{Shown, ensure, none, violation};
 
 const MADE_FOR_INEXPRESSIBLE_GANG: Code = Code::new("made-for-inexpressible-gang");
@@ -53,11 +54,6 @@ pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
         )
         .shown_by("no gate", version)
     }))
-}
-
-/// Whether a Warning event on a PodGang or its PodCliqueSet names `about`.
-pub fn is_told(live: &Live, gang: &Gang, about: &str) -> bool {
-    live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use conformance_history::testing::{Story, object, owned};
 use serde_json::json;
 
 use super::*;
+use crate::codes;
 
 /// PodGang `g` with these podgroups, of one pod each.
 fn pod_gang(podgroups: &[&str]) -> Value {
@@ -77,6 +78,16 @@ fn made_and_changed_and_then_pruned() {
 #[case::replaced(|story: Story| story.deleted(pod_group("b", &["a", "b"])).added(pod_group("b", &["b", "c"])))]
 fn pruned_too_early(#[case] steps: fn(Story) -> Story) {
     assert!(matches!(changed(steps), Err(Broken::Violated(_))));
+}
+
+#[test]
+fn a_pod_group_is_not_deleted_before_its_pod_gang_exists() {
+    let begin = || Story::on(Target::KOORDINATOR);
+    let group = pod_group("a", &["a"]);
+    let after = begin().added(pod_gang(&["a"])).added(group.clone()).deleted(group.clone()).end();
+    assert_eq!(made_before_pruned(&after, "g"), Ok(()));
+    let before = begin().added(group.clone()).deleted(group).added(pod_gang(&["a"])).end();
+    assert_eq!(codes(made_before_pruned(&before, "g")), ["group-before-gang"]);
 }
 
 /// PodClique `g-0-a` with one pod, whose PodGroup has this name.

@@ -5,20 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
-use conformance_expect::schedulers::{self, Made, Resource};
+use conformance_expect::schedulers::{self, Resource};
 use conformance_expect::{Gang, scaling};
-use conformance_history::{
-    Change, History, Live, Version, controller, event_about, event_note, is_controlled_by, text,
-};
+use conformance_facts::gang_resources::{Mismatch, expected, found, is_gang_resource, mismatches};
+use conformance_facts::pod_gangs::as_created;
+use conformance_facts::warnings::is_warning;
+use conformance_history::{Change, History, Live, Version, controller, is_controlled_by, text};
 use serde_json::Value;
 
-use super::gangs::{self, as_created};
-use super::{Shown, ensure, none, patience, premise, violation};
+use super::{Shown, deviates, ensure, gangs, none, patience, premise, violation};
 
 const OUTLIVES_ITS_GANG: Code = Code::new("outlives-its-gang");
 const GANG_RESOURCE_NEVER_MADE: Code = Code::new("gang-resource-never-made");
@@ -34,52 +33,6 @@ const NO_WARNING: Code = Code::new("no-warning");
 const WRONG_PRIORITY: Code = Code::new("wrong-priority");
 const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-in-vain");
 const PRIORITY_REFUSED: Code = Code::new("priority-refused-otherwise");
-
-/// Whether an object is a gang resource of any backend. Gang resources of canaries are excluded.
-pub fn is_gang_resource(object: &Value) -> bool {
-    schedulers::kinds().into_iter().any(|(kind, _)| object["kind"] == kind)
-        && object["metadata"]["labels"][names::CANARY].is_null()
-}
-
-/// The gang resources that a PodGang should have, derived from the PodGang as created. Parents come first.
-pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
-    let expectations = schedulers::of(history.header.target);
-    let created = as_created(history, &gang.name);
-    created
-        .map(|(version, podgroups)| {
-            let mut all = expectations.resources(gang.named_after(), &podgroups);
-            all.extend(expectations.resources_of_groups(version.object));
-            all
-        })
-        .unwrap_or_default()
-}
-
-/// Finds the object for each expected gang resource. A truncated name is matched by owner and size.
-fn found<'a>(
-    target: Target,
-    live: &'a Live,
-    pod_gang: &Value,
-    expected: &[Resource],
-) -> Vec<Option<&'a Value>> {
-    let expectations = schedulers::of(target);
-    let mut taken: Vec<&str> = Vec::new();
-    let mut take = |wanted: &Resource| {
-        let exact = live.get(wanted.kind, &wanted.name.wanted);
-        let cut = || {
-            live.of(wanted.kind).find(|found| {
-                let name = text(&found["metadata"]["name"]);
-                wanted.name.matches(name)
-                    && is_controlled_by(found, pod_gang)
-                    && expectations.size(found) == wanted.size.and_then(|size| u64::try_from(size).ok())
-                    && !taken.contains(&name)
-            })
-        };
-        let found = exact.filter(|_| wanted.name.is_exact()).or_else(cut)?;
-        taken.push(text(&found["metadata"]["name"]));
-        Some(found)
-    };
-    expected.iter().map(&mut take).collect()
-}
 
 /// Whether a PodGang or a PodCliqueSet controls the object, directly or through owners other than pods.
 fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
@@ -170,7 +123,17 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
 /// Every PodGang has exactly its gang resources, and each matches the podgroups and `minReplicas` of the
 /// PodGang (KUBE-01, VOL-01, KOORD-01, KAI-01).
 pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
-    none(gangs.iter().flat_map(|gang| deviations(history, live, gang)))
+    none(mismatches(history, live, gangs).map(|found| deviates(code_of(found.kind), found)))
+}
+
+fn code_of(mismatch: Mismatch) -> Code {
+    match mismatch {
+        Mismatch::GangMissing => GANG_MISSING,
+        Mismatch::GangWithoutPodgroups => GANG_WITHOUT_PODGROUPS,
+        Mismatch::Extra => GANG_RESOURCE_EXTRA,
+        Mismatch::Missing => GANG_RESOURCE_MISSING,
+        Mismatch::Differs => GANG_RESOURCE_DIFFERS,
+    }
 }
 
 /// PodGangs and gang resources match the PodCliqueSet after the last scaling.
@@ -179,51 +142,6 @@ pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
     owned(history, live, &all)?;
     as_the_pod_gangs_say(history, live, &all)
-}
-
-fn deviations(history: &History, live: &Live, gang: &Gang) -> Vec<Violation> {
-    let name = gang.name.as_str();
-    let Some(pod_gang) = live.get("PodGang", name) else {
-        return vec![violation(GANG_MISSING, format!("PodGang {name} does not exist"))];
-    };
-    let podgroups = as_created(history, name).map(|(_, podgroups)| podgroups).unwrap_or_default();
-    if podgroups.is_empty() {
-        return vec![violation(GANG_WITHOUT_PODGROUPS, format!("PodGang {name} never had podgroups"))];
-    }
-    let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
-    let mut expected = expectations.resources(gang.named_after(), &podgroups);
-    expected.extend(expectations.resources_of_groups(pod_gang));
-    let made = Made { target, pod_gang, podgroups: &podgroups, is_base: gang.is_base, live };
-    let found = found(target, live, pod_gang, &expected);
-    let mut violations = Vec::new();
-    let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));
-    for extra in of_gang.filter(|object| is_controlled_by(object, pod_gang)) {
-        if !found.iter().flatten().any(|known| known["metadata"] == extra["metadata"]) {
-            let (kind, extra_name) = (text(&extra["kind"]), text(&extra["metadata"]["name"]));
-            let message = format!("{kind} {extra_name} matches no part of PodGang {name}, want it absent");
-            violations.push(violation(GANG_RESOURCE_EXTRA, message).shown_by_object("unexpected", extra));
-        }
-    }
-    for (wanted, found) in expected.iter().zip(found) {
-        let Some(found) = found else {
-            violations.push(violation(
-                GANG_RESOURCE_MISSING,
-                format!("{} {} does not exist", wanted.kind, wanted.name),
-            ));
-            continue;
-        };
-        let faults = expectations.faults(made, wanted, found);
-        if !faults.is_empty() {
-            let message =
-                format!("{} {}: {}", wanted.kind, text(&found["metadata"]["name"]), faults.join("; "));
-            violations.push(
-                violation(GANG_RESOURCE_DIFFERS, message)
-                    .shown_by_object("observed", found)
-                    .shown_by_object("its PodGang", pod_gang),
-            );
-        }
-    }
-    violations
 }
 
 /// No gang resource was patched, deleted or recreated before the entry `until`: uid and spec stayed the same
@@ -290,13 +208,6 @@ pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &
             format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} contains {about:?}"),
         )
     })
-}
-
-pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
-    let on = event_about(event);
-    let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang
-        || on["kind"] == "PodCliqueSet" && on["name"] == set;
-    event["type"] == "Warning" && on_them && event_note(event).contains(about)
 }
 
 /// Every PodGang and every gang resource has the priority class (GANG-13). If the API server drops the field

@@ -8,7 +8,9 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, scaling};
-use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by, name};
+use conformance_facts::cliques::pods_of;
+use conformance_facts::pod_gangs::{as_created, podgroups_in, versions};
+use conformance_history::{History, Live, Version, condition, controller, is_controlled_by, name};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
@@ -33,26 +35,6 @@ const INITIALIZED_EARLY: Code = Code::new("initialized-early");
 const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
-
-/// The versions of a PodGang before its deletion.
-fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
-    history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
-}
-
-/// The podgroups of a PodGang as created, with `minReplicas`: from the first version that has any.
-pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
-    versions(history, name)
-        .map(|version| (version, podgroups_in(version.object)))
-        .find(|(_, found)| !found.is_empty())
-}
-
-fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
-    let podgroup = |podgroup: &Value| {
-        let min = podgroup["minReplicas"].as_u64().and_then(|min| usize::try_from(min).ok());
-        (podgroup["name"].as_str().unwrap_or_default().to_owned(), min.unwrap_or(0))
-    };
-    pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
-}
 
 /// Every base PodGang exists, and there are no PodGangs beyond `gangs` (GANG-01). Every PodGang is controlled
 /// by the PodCliqueSet and has the name that the labels of its PodCliques and pods carry.
@@ -329,9 +311,7 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
                 format!("PodGang {} has no podgroup {}", gang.name, group.clique),
             ));
         };
-        let mut pods: Vec<(&str, &str)> = live
-            .pods()
-            .filter(|pod| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating())
+        let mut pods: Vec<(&str, &str)> = pods_of(live, &group.clique)
             .map(|pod| (pod.0["metadata"]["namespace"].as_str().unwrap_or_default(), pod.name()))
             .collect();
         pods.sort_unstable();

@@ -7,6 +7,7 @@ use conformance_history::testing::{Story, object, owned};
 use serde_json::json;
 
 use super::*;
+use crate::codes;
 
 /// Clique a of 1 pod; scaling group of one clique with one scaled replica.
 fn gangs() -> Vec<Gang> {
@@ -108,6 +109,14 @@ fn podgroups_of_the_base(#[case] created: &[(&str, u64)], #[case] holds: bool) {
     let created: Vec<_> = created.iter().map(|(name, min)| (*name, *min, &[][..])).collect();
     let history = Story::flat().added(pod_gang("w-0", &created, None)).end();
     assert_eq!(podgroups(&history, &gangs()).is_ok(), holds);
+}
+
+#[test]
+fn a_pod_clique_is_a_podgroup_of_one_pod_gang() {
+    let other = || pod_gang("v-0", &[("w-0-a", 1, &[])], None);
+    let both = complete().added(other());
+    assert_eq!(codes(podgroups(&both.clone().end(), &gangs())), ["in-several-gangs"]);
+    assert_eq!(podgroups(&both.deleted(other()).end(), &gangs()), Ok(()));
 }
 
 #[rstest::rstest]

@@ -9,13 +9,13 @@ use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::writes_of_its_own_accord;
 use conformance_expect::{Gang, schedulers};
+use conformance_facts::gang_resources::is_gang_resource;
+use conformance_facts::leftovers::operators;
+use conformance_facts::ownership::{belongs, is_scaled_by};
 use conformance_history::{Change, History, Kind, SharedMark, Version, controller, event_about, text};
 use serde_json::Value;
 
-use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
-use crate::leftovers::operators;
-use crate::ownership::{belongs, is_scaled_by};
 
 const WRITTEN_AT_REST: Code = Code::new("written-at-rest");
 const TOUCHED: Code = Code::new("touched");

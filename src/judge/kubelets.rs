@@ -1,19 +1,20 @@
 //! What kubelets did with the pods bound to their nodes, and what Grove's statuses report about it.
 //!
-//! A pod runs if its phase is Running and each of its containers runs. Disturbances are checked in every
-//! version of a pod, because the last version does not show a restarted container as disturbed.
+//! Disturbances are checked in every version of a pod, because the last version does not show a restarted
+//! container as disturbed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, Group};
+use conformance_facts::cliques::pods_of;
+use conformance_facts::kubelets::{containers, gpus, not_running, runs, waits};
 use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
 use serde_json::Value;
 
-use super::{Shown, ensure, none, violation};
+use super::{Shown, deviates, ensure, none, violation};
 
 const PODS_NOT_RUNNING: Code = Code::new("pods-not-running");
 const OBJECT_MISSING: Code = Code::new("object-missing");
@@ -27,28 +28,6 @@ const WRONG_ALLOCATABLE_GPUS: Code = Code::new("wrong-allocatable-gpus");
 /// Waiting reasons of a container whose image cannot be pulled.
 const NOT_PULLED: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
 
-pub fn runs(pod: Pod<'_>) -> bool {
-    let containers = containers(pod);
-    pod.0["status"]["phase"] == "Running"
-        && !containers.is_empty()
-        && containers.iter().all(|container| container["state"]["running"].is_object())
-}
-
-fn containers(pod: Pod<'_>) -> &[Value] {
-    pod.0["status"]["containerStatuses"].as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-/// The reasons and messages of the waiting containers of a pod.
-fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
-    let waiting = containers(pod).iter().map(|container| &container["state"]["waiting"]);
-    waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))
-}
-
-/// The pods of a PodClique that are not terminating.
-fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
-    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
-}
-
 fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
     gangs.iter().flat_map(|gang| &gang.groups)
 }
@@ -56,25 +35,7 @@ fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
 /// Every pod of these PodGangs runs, surplus included (KLT-01). A violation quotes the status of one pod that
 /// does not.
 pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
-    none(groups(gangs).filter_map(|group| {
-        let running = pods_of(live, &group.clique).filter(|pod| runs(*pod)).count();
-        if running >= group.replicas {
-            return None;
-        }
-        let message = format!(
-            "{running} of {} pods of PodClique {} are running, want all",
-            group.replicas, group.clique
-        );
-        let Some(other) = pods_of(live, &group.clique).find(|pod| !runs(*pod)) else {
-            return Some(violation(PODS_NOT_RUNNING, message));
-        };
-        let said = waits(other).next().map(|(reason, message)| format!("{reason}: {message}"));
-        let said = said.unwrap_or_else(|| text(&other.0["status"]["phase"]).to_owned());
-        Some(
-            violation(PODS_NOT_RUNNING, format!("{message}; Pod {}: {said}", other.name()))
-                .shown_by_object("not running", other.0),
-        )
-    }))
+    none(not_running(live, gangs).map(|found| deviates(PODS_NOT_RUNNING, found)))
 }
 
 /// The statuses count what runs (KLT-01): a PodClique its pods, a scaling group and the PodCliqueSet their
@@ -221,12 +182,6 @@ pub fn deserted(live: &Live, node: &str) -> Ruling {
     }))
 }
 
-/// The GPUs that a node's kubelet reports as allocatable; `None` if the node does not exist.
-pub fn gpus(live: &Live, node: &str) -> Option<u64> {
-    let allocatable = &live.get("Node", node)?["status"]["allocatable"][names::GPU];
-    Some(allocatable.as_str().and_then(|amount| amount.parse().ok()).unwrap_or(0))
-}
-
 /// A node's kubelet reports this number of GPUs as allocatable (KLT-03, KLT-04).
 pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
     let unknown = || Broken::NotReached(format!("Node {node} does not exist"));
@@ -235,10 +190,6 @@ pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
         violation(WRONG_ALLOCATABLE_GPUS, format!("Node {node}: {found} GPUs are allocatable, want {wanted}"))
             .shown_by_object("its status", object)
     })
-}
-
-pub fn node_is_ready(live: &Live, node: &str) -> bool {
-    live.get("Node", node).is_some_and(|node| is_true(node, "Ready"))
 }
 
 fn is_true(object: &Value, of_type: &str) -> bool {

@@ -4,7 +4,7 @@ use conformance_history::testing::{Story, node, object, running};
 use serde_json::json;
 
 use super::*;
-use crate::{message, messages};
+use crate::{codes, message, messages};
 
 const SINCE: MarkName = MarkName::of_case("since");
 const UNTIL: MarkName = MarkName::of_case("until");
@@ -98,6 +98,25 @@ fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] s
     let mut behind = statuses();
     behind[which]["status"][field] = Value::Null;
     assert_eq!(message(judge(behind)), said);
+}
+
+#[rstest::rstest]
+#[case::clique(0)]
+#[case::scaled_clique(2)]
+#[case::group(3)]
+#[case::set(4)]
+fn an_object_that_does_not_exist_has_no_wrong_status(#[case] which: usize) {
+    let judge = |statuses: Vec<Value>| {
+        let live = Story::flat().all_added(statuses).end().end();
+        codes(statuses_follow(&live, "w", &gangs()))
+    };
+    let (mut without, mut empty) = (statuses(), statuses());
+    without.remove(which);
+    assert_eq!(judge(without), ["object-missing"]);
+    empty[which]["status"] = Value::Null;
+    let mut found = judge(empty);
+    found.dedup();
+    assert_eq!(found, ["wrong-status"]);
 }
 
 #[test]
@@ -223,11 +242,4 @@ fn a_kubelet_says_how_many_gpus_there_are() {
     assert_eq!(has_gpus(&live, "n", 6), Ok(()));
     assert_eq!(message(has_gpus(&live, "n", 8)), "Node n: 6 GPUs are allocatable, want 8");
     assert!(is_not_reached(&has_gpus(&live, "m", 6)));
-    let mut without = node("n", 0);
-    without["status"]["allocatable"] = json!({});
-    assert_eq!(gpus(&Story::flat().added(without).end().end(), "n"), Some(0));
-    assert!(node_is_ready(&live, "n"));
-    let mut silent = node("n", 6);
-    silent["status"]["conditions"][0]["status"] = "Unknown".into();
-    assert!(!node_is_ready(&Story::flat().added(silent).end().end(), "n"));
 }

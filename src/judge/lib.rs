@@ -1,7 +1,9 @@
 //! Checks: pure functions from a history to findings.
 //!
 //! A case gives one ruling per clause, wrapped by [`finding`]. A check never depends on a cluster, a clock or
-//! another check, so the same history always gives the same result. Rulings are composed from these modules:
+//! another check, so the same history always gives the same result. A predicate that waits use too is in the
+//! crate `conformance_facts`, and a check turns its answer into violations. Rulings are composed from these
+//! modules:
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
 //! - admission: [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
@@ -30,11 +32,9 @@ pub mod idle_writes;
 pub mod invariants;
 pub mod kubelets;
 pub mod leadership;
-pub mod leftovers;
 pub mod life;
 pub mod migration;
 pub mod order;
-pub mod ownership;
 pub mod placement;
 pub mod plain_gangs;
 pub mod pods;
@@ -52,6 +52,7 @@ use serde_json::Value;
 pub use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 pub use conformance_contract::violation::{Code, Proof, Violation};
 
+use conformance_facts::deviation::Deviation;
 use conformance_history::{History, Version, revision};
 
 /// The time an operator has to react where the contract says "within 5 s". It is longer on a slow machine.
@@ -61,6 +62,12 @@ fn patience(history: &History) -> SignedDuration {
 
 pub fn violation(code: Code, message: impl Into<String>) -> Violation {
     Violation::new(code, message, [])
+}
+
+/// The violation for a deviation.
+fn deviates<K>(code: Code, found: Deviation<'_, K>) -> Violation {
+    let told = violation(code, found.message);
+    found.objects.into_iter().fold(told, |told, (role, object)| told.shown_by_object(role, object))
 }
 
 /// Adds versions of objects to a violation as proof.
@@ -133,6 +140,15 @@ pub fn messages(ruling: Ruling) -> Vec<String> {
 /// The first message of [`messages`].
 pub fn message(ruling: Ruling) -> String {
     messages(ruling).swap_remove(0)
+}
+
+/// The violation codes of a ruling, for unit tests; none for `Ok`. Panics for every other ruling.
+pub fn codes(ruling: Ruling) -> Vec<String> {
+    match ruling {
+        Ok(()) => Vec::new(),
+        Err(Broken::Violated(found)) => found.into_iter().map(|found| found.code.to_string()).collect(),
+        other => panic!("{other:?} is not a violation"),
+    }
 }
 
 #[cfg(test)]

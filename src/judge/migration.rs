@@ -7,17 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use conformance_contract::kinds::KINDS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
-use conformance_history::{
-    Change, History, Live, Pod, SharedMark, Version, controller, is_of_canary, list, name, text,
-};
+use conformance_facts::deviation::Deviation;
+use conformance_facts::migration::{Fault, differences, migrating, remnants};
+use conformance_history::{Change, History, Live, Pod, SharedMark, Version, is_of_canary, list};
 use serde_json::Value;
 
-use super::{Shown, binding, none, violation};
+use super::{Shown, binding, deviates, none, violation};
 
 const POD_GONE: Code = Code::new("bound-pod-gone");
 const POD_MOVED: Code = Code::new("bound-pod-moved");
@@ -192,80 +191,23 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
 /// - each pod is listed by the PodGang that its label names, and its gang resource exists
 /// - every object that Grove or the backend created has an existing owner
 pub fn one_scheme(history: &History, live: &Live) -> Ruling {
-    let mut violations = Vec::new();
-    let mut of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
-    for gang in pod_gangs(live) {
-        for clique in cliques_of(gang) {
-            if let Some(other) = of_clique.insert(clique, gang) {
-                let message =
-                    format!("PodClique {clique} is in two PodGangs: {} and {}", name(other), name(gang));
-                let found = violation(IN_TWO_GANGS, message);
-                violations.push(found.shown_by_object("one", other).shown_by_object("another", gang));
-            }
-            if live.get("PodClique", clique).is_none() {
-                let message =
-                    format!("PodGang {} still exists, but its PodClique {clique} does not", name(gang));
-                violations.push(violation(OLD_GANG_LEFT, message).shown_by_object("still exists", gang));
-            }
-        }
-    }
-    let expectations = schedulers::of(history.header.target);
-    let resources = expectations.kinds();
-    for pod in live.pods().filter(|pod| belongs_to_a_set(*pod)) {
-        violations.extend(stray(live, pod));
-        if let Some((kind, group)) = resources.last().zip(expectations.named_by(pod))
-            && live.get(kind, group).is_none()
-        {
-            let message = format!("Pod {} is a member of {kind} {group}, which does not exist", pod.name());
-            violations.push(violation(JOINS_NOTHING, message).shown_by_object("observed", pod.0));
-        }
-    }
-    let owned = ["PodGang", "PodClique", "PodCliqueScalingGroup"].iter().chain(resources);
-    let owned = owned.flat_map(|kind| live.of(kind)).filter(|object| !is_of_canary(object));
-    let uids: BTreeSet<&str> = live.all().map(|object| text(&object["metadata"]["uid"])).collect();
-    violations.extend(owned.filter_map(|object| disowned(object, &uids)));
-    none(violations)
+    faultless(remnants(history, live))
 }
 
-/// A violation if a pod is in no PodGang, or in another one than its label names.
-fn stray(live: &Live, pod: Pod<'_>) -> Option<Violation> {
-    let label = pod.pod_gang();
-    let gang = label.and_then(|label| live.get("PodGang", label));
-    let refers = |gang: &Value| {
-        let references =
-            list(&gang["spec"]["podgroups"]).iter().flat_map(|group| list(&group["podReferences"]));
-        references.into_iter().any(|reference| reference["name"] == pod.name())
-    };
-    let wrong = match (label, gang) {
-        (None, _) => "names no PodGang".to_owned(),
-        (Some(label), None) => format!("names PodGang {label}, which does not exist"),
-        (Some(label), Some(gang)) if !refers(gang) => {
-            format!("names PodGang {label}, which does not list it")
-        }
-        _ => return None,
-    };
-    Some(violation(IN_NO_GANG, format!("Pod {} {wrong}", pod.name())).shown_by_object("observed", pod.0))
+fn faultless(found: Vec<Deviation<'_, Fault>>) -> Ruling {
+    none(found.into_iter().map(|fault| deviates(code_of(fault.kind), fault)))
 }
 
-fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
-    let what = format!("{} {}", text(&object["kind"]), name(object));
-    let message = match controller(object) {
-        None => format!("{what} has no controller reference"),
-        Some(owner) => {
-            // A history does not contain owners of unknown kinds.
-            let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());
-            let is_there = uids.contains(text(&owner["uid"]));
-            if is_there || !is_watched {
-                return None;
-            }
-            format!(
-                "{what} still exists, but its owner {} {} does not",
-                text(&owner["kind"]),
-                text(&owner["name"])
-            )
-        }
-    };
-    Some(violation(NO_OWNER, message).shown_by_object("observed", object))
+fn code_of(fault: Fault) -> Code {
+    match fault {
+        Fault::InTwoGangs => IN_TWO_GANGS,
+        Fault::OldGangLeft => OLD_GANG_LEFT,
+        Fault::InNoGang => IN_NO_GANG,
+        Fault::JoinsNothing => JOINS_NOTHING,
+        Fault::NoOwner => NO_OWNER,
+        Fault::OtherGangs => OTHER_GANGS,
+        Fault::OtherPods => OTHER_PODS,
+    }
 }
 
 /// These units were pending when the upgrade began, and none of their pods was bound until the first
@@ -296,61 +238,14 @@ fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
 
 /// No object reports an ongoing migration (MIG-05).
 pub fn migrated(live: &Live) -> Ruling {
-    none(live.all().flat_map(|object| {
-        let conditions = list(&object["status"]["conditions"]).iter();
-        let migrating =
-            conditions.filter(|is| is["status"] == "True" && text(&is["type"]).contains("Migrat"));
-        migrating.map(move |condition| {
-            let (kind, name) = (text(&object["kind"]), name(object));
-            violation(
-                STILL_MIGRATING,
-                format!("{kind} {name}: condition {} is still True", condition["type"]),
-            )
-            .shown_by_object("observed", object)
-        })
-    }))
+    none(migrating(live).map(|found| deviates(STILL_MIGRATING, found)))
 }
 
 /// A PodCliqueSet has its expected composition, regardless of the names of its PodGangs. Each expected gang
 /// has exactly one PodGang with its podgroups. All expected pods exist, are listed, bound and Ready, and
 /// there are no others.
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
-    let mut violations = Vec::new();
-    for gang in gangs {
-        let wanted: BTreeSet<&str> = gang.groups.iter().map(|group| group.clique.as_str()).collect();
-        let found = pod_gangs(live).filter(|found| cliques_of(found).collect::<BTreeSet<_>>() == wanted);
-        let found = found.count();
-        if found != 1 {
-            let cliques = wanted.into_iter().collect::<Vec<_>>().join(", ");
-            violations.push(violation(
-                OTHER_GANGS,
-                format!("{found} PodGangs consist of exactly {cliques}, want 1"),
-            ));
-        }
-    }
-    let groups: BTreeMap<&str, usize> = gangs
-        .iter()
-        .flat_map(|gang| &gang.groups)
-        .map(|group| (group.clique.as_str(), group.replicas))
-        .collect();
-    let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set);
-    let mut there: BTreeMap<&str, (usize, usize)> = groups.keys().map(|clique| (*clique, (0, 0))).collect();
-    for pod in live.pods().filter(of_set) {
-        let ready = pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-        let counts = there.entry(pod.pod_clique().unwrap_or_default()).or_default();
-        counts.0 += 1;
-        counts.1 += usize::from(ready && pod.node().is_some() && !pod.is_terminating());
-        violations.extend(stray(live, pod));
-    }
-    for (clique, (all, ready)) in there {
-        let wanted = groups.get(clique).copied().unwrap_or_default();
-        if (all, ready) != (wanted, wanted) {
-            let message =
-                format!("PodClique {clique} has {all} pods, {ready} of them bound and Ready, want {wanted}");
-            violations.push(violation(OTHER_PODS, message));
-        }
-    }
-    none(violations)
+    faultless(differences(live, set, gangs))
 }
 
 /// Only the scaling removed pods in this part of the history. A PodClique that was not scaled in kept all
@@ -376,18 +271,6 @@ pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], a
             violation(DISTURBED, message)
         })
     }))
-}
-
-fn pod_gangs(live: &Live) -> impl Iterator<Item = &Value> {
-    live.of("PodGang").filter(|gang| !is_of_canary(gang))
-}
-
-fn cliques_of(gang: &Value) -> impl Iterator<Item = &str> {
-    list(&gang["spec"]["podgroups"]).iter().map(|podgroup| text(&podgroup["name"]))
-}
-
-fn belongs_to_a_set(pod: Pod<'_>) -> bool {
-    pod.pod_clique().is_some() && !pod.is_terminating()
 }
 
 #[cfg(test)]

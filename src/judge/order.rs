@@ -7,9 +7,9 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, schedulers};
+use conformance_facts::gang_resources::expected;
 use conformance_history::{Change, History, Live, Version, condition, controller};
 
-use super::gang_resources::expected;
 use super::{Shown, none, violation};
 
 const NEVER_MADE: Code = Code::new("never-made");

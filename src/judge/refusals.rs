@@ -9,12 +9,11 @@
 use std::collections::BTreeMap;
 
 use conformance_expect::{Gang, schedulers};
+use conformance_facts::gang_resources::is_gang_resource;
+use conformance_facts::health::{is_bound, is_live};
 use conformance_history::{Change, History, Version, list, text};
 use jiff::Timestamp;
 use serde_json::Value;
-
-use crate::gang_resources::is_gang_resource;
-use crate::life::health::{is_bound, is_live};
 
 /// The refusals of a gang in order, each with the version of the pod or gang resource that reports it.
 pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a Value)> {

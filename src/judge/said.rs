@@ -1,11 +1,10 @@
 //! Whether the pod statuses that the harness wrote in place of a kubelet held. If something overwrote them,
 //! as KWOK may, the operator saw another state than the case needs, and no clause can be checked.
 
+use conformance_facts::health::is_live;
 use conformance_history::{Change, History, SharedMark, Version, condition, text};
 use jiff::SignedDuration;
 use serde_json::Value;
-
-use crate::life::health::is_live;
 
 /// How long another status may show until the harness has written its own again.
 const MOMENT: SignedDuration = SignedDuration::from_secs(1);

@@ -3,7 +3,8 @@
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, scaling};
-use conformance_history::{History, Live, Pod};
+use conformance_facts::cliques::pods_of;
+use conformance_history::{History, Live};
 
 use super::idle_writes::{self, Concern};
 use super::{gang_resources, gangs, none, premise, violation};
@@ -25,8 +26,7 @@ pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ru
 
 fn as_many_pods_as_replicas(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
-        let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating();
-        let pods = live.pods().filter(is_its).count();
+        let pods = pods_of(live, &group.clique).count();
         let message = || format!("PodClique {} has {pods} pods, want {}", group.clique, group.replicas);
         (pods != group.replicas).then(|| violation(WRONG_NUMBER_OF_PODS, message()))
     }))

@@ -8,16 +8,15 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::Scope;
 use conformance_expect::startup::{Parent, parents};
-use conformance_history::{Change, History, Mark, Pod, Version, list, text};
+use conformance_facts::generations::recycles;
+use conformance_facts::health::is_ready;
+use conformance_facts::startup::{INIT_CONTAINER, has_started, last_init, token_of};
+use conformance_history::{Change, History, Mark, Version, list, text};
 use serde_json::{Value, json};
 
-use crate::life::generations::recycles;
-use crate::life::health::is_ready;
 use crate::{Shown, none, violation};
 
-/// The init container that waits.
-pub const INIT_CONTAINER: &str = "grove-initc";
-/// The prefix of its arguments, one for each parent clique.
+/// The prefix of the arguments of the waiting init container, one for each parent clique.
 const PARENT: &str = "--podcliques=";
 
 const WAITS_OTHERWISE: Code = Code::new("init-container-otherwise");
@@ -36,11 +35,6 @@ fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<
     let first = of_set.filter(|version| version.change != Change::Deleted && seen.insert(version.uid()));
     let known = first.filter_map(|version| Some((version, all.get(version.pod().pod_clique()?)?.clone())));
     Ok(known.collect())
-}
-
-/// The waiting init container of a pod, if it is the last one.
-fn last_init(pod: &Value) -> Option<&Value> {
-    list(&pod["spec"]["initContainers"]).last().filter(|last| last["name"] == INIT_CONTAINER)
 }
 
 fn arguments(container: &Value) -> Vec<&str> {
@@ -117,20 +111,6 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     }))
 }
 
-/// Whether a container of a pod has started, including containers that were restarted.
-pub fn has_started(pod: Pod<'_>) -> bool {
-    let has = |state: &Value| state["running"].is_object() || state["terminated"].is_object();
-    list(&pod.0["status"]["containerStatuses"])
-        .iter()
-        .any(|container| has(&container["state"]) || has(&container["lastState"]))
-}
-
-/// Whether the waiting init container runs.
-pub fn is_held(pod: Pod<'_>) -> bool {
-    let mut inits = list(&pod.0["status"]["initContainerStatuses"]).iter();
-    inits.any(|container| container["name"] == INIT_CONTAINER && container["state"]["running"].is_object())
-}
-
 /// No container of a waiting pod starts too early (START-04, START-07). After the pod was created, all its
 /// parents must have had enough Ready pods of its own generation at the same time. Only pods created within
 /// `made` are checked.
@@ -192,14 +172,6 @@ pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Opt
         let message = format!("Pod {} started because of Ready pods of another workload", version.name());
         violation(STARTED_FOR_OTHERS, message).shown_by("started", version)
     }))
-}
-
-/// The Secret with the token of a pod's waiting init container.
-pub fn token_of(pod: &Value) -> Option<&str> {
-    let mounts = list(&last_init(pod)?["volumeMounts"]);
-    let is_mounted = |volume: &&Value| mounts.iter().any(|mount| mount["name"] == volume["name"]);
-    let mut volumes = list(&pod["spec"]["volumes"]).iter().filter(is_mounted);
-    volumes.find_map(|volume| volume["secret"]["secretName"].as_str())
 }
 
 /// No other container has the token (START-03).
@@ -413,9 +385,6 @@ mod tests {
         assert!(none_starts(&started(), "w-0-b", Some(0), None).is_err());
         assert_eq!(none_starts(&started(), "w-0-b", None, None), Ok(()));
         assert_eq!(none_starts(&started(), "w-0-a", Some(usize::MAX - 1), None), Ok(()));
-        assert!(is_held(Pod(&json!({"status": {"initContainerStatuses": [
-            {"name": INIT_CONTAINER, "state": {"running": {}}},
-        ]}}))));
     }
 
     #[test]
@@ -424,7 +393,6 @@ mod tests {
             let mut pod = pod("w-0-b", json!([waiting(&["--podcliques=w-0-a:2"])]));
             pod["spec"]["volumes"] = json!([{"name": "t", "secret": {"secretName": "w-token"}}]);
             pod["spec"]["containers"][0]["volumeMounts"] = mounts;
-            assert_eq!(token_of(&pod), Some("w-token"));
             token_in_one_container(&story(vec![pod]), "w")
         };
         assert_eq!(with(json!([])), Ok(()));

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::startup::{Parent, parents};
+use conformance_facts::health::{is_bound, is_live, is_ready};
+use conformance_facts::startup::has_started;
 use conformance_history::{History, Live, Pod, What, list, text};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::life::health::{is_bound, is_live, is_ready};
-use crate::startup::has_started;
 use crate::{none, patience, violation};
 
 const WAITS_SILENTLY: Code = Code::new("held-back-without-a-word");

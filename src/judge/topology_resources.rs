@@ -8,6 +8,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
+use conformance_facts::topology::{BINDING, entry};
 use conformance_history::{Change, History, Live, Version, condition};
 use serde_json::Value;
 
@@ -23,24 +24,10 @@ const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const GONE_BEFORE_BINDING: Code = Code::new("gone-before-binding");
 const OUTLIVED_BINDING: Code = Code::new("outlived-binding");
 
-pub const BINDING: &str = "ClusterTopologyBinding";
-
 /// The kind of the target's topology resources. Returns `NotReached` if the target has none.
 pub fn kind(target: Target) -> Result<&'static str, Broken> {
     let none = || Broken::NotReached(format!("{target} has no topology resources"));
     schedulers::of(target).topology_kind().ok_or_else(none)
-}
-
-/// The status entry of a binding for a scheduler.
-pub fn entry<'a>(binding: &'a Value, scheduler: &str) -> Option<&'a Value> {
-    let entries = binding["status"]["schedulerTopologyStatuses"].as_array()?;
-    entries.iter().find(|entry| entry["schedulerName"] == scheduler)
-}
-
-/// Whether the status of a binding reports the scheduler's topology resource as in sync; `None` if it reports
-/// nothing.
-pub fn is_in_sync(live: &Live, binding: &str, scheduler: &str) -> Option<bool> {
-    entry(live.get(BINDING, binding)?, scheduler)?["inSync"].as_bool()
 }
 
 /// The target's topology resources match the binding, and the status of the binding reports them as in sync

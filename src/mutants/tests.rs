@@ -143,6 +143,9 @@ fn the_page_names_survivors_and_what_was_not_run() {
 fn all_cases_are_those_that_need_no_control_plane_of_their_own() {
     let mutant = mutant("group-takes-all");
     let case = |id| cases::case(id).unwrap();
-    assert!(!mutant.runs(case("aon/fits-whole")) && mutant.runs_with_all(case("aon/fits-whole")));
-    assert!(mutant.runs_with_all(case("term/group-replica")) && !mutant.runs_with_all(case("term/killed")));
+    assert!(!mutant.runs(case("aon/exact-fit-bound")) && mutant.runs_with_all(case("aon/exact-fit-bound")));
+    assert!(
+        mutant.runs_with_all(case("term/group-replica"))
+            && !mutant.runs_with_all(case("term/controller-killed"))
+    );
 }

@@ -150,7 +150,7 @@ fn flat() -> TargetReport {
         CaseResult {
             negative_verdict_seconds: Some(seconds(2_050)),
             ..case(
-                "aon/across-cliques",
+                "aon/one-clique-too-large",
                 "clique B does not fit",
                 &[(
                     "AON-08",

@@ -10,7 +10,7 @@ use std::time::Duration;
 use conformance_contract::verdict::{Outcome, Verdict};
 use quick_junit::{NonSuccessKind, Property, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::{CaseResult, ClauseResult, Exit, Report, StoreError, TargetReport, exit_code};
+use super::{CaseResult, ClauseResult, Exit, Report, TargetReport, exit_code};
 
 /// The report as JUnit XML.
 pub fn junit(report: &Report) -> Result<String, SerializeError> {
@@ -22,18 +22,6 @@ pub fn junit(report: &Report) -> Result<String, SerializeError> {
     // allow.
     let skipped = format!(" skipped=\"{}\"", document.skipped);
     Ok(text.replacen(&skipped, "", 1).replace(['\u{fffe}', '\u{ffff}'], ""))
-}
-
-/// JUnit XML of a run without a report: one test with this error.
-pub fn junit_of_failure(reason: &str) -> Result<String, StoreError> {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_message(reason);
-    let mut suite = TestSuite::new("grove-conformance");
-    suite.add_test_case(TestCase::new("the run", status));
-    let mut document = quick_junit::Report::new("grove-conformance");
-    document.add_test_suite(suite);
-    let failed = |error: SerializeError| StoreError::Render { file: "junit.xml", message: error.to_string() };
-    document.to_string().map_err(failed)
 }
 
 fn suite(report: &Report, target: &TargetReport) -> TestSuite {

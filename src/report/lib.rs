@@ -3,8 +3,8 @@
 //! The runner passes [`CaseResult`]s: which case checked which clause, with what [`Outcome`] and which
 //! [`Violation`]s. Pure functions derive everything else. [`TargetReport::conclude`] gives one
 //! [`ClauseResult`] per clause of the contract, [`summarize`] the counts and [`exit_code`] the exit status.
-//! [`verify()`] checks whether a document is consistent with itself. [`write_all`] stores the [`Report`] as
-//! YAML and JSON, with JUnit XML and Markdown.
+//! [`verify()`] checks whether a document is consistent with itself; [`Evidence`] requires it. [`write_all`]
+//! stores the [`Report`] as YAML and JSON, with JUnit XML and Markdown.
 //!
 //! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
 //!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
@@ -60,16 +60,14 @@ pub use accept::{AcceptedDeviation, AcceptedDeviations};
 pub use ai_conformance::write_ai_conformance;
 pub use annotations::annotations;
 pub use archive::{LeftOut, Packed, pack, unpack};
-pub use compare::{
-    ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, Which, compare,
-};
+pub use compare::{ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, compare};
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
 pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};
 pub use exit::{Exit, exit_code};
 pub use features::{FeatureEvidence, Probed, Standing};
 pub use headline::{Headline, TargetResult};
-pub use junit::{junit, junit_of_failure};
+pub use junit::junit;
 pub use left_out::{NoShard, Shard, interrupted, not_selected};
 pub use links::published;
 pub use lost::Lost;

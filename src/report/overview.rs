@@ -113,7 +113,7 @@ mod tests {
             "all/kept",
             "aon/pending-does-not-block",
             "aon/one-pod-short",
-            "aon/across-cliques",
+            "aon/one-clique-too-large",
         ];
         assert_eq!(ids, expected);
     }

@@ -58,7 +58,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KUBE_POD_GROUP,
         clause: "AON-08",
-        case: "aon/across-cliques",
+        case: "aon/one-clique-too-large",
         shows: IN_PART,
         version: "v1.36.5",
         occurs: Occurs::Always,
@@ -136,7 +136,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KOORDINATOR,
         clause: "DEL-08",
-        case: "del/same-name-disturbed",
+        case: "del/same-name-api-faults",
         shows: NOT_WHOLE,
         version: "v1.8.0",
         occurs: RACE,
@@ -145,7 +145,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KOORDINATOR,
         clause: "GANG-26",
-        case: "gang/healed-disturbed",
+        case: "gang/restored-despite-api-faults",
         shows: NOT_WHOLE,
         version: "v1.8.0",
         occurs: RACE,
@@ -153,7 +153,7 @@ pub const DEVIATIONS: &[Deviation] = &[
                  when the pod changes: sometimes it receives that change before it receives the PodGroup",
     },
     koordinator_loses("AON-03", "aon/one-pod-short", NOT_WHOLE),
-    koordinator_loses("AON-07", "aon/scaled-is-whole-or-not", TOO_FEW),
+    koordinator_loses("AON-07", "aon/scaled-gang-short", TOO_FEW),
     koordinator_loses("AON-18", "aon/binding-refused", NOT_WHOLE),
     Deviation {
         target: Target::KOORDINATOR,
@@ -169,7 +169,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KOORDINATOR,
         clause: "UPD-36",
-        case: "upd/all-at-once",
+        case: "upd/on-delete-all-pods",
         shows: IN_PART,
         version: "v1.8.0",
         occurs: Occurs::Always,
@@ -215,7 +215,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::TRAINJOB_KAI,
         clause: "TRN-25",
-        case: "trn/initializer-stays",
+        case: "trn/initializer-not-evicted",
         shows: EVICTED_ONLY,
         version: "v0.17.0",
         occurs: Occurs::Always,
@@ -224,8 +224,8 @@ pub const DEVIATIONS: &[Deviation] = &[
                  longer than the grace period (60 s by default) is evicted",
     },
     coscheduling_is_not_woken("TRN-18", "trn/one-pod-short", NOT_WHOLE),
-    coscheduling_is_not_woken("TRN-18", "trn/room-given-back", NOT_WHOLE),
-    coscheduling_is_not_woken("TRN-16", "trn/parts-killed", LATE),
+    coscheduling_is_not_woken("TRN-18", "trn/capacity-freed", NOT_WHOLE),
+    coscheduling_is_not_woken("TRN-16", "trn/components-killed", LATE),
     kai_namesakes("AON-01", UNBOUND),
     kai_namesakes("AON-02", IN_PART),
 ];
@@ -305,7 +305,7 @@ const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviatio
     Deviation {
         target: Target::KAI,
         clause,
-        case: "aon/namesakes",
+        case: "aon/same-name-two-namespaces",
         shows,
         version: "v0.17.0",
         occurs: Occurs::ByPace,
@@ -389,8 +389,8 @@ mod tests {
             let story = story().workers("namesake", 3, bound).mark(SharedMark::SchedulerPassed, Value::Null);
             story.mark(elsewhere, json!({"pods": 1, "bound": 0}))
         };
-        assert!(is_known("aon/namesakes", "AON-01", bound(0)));
-        assert!(is_known("aon/namesakes", "AON-02", bound(2)));
+        assert!(is_known("aon/same-name-two-namespaces", "AON-01", bound(0)));
+        assert!(is_known("aon/same-name-two-namespaces", "AON-02", bound(2)));
     }
 
     #[test]
@@ -399,7 +399,7 @@ mod tests {
         let story = mark(sent(Target::KOORDINATOR, &[("serving", 2)]), MarkName::of_case("base bound"));
         let story = mark(story.workers("serving", 2, 1), SharedMark::SchedulerPassed.into());
         // If no scaled gang is whole, although one must be, the shortage is this deviation too.
-        assert!(is_known("aon/scaled-is-whole-or-not", "AON-07", story));
+        assert!(is_known("aon/scaled-gang-short", "AON-07", story));
     }
 
     #[test]
@@ -413,7 +413,7 @@ mod tests {
     fn one_clique_is_bound_without_the_other() {
         let story = sent(Target::KUBE_POD_GROUP, &[("across", 5)]).workers("across", 5, 2);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
-        assert!(is_known("aon/across-cliques", "AON-08", story));
+        assert!(is_known("aon/one-clique-too-large", "AON-08", story));
     }
 
     #[test]

@@ -551,7 +551,7 @@ mod tests {
         };
         let (kube, koordinator) = (Target::KUBE_POD_GANG, Target::KOORDINATOR);
         // koord-scheduler may never bind a small gang that is submitted later.
-        assert!(place("aon/room-for-one", koordinator) < place("aon/across-cliques", kube));
+        assert!(place("aon/room-for-one", koordinator) < place("aon/one-clique-too-large", kube));
         assert!(place("aon/room-for-one", koordinator) < place("aon/room-for-one", kube));
         let is_alone = |case: &Case| matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
         let alone = in_order.iter().take_while(|(case, _)| is_alone(case)).count();

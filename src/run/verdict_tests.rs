@@ -5,9 +5,10 @@ use conformance_cluster::ClusterError;
 use conformance_contract::backend_declaration::BackendDeclaration;
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
+use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;
-use conformance_history::testing::Story;
-use conformance_judge::binding::BOUND_IN_PART;
+use conformance_history::testing::{Story, object};
+use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
 use conformance_judge::{premise, violation};
 use rstest::rstest;
 
@@ -140,9 +141,10 @@ fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
     let target = Target::VOLCANO.declared_by(declaration);
     let judged = |id: &str, target: Target| judged_clauses(cases::case(id).unwrap(), target);
     assert_eq!(judged("topo/no-rack-has-room", target), ["TOPO-02", "TOPO-04"]);
-    assert!(judged("aon/across-cliques", target).is_empty(), "no unit across cliques is promised");
-    assert_eq!(judged("aon/across-cliques", Target::VOLCANO), ["AON-08"]);
-    let said = not_held(cases::case("aon/across-cliques").unwrap(), target, &Outcome::error("not reached"));
+    assert!(judged("aon/one-clique-too-large", target).is_empty(), "no unit across cliques is promised");
+    assert_eq!(judged("aon/one-clique-too-large", Target::VOLCANO), ["AON-08"]);
+    let said =
+        not_held(cases::case("aon/one-clique-too-large").unwrap(), target, &Outcome::error("not reached"));
     let reason = "mine v1 does not declare AtomicPodGang on volcano";
     assert_eq!(said.clauses[0].outcome, Outcome::unsupported(reason));
 
@@ -160,7 +162,7 @@ fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
     Story::on(target).end().write(&mut text).unwrap();
     let replayed = History::read(text.as_slice(), None).unwrap().header.target;
     assert_eq!(replayed.features(), target.features());
-    assert!(judged("aon/across-cliques", replayed).is_empty());
+    assert!(judged("aon/one-clique-too-large", replayed).is_empty());
 }
 
 #[test]
@@ -187,7 +189,7 @@ fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
 fn a_probe_judges_what_is_not_owed_and_says_so_apart() {
     let declaration = BackendDeclaration { operator: "mine v1".into(), ..BackendDeclaration::default() };
     let target = Target::VOLCANO.declared_by(declaration);
-    let case = cases::case("aon/across-cliques").unwrap();
+    let case = cases::case("aon/one-clique-too-large").unwrap();
     let as_if = as_if_declared(case, target).unwrap();
     assert_eq!(judged_clauses(case, as_if), ["AON-08"]);
     assert!(!as_if.declares(Feature::SelfHealing), "no more than the case needs");
@@ -249,6 +251,22 @@ fn what_a_judge_finds_explains_a_wait_that_ran_out() {
 }
 
 #[test]
+fn what_a_known_deviation_leaves_undecided_is_announced() {
+    let unbound = violation(NOT_BOUND_WHOLE, "0 pods of PodClique restored-0-leader are bound, want 1");
+    let findings = [("GANG-12", Ok(())), ("GANG-26", Err(unbound.into()))]
+        .map(|(clause, ruling)| Finding { clause, ruling });
+    let case = cases::case("gang/restored-while-pending").unwrap();
+    let pod_group = object("PodGroup.scheduling.sigs.k8s.io", "restored-0-leader");
+    let history = Story::on(Target::KOORDINATOR).added(pod_group).end();
+    let judged = judgements(case, Target::KOORDINATOR, &history, &findings, Some(&waited(Some("AON-01"))));
+    let found: Vec<_> =
+        judged.iter().map(|j| (j.clause.as_str(), j.outcome.verdict, j.outcome.announced)).collect();
+    let [undecided, deviation] = found[..] else { panic!("{found:?}") };
+    assert_eq!(undecided, ("GANG-12", Verdict::NotRun, true));
+    assert_eq!((deviation.0, deviation.1), ("GANG-26", Verdict::KnownDeviation));
+}
+
+#[test]
 fn a_wait_for_what_nobody_owes_is_an_error() {
     for stop in [refused(), Stop::Recorded { reason: "no canary".into(), breach: None }] {
         assert_eq!(only(not_reached(), Some(&stop)).verdict, Verdict::Error);
@@ -283,7 +301,7 @@ fn a_broken_invariant_fails_its_clause_in_every_case() {
     let broken = judged.iter().find(|judgement| judgement.clause == "GANG-19").unwrap();
     assert_eq!(broken.outcome.verdict, Verdict::Fail);
     assert_eq!(broken.violations[0].code.as_str(), "uninitialized-again");
-    let on_purpose = case.breaks(&[(invariants::Invariant::StaysInitialized, "it is what the case does")]);
+    let on_purpose = case.breaks(&[(Invariant::StaysInitialized, "it is what the case does")]);
     assert_eq!(findings(&on_purpose, &history), []);
 }
 

@@ -17,6 +17,7 @@ use conformance_driver::limits::SCHEDULING;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Group, schedulers};
+use conformance_facts::binding::not_whole;
 use conformance_history::{History, Kind, MarkName, SharedMark};
 use conformance_judge::{binding, cleanup, ensure, finding, gangs, violation};
 use serde_json::Value;
@@ -186,8 +187,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes().await?;
     test.test_cluster.cluster.node_pools().set_pods(&test.nodes, PODS).await?;
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();
-    let whole =
-        test.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
+    let whole = test
+        .until("every hard gang bound", SCHEDULING, |live| not_whole(live, &units).next().is_none())
+        .await;
     if whole.is_ok() {
         test.mark(ROOM_FOR_ALL, Value::Null);
     }
@@ -240,6 +242,9 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_history::testing::{Story, one_clique};
+    use conformance_judge::codes;
+
     use super::*;
 
     fn workload(replicas: u32, gpus: u32) -> String {
@@ -256,6 +261,17 @@ mod tests {
         let slots: Vec<_> = case.nodes.iter().map(|node| node.pods).collect();
         assert_eq!(slots.iter().sum::<u32>(), 3, "{slots:?}");
         assert_eq!(slots.len(), 8);
+    }
+
+    #[rstest::rstest]
+    #[case::pending(0, &[])]
+    #[case::in_part(1, &["not-bound-whole"])]
+    #[case::whole(2, &["whole-without-room"])]
+    fn a_workload_that_is_one_pod_short_is_pending(#[case] bound: usize, #[case] wanted: &[&str]) {
+        let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
+        let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+        let found = judge(&history).into_iter().find(|finding| finding.clause == "AON-02");
+        assert_eq!(codes(found.expect("AON-02 is judged").ruling), wanted);
     }
 
     #[rstest::rstest]

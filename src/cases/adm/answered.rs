@@ -1,9 +1,9 @@
 //! Test helper: a history in which every admission attempt gets the expected response, except for the ones
 //! listed.
 
+use conformance_facts::attempts::{Attempt, Wanted};
 use conformance_history::SharedMark;
 use conformance_history::testing::Story;
-use conformance_judge::admission::{Attempt, Wanted};
 use serde_json::json;
 
 /// A response that differs from the expected one: the attempt's title, the HTTP status and the message.

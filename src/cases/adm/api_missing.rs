@@ -5,33 +5,24 @@
 
 use conformance_cluster::local::{Gates, Part};
 use conformance_contract::clauses::Feature;
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-use conformance_contract::target::{KUBE, Target};
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{required, template};
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::{control_plane, limits};
 use conformance_expect as expect;
-use conformance_history::{History, SharedMark};
-use conformance_judge::admission::{self, Attempt, Wanted, admitted, answers, refused};
-use conformance_judge::{backends, ensure, finding, violation};
-use serde_json::Value;
+use conformance_facts::attempts::Wanted;
+use conformance_judge::admission;
+use conformance_judge::backends;
+
+use crate::prelude::*;
 
 const NOT_SAID_AT_START: Code = Code::new("not-said-at-start");
 const READINESS_SILENT: Code = Code::new("readiness-silent");
 
-pub(crate) const CASE: Case = Case::new(
-    "Gangs are refused without the Workload API and admitted once it is served",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-18", "ADM-19", "ADM-20", "KUBE-06", "KUBE-16", "KUBE-17"])
-.nodes(&[nodes(1)])
-.isolation(Isolation::Dedicated)
-.only(KUBE);
+pub(crate) const CASE: Case =
+    case!("Gangs are refused without the Workload API and admitted once it is served")
+        .clauses(&[ADM_18, ADM_19, ADM_20, KUBE_06, KUBE_16, KUBE_17])
+        .nodes(&[nodes(1)])
+        .isolation(Isolation::Dedicated)
+        .only(KUBE);
 
 const API: &str = "scheduling.k8s.io/v1";
 const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
@@ -89,7 +80,7 @@ fn wanted(attempts: &[Attempt], answer: Wanted) -> Vec<Attempt> {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("running").await?;
     test.until_bound(4).await?;
-    control_plane::restored(test, |test| Box::pin(without_the_api(test))).await?;
+    restored(test, |test| Box::pin(without_the_api(test))).await?;
     test.creates_until(&test.manifest("new")?, declared(test.target, WITH_ALL), limits::RECOVERY).await?;
     test.look_at_controller().await?;
     test.until_cluster_watched().await?;
@@ -116,7 +107,7 @@ async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&new, WITHOUT_API).await?;
     let other = test.manifest(OTHER)?;
     test.creates(&other, OF_ANOTHER).await?;
-    test.until_released(&expect::gangs(&other)[0]).await.map_err(|stop| stop.owed_by("ADM-20"))?;
+    test.until_released(&expect::gangs(&other)[0]).await.map_err(|stop| stop.owed_by(ADM_20))?;
     test.restart_api_server(|spec| {
         spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
         if spec.api_gates.is_on(COMPOSITE_GATE) {
@@ -159,15 +150,15 @@ fn contains(text: &Value, missing: &str) -> bool {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("ADM-18", || {
+        finding(ADM_18, || {
             answers(history, &WITHOUT_API.iter().map(|attempt| attempt.in_any_words()).collect::<Vec<_>>())
         }),
-        finding("ADM-19", || named_by_readiness(history, API)),
-        finding("ADM-20", || {
+        finding(ADM_19, || named_by_readiness(history, API)),
+        finding(ADM_20, || {
             answers(history, OF_ANOTHER)?;
             backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
         }),
-        finding("KUBE-06", || {
+        finding(KUBE_06, || {
             history.reached(SharedMark::ApiServerRestarted)?;
             let target = history.header.target;
             answers(history, WITHOUT_API)?;
@@ -175,11 +166,11 @@ fn judge(history: &History) -> Vec<Finding> {
             answers(history, declared(target, WITH_ALL))?;
             admission::one_process(history)
         }),
-        finding("KUBE-16", || {
+        finding(KUBE_16, || {
             history.reached(SharedMark::ApiServerRestarted)?;
             admission::no_loose_pods(history)
         }),
-        finding("KUBE-17", || {
+        finding(KUBE_17, || {
             history.reached(SharedMark::ApiServerRestarted)?;
             answers(history, &wanted(without_topology(history.header.target), Wanted::Refused))
         }),

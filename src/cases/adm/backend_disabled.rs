@@ -3,40 +3,29 @@
 //! are released and wait. Then the controller is restarted without that scheduler's profile. A second
 //! PodCliqueSet, 2 pods of the default scheduler, is bound whole once the controller has run for a while.
 
-use conformance_contract::names;
-use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
-use conformance_driver::case::{Case, Isolation, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane;
-use conformance_driver::limits::{REACTION, SCHEDULING};
-use conformance_expect::Expected;
-use conformance_history::{History, Live, MarkName, Pod, SharedMark};
-use conformance_judge::admission::{Attempt, answers};
-use conformance_judge::gang_resources::{is_warning, told};
-use conformance_judge::{cleanup, finding};
-use serde_json::{Value, json};
+use conformance_facts::warnings::is_warning;
+use conformance_judge::gang_resources::told;
 
 use crate::backends;
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Disabling a backend deletes nothing of its PodCliqueSets and is reported",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-11", "ADM-22", "ADM-23"])
-.nodes(&[nodes(1)])
-.needs(&[Need::DisableableBackend])
-.isolation(Isolation::Dedicated);
+pub(crate) const CASE: Case =
+    case!("Disabling a backend deletes nothing of its PodCliqueSets and is reported")
+        .clauses(&[ADM_11, ADM_22, ADM_23])
+        .nodes(&[nodes(1)])
+        .needs(&[Need::DisableableBackend])
+        .isolation(Isolation::Dedicated);
 
 const SET: &str = "disabled";
 const BESIDE: &str = "going-on";
 
-const DISABLED: MarkName = MarkName::of_case("backend disabled");
-/// Mark: up to here, nothing was requested that would change existing objects.
-const STILL_LIVE: MarkName = MarkName::of_case("still live");
+marks! {
+    DISABLED = "backend disabled";
+    /// Up to here, nothing was requested that would change existing objects.
+    STILL_LIVE = "still live";
+}
 
 /// The scheduler that is disabled, and the expected answer to a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
@@ -60,7 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         _ => test.until_bound(4).await?,
     }
     test.comes_to_rest().await?;
-    control_plane::restored(test, |test| Box::pin(without_the_profile(test))).await
+    restored(test, |test| Box::pin(without_the_profile(test))).await
 }
 
 async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
@@ -93,17 +82,17 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let (scheduler, attempts) = disabled(history.header.target);
     vec![
-        finding("ADM-11", || {
+        finding(ADM_11, || {
             let (disabled, _) = history.reached(DISABLED)?;
             let (still, _) = history.reached(STILL_LIVE)?;
             conformance_judge::backends::left_alone(history, SET, disabled..still)?;
             cleanup::nothing_left(history)
         }),
-        finding("ADM-22", || {
+        finding(ADM_22, || {
             let (disabled, _) = history.reached(DISABLED)?;
             told(history, disabled, &history.base(SET)?.name, SET, scheduler)
         }),
-        finding("ADM-23", || {
+        finding(ADM_23, || {
             history.reached(DISABLED)?;
             answers(history, &attempts.map(|attempt| attempt.in_any_words()))
         }),

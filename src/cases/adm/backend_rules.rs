@@ -2,21 +2,13 @@
 //! backend without such rules; and the rules of other backends, tried on a PodCliqueSet of the target. Other
 //! clauses demand the rules themselves; if one is missing, this case decides nothing.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, answers};
-use conformance_judge::{all, another_backend, finding, premise};
+use conformance_judge::another_backend;
 
 use crate::backends::{self, Rules};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A backend's rules apply only to PodCliqueSets that select it",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-06"]);
+pub(crate) const CASE: Case =
+    case!("A backend's rules apply only to PodCliqueSets that select it").clauses(&[ADM_06]);
 
 fn here(rules: &Rules) -> Vec<Attempt> {
     rules.own.iter().map(|(_, attempt)| attempt).chain(rules.others).copied().collect()
@@ -38,7 +30,7 @@ fn reach_no_other(history: &History, rules: &Rules) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-06", || {
+    vec![finding(ADM_06, || {
         let rules = &backends::own(history.header.target)?.rules;
         let own = rules.own.iter().map(|(clause, attempt)| premise(clause, answers(history, &[*attempt])));
         all([answers(history, rules.others), reach_no_other(history, rules)].into_iter().chain(own))
@@ -49,9 +41,9 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use conformance_contract::ruling::Broken;
     use conformance_contract::target::{TARGETS, Target};
+    use conformance_facts::attempts::Wanted;
     use conformance_history::SharedMark;
     use conformance_history::testing::Story;
-    use conformance_judge::admission::Wanted;
     use rstest::rstest;
     use serde_json::json;
 

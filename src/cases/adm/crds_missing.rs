@@ -4,30 +4,18 @@
 //! meanwhile.
 
 use conformance_cluster::local::Part;
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::{control_plane, limits};
-use conformance_expect::Expected;
-use conformance_history::{History, Pod};
-use conformance_judge::admission::{self, Attempt, admitted, answers};
-use conformance_judge::{binding, finding};
-use serde_json::Value;
+use conformance_judge::admission;
 
 use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Gangs are refused without the scheduler's CRD and admitted once it exists",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-10", "ADM-18", "ADM-19", "ADM-20", "ADM-21"])
-.nodes(&[nodes(1)])
-.isolation(Isolation::Dedicated)
-.only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
+pub(crate) const CASE: Case =
+    case!("Gangs are refused without the scheduler's CRD and admitted once it exists")
+        .clauses(&[ADM_10, ADM_18, ADM_19, ADM_20, ADM_21])
+        .nodes(&[nodes(1)])
+        .isolation(Isolation::Dedicated)
+        .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 const OTHER: &str = "unconcerned";
 
@@ -44,9 +32,9 @@ const BACK: &[Attempt] = &[admitted("a gang once the CRD exists again", |_| {})]
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("bereft").await?;
     test.until_bound(4).await?;
-    control_plane::restored(test, |test| Box::pin(without_the_crd(test))).await?;
+    restored(test, |test| Box::pin(without_the_crd(test))).await?;
     test.submit("late").await?;
-    until_bound(test, "late").await.map_err(|stop| stop.owed_by("ADM-21"))
+    until_bound(test, "late").await.map_err(|stop| stop.owed_by(ADM_21))
 }
 
 async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
@@ -70,7 +58,7 @@ async fn bereft(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(),
     test.creates(&late, &[needed.missing]).await?;
     let other = test.manifest(OTHER)?;
     test.creates(&other, OF_ANOTHER).await?;
-    until_bound(test, OTHER).await.map_err(|stop| stop.owed_by("ADM-20"))?;
+    until_bound(test, OTHER).await.map_err(|stop| stop.owed_by(ADM_20))?;
     if let Some((field, attempt)) = needed.too_old {
         test.put_crd(&without_field(crd, field)).await?;
         test.creates_until(&late, &[attempt], limits::RECOVERY).await?;
@@ -99,19 +87,19 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let needed = || needed(history.header.target);
     vec![
-        finding("ADM-10", || logged_at_start(history, needed()?.name)),
-        finding("ADM-18", || {
+        finding(ADM_10, || logged_at_start(history, needed()?.name)),
+        finding(ADM_18, || {
             let needed = needed()?;
             let too_old = needed.too_old.map(|(_, attempt)| attempt);
             let refused = [Some(needed.missing), too_old].into_iter().flatten();
             answers(history, &refused.map(Attempt::in_any_words).collect::<Vec<_>>())
         }),
-        finding("ADM-19", || named_by_readiness(history, needed()?.name)),
-        finding("ADM-20", || {
+        finding(ADM_19, || named_by_readiness(history, needed()?.name)),
+        finding(ADM_20, || {
             answers(history, OF_ANOTHER)?;
             conformance_judge::backends::serves(history, OTHER, "default-scheduler")
         }),
-        finding("ADM-21", || {
+        finding(ADM_21, || {
             answers(history, BACK)?;
             admission::one_process(history)?;
             bound(history, "late")

@@ -2,23 +2,15 @@
 //! foreign operator may have a different one, or none; then that half is skipped. Other attempts name an
 //! unknown scheduler, and one of Grove's backends that the harness's configuration does not enable.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::KUBE;
 use conformance_driver::admission_attempts::on;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect as expect;
-use conformance_history::{History, Pod};
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{another_backend, backends, finding};
+use conformance_judge::{another_backend, backends};
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet is admitted for an enabled scheduler and refused for any other",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-02", "ADM-14"]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A PodCliqueSet is admitted for an enabled scheduler and refused for any other")
+        .clauses(&[ADM_02, ADM_14]);
 
 const SET: &str = "outside";
 
@@ -61,8 +53,8 @@ fn served(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("ADM-02", || answers(history, not_enabled(another_backend::is_foreign(history)?))),
-        finding("ADM-14", || served(history)),
+        finding(ADM_02, || answers(history, not_enabled(another_backend::is_foreign(history)?))),
+        finding(ADM_14, || served(history)),
     ]
 }
 

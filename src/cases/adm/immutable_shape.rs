@@ -6,28 +6,20 @@
 
 use std::sync::LazyLock;
 
-use conformance_contract::names;
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, template};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, MarkName};
-use conformance_judge::admission::{self, Attempt, Row, Wanted, admitted, answers, refusals_say, refused};
-use conformance_judge::{all, another_backend, finding};
-use serde_json::{Value, json};
+use conformance_facts::attempts::{Row, Wanted};
+use conformance_judge::admission::{self, refusals_say};
+use conformance_judge::another_backend;
 
 use super::places::{PLACES, Place, packed};
 use crate::backends::{self, RECREATE};
 use crate::ext;
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Changes to the gang shape are refused, and the refusal asks to recreate",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-03", "ADM-12", "ADM-13"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case =
+    case!("Changes to the gang shape are refused, and the refusal asks to recreate")
+        .clauses(&[ADM_03, ADM_12, ADM_13])
+        .nodes(&[nodes(1)]);
 
 const SHAPE: &[Attempt] = &[
     refused("a clique added", RECREATE, |pcs| {
@@ -108,8 +100,10 @@ const REORDERED: &[Attempt] = &[admitted("cliques reordered where order has no m
     list(&mut template(pcs)["cliques"]).reverse();
 })];
 
-const RUNNING: MarkName = MarkName::of_case("running");
-const PASSED: MarkName = MarkName::of_case("the operator has been past");
+marks! {
+    RUNNING = "running";
+    PASSED = "the operator has been past";
+}
 
 fn list(value: &mut Value) -> &mut Vec<Value> {
     if !value.is_array() {
@@ -186,9 +180,9 @@ fn judge(history: &History) -> Vec<Finding> {
         refusals_say(history, &wanted.copied().collect::<Vec<_>>())
     };
     vec![
-        finding("ADM-03", || answered_by(history, in_any_words)),
-        finding("ADM-12", || answered_by(history, in_ours)),
-        finding("ADM-13", || nothing_recreated(history)),
+        finding(ADM_03, || answered_by(history, in_any_words)),
+        finding(ADM_12, || answered_by(history, in_ours)),
+        finding(ADM_13, || nothing_recreated(history)),
     ]
 }
 

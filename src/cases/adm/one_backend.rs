@@ -1,22 +1,13 @@
 //! Two cliques. Each may name a scheduler or leave it to the default, which is default-scheduler here. If the
 //! target is the default, its cliques name none at first.
 
-use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::clique;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::finding;
 
-pub(crate) const CASE: Case = Case::new(
-    "All cliques must use the same scheduler; an empty name means the default",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-01"]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("All cliques must use the same scheduler; an empty name means the default").clauses(&[ADM_01]);
 
 const TWO: &[Attempt] = &[
     refused("two schedulers", &[EXTERNAL_SCHEDULER], |pcs| {
@@ -58,7 +49,7 @@ fn about_the_default(target: Target) -> &'static [Attempt] {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-01", || {
+    vec![finding(ADM_01, || {
         answers(history, TWO)?;
         answers(history, about_the_default(history.header.target))
     })]

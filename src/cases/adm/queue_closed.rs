@@ -2,25 +2,15 @@
 //! they run.
 
 use conformance_contract::names::VOLCANO_QUEUE;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::finding;
 
-use super::never_blocked::{deletion_never_blocked, edit_and_delete, edits_never_blocked, submit_two};
+use super::topology_deleted::{deletion_never_blocked, edit_and_delete, edits_never_blocked, submit_two};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Metadata edits and deletion are admitted after the workload's queue is closed",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-08", "ADM-16"])
-.nodes(&[nodes(1)])
-.only(&[Target::VOLCANO]);
+pub(crate) const CASE: Case =
+    case!("Metadata edits and deletion are admitted after the workload's queue is closed")
+        .clauses(&[ADM_08, ADM_16])
+        .nodes(&[nodes(1)])
+        .only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a new PodCliqueSet in the open queue", |_| {})];
@@ -42,11 +32,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("ADM-08", || {
+        finding(ADM_08, || {
             answers(history, NEW)?;
             deletion_never_blocked(history, "queued")
         }),
-        finding("ADM-16", || {
+        finding(ADM_16, || {
             answers(history, NEW)?;
             edits_never_blocked(history)
         }),

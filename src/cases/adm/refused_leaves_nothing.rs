@@ -1,27 +1,20 @@
 //! `unmoved`, 2 + 1 pods, runs. Creates of other PodCliqueSets and updates of it are refused. `after`, 1 pod,
 //! is submitted last: once it is bound, the controller has seen everything submitted before.
 
-use conformance_contract::names;
-use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::SCHEDULING;
-use conformance_history::{History, MarkName, Pod};
-use conformance_judge::admission::{self, Attempt, answers, refused};
-use conformance_judge::finding;
-use serde_json::{Value, json};
+use conformance_judge::admission;
 
-const UPDATES_BEGIN: MarkName = MarkName::of_case("updates begin");
-const SEEN: MarkName = MarkName::of_case("seen");
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A refused create leaves no object, and a refused update changes nothing",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-05"])
-.nodes(&[nodes(1)]);
+marks! {
+    UPDATES_BEGIN = "updates begin";
+    SEEN = "seen";
+}
+
+pub(crate) const CASE: Case =
+    case!("A refused create leaves no object, and a refused update changes nothing")
+        .clauses(&[ADM_05])
+        .nodes(&[nodes(1)]);
 
 const CREATES: &[Attempt] = &[
     refused("created with a scheduler that is not enabled", &["nobodys-scheduler"], |pcs| {
@@ -57,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("after").await?;
     // Regardless of what an update that was admitted by mistake did to the other pods.
     let is_after = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some("after") && pod.node().is_some();
-    test.until(Awaited::demanded_by("AON-01", "the pod of PodCliqueSet after bound"), SCHEDULING, |live| {
+    test.until(Awaited::demanded_by(AON_01, "the pod of PodCliqueSet after bound"), SCHEDULING, |live| {
         live.pods().any(|pod| is_after(&pod))
     })
     .await?;
@@ -66,7 +59,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-05", || {
+    vec![finding(ADM_05, || {
         history.reached(SEEN)?;
         answers(history, CREATES)?;
         answers(history, UPDATES)?;

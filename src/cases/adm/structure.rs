@@ -2,27 +2,19 @@
 //! it applies to, on create and on update. One variation breaks the rule, and a close one does not. Nothing
 //! else is wrong with a variation, so the refusal need not name the rule. `set` + `model` + `worker` may have
 //! 45 characters together, so the PodCliqueSet's name may have 34. For `lone`, whose clique `worker` is in no
-//! group, it may have 39. All attempts are dry runs; `adm/admitted-lives` shows that admitted ones run.
+//! group, it may have 39. All attempts are dry runs; `adm/longest-names-bound` shows that admitted ones run.
 
 use std::sync::LazyLock;
 
 use conformance_contract::clauses::Feature;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, template};
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, Row, Wanted, admitted, answers, refused};
-use conformance_judge::finding;
-use serde_json::{Value, json};
+use conformance_facts::attempts::{Row, Wanted};
 
-pub(crate) const CASE: Case = Case::new(
-    "PodCliqueSets that break a structural rule are refused, valid variants admitted",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-04"]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("PodCliqueSets that break a structural rule are refused, valid variants admitted")
+        .clauses(&[ADM_04]);
 
 struct Count {
     is_update: bool,
@@ -200,7 +192,7 @@ fn asked(target: Target) -> Vec<Attempt> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-04", || answers(history, &asked(history.header.target)))]
+    vec![finding(ADM_04, || answers(history, &asked(history.header.target)))]
 }
 
 #[cfg(test)]

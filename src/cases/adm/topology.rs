@@ -6,23 +6,14 @@
 use std::sync::LazyLock;
 
 use conformance_contract::clauses::Feature;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, Row, Wanted, answers};
-use conformance_judge::finding;
-use serde_json::{Value, json};
+use conformance_facts::attempts::{Row, Wanted};
 
 use super::places::{NESTED, PLACES, Place, packed};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Topology constraints that the ClusterTopologyBinding does not support are refused at every level",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["ADM-07"]);
+pub(crate) const CASE: Case =
+    case!("Topology constraints that the ClusterTopologyBinding does not support are refused at every level")
+        .clauses(&[ADM_07]);
 
 const FIELDS: [&str; 2] = ["required", "preferred"];
 
@@ -124,7 +115,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-07", || answers(history, &attempts(history.header.target, |_| true)))]
+    vec![finding(ADM_07, || answers(history, &attempts(history.header.target, |_| true)))]
 }
 
 #[cfg(test)]

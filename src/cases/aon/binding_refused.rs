@@ -1,32 +1,20 @@
 //! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, submitted one after the other: all of them fit. For each
 //! gang, the API server refuses a different binding once, with a conflict or an internal error.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::restored;
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName};
-use conformance_judge::{binding, finding};
 use conformance_proxy::{Action, Rule};
-use serde_json::json;
 
 use crate::before_put_back::before_put_back;
+use crate::prelude::*;
 
-const REFUSED: MarkName = MarkName::of_case("a binding refused");
+marks! { REFUSED = "a binding refused"; }
 
 /// Of gang k, binding k is refused, with the k-th of these status codes.
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang is bound whole although one binding is refused once",
-    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["AON-18"])
-.nodes(&[nodes(4).gpus(32)])
-.isolation(Isolation::Dedicated);
+pub(crate) const CASE: Case = case!("A gang is bound whole although one binding is refused once", restored)
+    .clauses(&[AON_18])
+    .nodes(&[nodes(4).gpus(32)])
+    .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, ()) = test.proxy(test.binder()?, |_| Ok(())).await?;
@@ -48,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("AON-18", || {
+    vec![finding(AON_18, || {
         let refused: Vec<_> = history.marks(REFUSED).collect();
         for (place, mark) in &refused {
             let set = mark.detail["set"].as_str().unwrap_or_default();

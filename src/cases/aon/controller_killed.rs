@@ -10,38 +10,30 @@
 use std::collections::BTreeSet;
 
 use conformance_cluster::local::Part;
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::control_plane::restored;
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, Live, MarkName, Pod, SharedMark, text};
-use conformance_judge::life::updates::{self, is_of_revision};
-use conformance_judge::{all, binding, end_state, finding};
+use conformance_facts::updates::is_of_revision;
+use conformance_history::text;
+use conformance_judge::end_state;
 use conformance_proxy::ProxyHandle;
-use serde_json::{Value, json};
 
 use crate::before_put_back::before_put_back;
 use crate::crash_points::{Death, crash_points, writes_of};
+use crate::prelude::*;
 
-/// Mark: the writes after which the controller is to be killed, per PodCliqueSet and step.
-const POINTS: MarkName = MarkName::of_case("crash points");
-/// Mark: a PodCliqueSet has finished a step, and whether the controller was killed during it.
-const ENDED: MarkName = MarkName::of_case("step ended");
+marks! {
+    /// The writes after which the controller is to be killed, per PodCliqueSet and step.
+    POINTS = "crash points";
+    /// A PodCliqueSet has finished a step, and whether the controller was killed during it.
+    ENDED = "step ended";
+}
 
 /// The control PodCliqueSet.
 const CALM: &str = "calm";
 
-pub(crate) const CASE: Case = Case::new(
-    "Killing the controller after any write does not change the end state",
-    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["AON-13", "UPD-17"])
-.nodes(&[nodes(1).pods(60)])
-.isolation(Isolation::Dedicated);
+pub(crate) const CASE: Case =
+    case!("Killing the controller after any write does not change the end state", restored)
+        .clauses(&[AON_13, UPD_17])
+        .nodes(&[nodes(1).pods(60)])
+        .isolation(Isolation::Dedicated);
 
 /// The steps of a PodCliqueSet's lifecycle, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +64,8 @@ impl Step {
 
     fn clause(self) -> &'static str {
         match self {
-            Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn => "AON-13",
-            Self::Updated | Self::Deleted => "UPD-17",
+            Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn => AON_13,
+            Self::Updated | Self::Deleted => UPD_17,
         }
     }
 
@@ -107,7 +99,7 @@ impl Step {
         let is_updated = test.look(there).is_some_and(|pcs| !is_asked_for(&pcs, "1"));
         match self {
             Self::Updated if is_updated => {
-                test.until_updated(set, "UPD-17").await?;
+                test.until_updated(set, UPD_17).await?;
                 // The pod counts in the status may follow after the update is reported as finished.
                 test.until_converged(set).await
             }
@@ -122,7 +114,7 @@ impl Step {
             Self::Deleted => {
                 if is_updated {
                     let begun = Awaited::demanded_by(
-                        "UPD-17",
+                        UPD_17,
                         format!("the next update of PodCliqueSet {set} started"),
                     );
                     test.until(begun, limits::SCHEDULING, |live| {
@@ -198,17 +190,17 @@ fn life(number: usize) -> String {
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
     vec![
-        finding("AON-13", || {
+        finding(AON_13, || {
             let in_peace = ends(history).find(|end| end.name == CALM && end.step == Step::Made.name());
             if let Some(end) = in_peace {
                 binding::whole(&history.before(end.place), &history.units(CALM)?)?;
             }
-            end_as_in_peace(history, "AON-13")?;
+            end_as_in_peace(history, AON_13)?;
             are_all_reached(history)
         }),
-        finding("UPD-17", || {
+        finding(UPD_17, || {
             updates::are_admitted(history)?;
-            end_as_in_peace(history, "UPD-17")?;
+            end_as_in_peace(history, UPD_17)?;
             let names: BTreeSet<_> = ends(history).map(|end| end.name).collect();
             for set in names {
                 // Deleting the PodCliqueSet removes everything.

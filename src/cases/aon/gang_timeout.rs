@@ -4,36 +4,23 @@
 
 use std::time::Duration;
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Isolation, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::restored;
 use conformance_driver::limits::RECOVERY;
 use conformance_driver::pending::Again;
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted};
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding};
-use serde_json::json;
 
 use crate::before_put_back::before_put_back;
+use crate::prelude::*;
 
 /// Shows that the controller is serving again.
 const SERVED: &[Attempt] = &[admitted("a PodCliqueSet for a restarted controller", |_| {})];
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang one pod short stays unbound after the scheduler's gang timeout",
-    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["AON-02"])
-.nodes(&[nodes(4).gpus(8)])
-.needs(&[Need::ReferenceController])
-.isolation(Isolation::Dedicated)
-// kube-scheduler's timeout is a constant of 5 minutes; the others have none.
-.only(&[Target::KOORDINATOR]);
+pub(crate) const CASE: Case =
+    case!("A gang one pod short stays unbound after the scheduler's gang timeout", restored)
+        .clauses(&[AON_02])
+        .nodes(&[nodes(4).gpus(8)])
+        .needs(&[Need::ReferenceController])
+        .isolation(Isolation::Dedicated)
+        // kube-scheduler's timeout is a constant of 5 minutes; the others have none.
+        .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "short-of-time";
 const SECONDS: u64 = 2;
@@ -53,7 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("AON-02", || {
+    vec![finding(AON_02, || {
         let never = binding::never(history, &history.units(SET)?, None);
         all([never, scheduler_passed(history), history.tried_again(1)])
     })]

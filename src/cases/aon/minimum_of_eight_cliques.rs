@@ -2,14 +2,8 @@
 //! GPU. 1 node x 4 GPUs: less than the minimum. With a second node: one pod of each clique and no more. With
 //! a third and a fourth: all.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::{all, binding, finding};
-
 use super::surplus_last;
+use crate::prelude::*;
 
 const SET: &str = "stretched-eight";
 
@@ -18,12 +12,12 @@ pub(crate) const CASE: Case = Case::new(
     |test| Box::pin(surplus_last::drive(test, SET, 8, 16)),
     judge,
 )
-.clauses(&["AON-05"])
+.clauses(&[AON_05])
 .nodes(&[nodes(1).gpus(4), nodes(1).gpus(4).joining(1), nodes(2).gpus(4).joining(2)])
 .only(&[Target::KUBE_TREE]);
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-05", || {
+    vec![finding(AON_05, || {
         let base = history.base(SET)?;
         surplus_last::judge(history, SET, |then| {
             all(base.groups.iter().map(|group| binding::exactly(then, &group.clique, 1)))

@@ -2,25 +2,16 @@
 //! minimum. With a second node: one pod of each clique and no more, although either clique's surplus pod
 //! would fit instead of the other clique's required pod. With a third and a fourth: all.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::{binding, finding};
-
-use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
+use super::competing_two_clique_gangs::{ATOMIC, is_atomic};
 use super::surplus_last;
+use crate::prelude::*;
 
 const SET: &str = "stretched-pair";
 
-pub(crate) const CASE: Case = Case::new(
-    "The minimum of two cliques is bound before any surplus pod",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-05"])
-.nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)])
-.only(ATOMIC);
+pub(crate) const CASE: Case = case!("The minimum of two cliques is bound before any surplus pod")
+    .clauses(&[AON_05])
+    .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)])
+    .only(ATOMIC);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if is_atomic(test.target).is_err() {
@@ -30,7 +21,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-05", || {
+    vec![finding(AON_05, || {
         is_atomic(history.header.target)?;
         surplus_last::judge(history, SET, |then| {
             binding::exactly(then, "stretched-pair-0-left", 1)?;

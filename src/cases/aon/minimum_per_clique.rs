@@ -2,22 +2,13 @@
 //! hard gang is 3 pods. The node has room for 5 pods, but for only one of `few`.
 
 use conformance_contract::clauses::Feature;
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pending::Again;
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding};
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang is not bound if one clique cannot reach its own minimum",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-09"])
-.nodes(&[nodes(1).gpus(8)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A gang is not bound if one clique cannot reach its own minimum")
+    .clauses(&[AON_09])
+    .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("uneven").await? {
@@ -28,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-09", || {
+    vec![finding(AON_09, || {
         let mut doomed = history.units("uneven")?;
         if !history.header.target.declares(Feature::AtomicPodGang) {
             doomed.retain(|unit| unit.minimums.iter().any(|(clique, _)| clique == "uneven-0-few"));

@@ -1,12 +1,8 @@
 //! A gang of 3 with 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs: less than the minimum. With a third
 //! node: the minimum and no more. With a fourth and fifth: all.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_history::History;
-use conformance_judge::{binding, finding};
-
 use super::surplus_last;
+use crate::prelude::*;
 
 const SET: &str = "elastic";
 
@@ -15,11 +11,11 @@ pub(crate) const CASE: Case = Case::new(
     |test| Box::pin(surplus_last::drive(test, SET, 3, 5)),
     judge,
 )
-.clauses(&["AON-05"])
+.clauses(&[AON_05])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-05", || {
+    vec![finding(AON_05, || {
         surplus_last::judge(history, SET, |then| binding::exactly(then, "elastic-0-worker", 3))
     })]
 }

@@ -1,20 +1,11 @@
 //! 4 nodes x 8 GPUs; one clique of 5 pods x 8 GPUs: one pod short.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, premise};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang one pod short waits, reports why, and is bound with another node",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-02", "AON-03", "AON-15"])
-.nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)]);
+pub(crate) const CASE: Case =
+    case!("A gang one pod short waits, reports why, and is bound with another node")
+        .clauses(&[AON_02, AON_03, AON_15])
+        .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("short").await? {
@@ -26,14 +17,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AON-02", || all([never_bound(history), scheduler_passed(history)])),
-        finding("AON-03", || {
+        finding(AON_02, || all([never_bound(history), scheduler_passed(history)])),
+        finding(AON_03, || {
             scheduler_passed(history)?;
             binding::whole(&history.end(), &history.units("short")?)
         }),
-        finding("AON-15", || {
+        finding(AON_15, || {
             // A partially bound gang does not wait.
-            all([premise("AON-02", never_bound(history)), scheduler_passed(history)])?;
+            all([premise(AON_02, never_bound(history)), scheduler_passed(history)])?;
             binding::says_why(history, &history.gangs("short")?[0])
         }),
     ]

@@ -1,21 +1,11 @@
 //! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits. Then a gang of 2 pods x 8 GPUs is submitted, which
 //! fits.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, premise};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A pending gang does not block a later, smaller gang that fits",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-10"])
-.nodes(&[nodes(4).gpus(8)]);
+pub(crate) const CASE: Case = case!("A pending gang does not block a later, smaller gang that fits")
+    .clauses(&[AON_10])
+    .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("large").await? {
@@ -26,10 +16,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-10", || {
+    vec![finding(AON_10, || {
         // A partially bound gang does not wait.
         all([
-            premise("AON-02", binding::never(history, &history.units("large")?, None)),
+            premise(AON_02, binding::never(history, &history.units("large")?, None)),
             scheduler_passed(history),
         ])?;
         binding::whole(&history.end(), &history.units("small")?)

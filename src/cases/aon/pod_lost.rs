@@ -1,27 +1,19 @@
 //! 4 nodes x 8 GPUs; a running gang of 4 pods x 8 GPUs loses a pod four times. Only the lost pod's node has
 //! room. The pod is deleted at once, deleted with a grace period, evicted, and finally fails.
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, Mark, MarkName, SharedMark, text};
-use conformance_judge::{binding, finding};
-use serde_json::Value;
+use conformance_driver::context::Loss;
+use conformance_history::{Mark, text};
 
-const FAILED_REPLACED: MarkName = MarkName::of_case("the failed pod is replaced");
+use crate::prelude::*;
+
+marks! { FAILED_REPLACED = "the failed pod is replaced"; }
 
 /// Failure is last: an operator that does not replace failed pods has replaced the others before.
 const LOSSES: [Loss; 4] = [Loss::AtOnce, Loss::WithGrace, Loss::Evicted, Loss::Failed];
 
-pub(crate) const CASE: Case = Case::new(
-    "A lost pod of a running gang is replaced and no other pod moves",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-11", "AON-17", "AON-20"])
-.nodes(&[nodes(4).gpus(8)]);
+pub(crate) const CASE: Case = case!("A lost pod of a running gang is replaced and no other pod moves")
+    .clauses(&[AON_11, AON_17, AON_20])
+    .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("steady").await?;
@@ -34,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         if loss == Loss::Failed {
             return failed_replaced(test, &lost, &uid).await;
         }
-        let replaced = Awaited::demanded_by("AON-11", format!("Pod {lost} ({}) replaced", loss.name()));
+        let replaced = Awaited::demanded_by(AON_11, format!("Pod {lost} ({}) replaced", loss.name()));
         test.until(replaced, limits::SCHEDULING, |live| {
             live.pods().all(|pod| pod.uid() != uid) && live.bound() == 4
         })
@@ -46,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 /// Waits until four other pods are bound. The failed pod may stay. If nothing replaces it, the other losses
 /// are still checked.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
-    let replaced = Awaited::demanded_by("AON-20", format!("Pod {lost} (failed) replaced"));
+    let replaced = Awaited::demanded_by(AON_20, format!("Pod {lost} (failed) replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {
         live.pods().filter(|pod| pod.uid() != uid && pod.node().is_some()).count() == 4
     });
@@ -60,23 +52,23 @@ async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<()
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AON-11", || {
+        finding(AON_11, || {
             after_losses(history, |mark| !is_failure(mark), binding::replaced)?;
             let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
             let end = failed.map_or(history.entries.len(), |(index, _)| index);
             binding::whole(&history.before(end), &history.units("steady")?)
         }),
-        finding("AON-17", || {
+        finding(AON_17, || {
             let untouched =
                 |part: &History, since, lost: &str| binding::others_untouched(part, since, &[lost]);
             after_losses(history, |_| true, untouched)
         }),
-        finding("AON-20", || {
+        finding(AON_20, || {
             let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
             let Some((since, mark)) = failed else { return Err(Broken::NotReached("no pod failed".into())) };
-            let part = history.upto(history.waited_for(FAILED_REPLACED)?);
-            binding::replaced(&part, since, text(&mark.detail["name"]))?;
-            history.reached(FAILED_REPLACED).map(drop)
+            history.at(FAILED_REPLACED, |until| {
+                binding::replaced(&history.upto(until), since, text(&mark.detail["name"]))
+            })
         }),
     ]
 }

@@ -2,24 +2,14 @@
 //! while the queue is open. Then the queue is closed, which keeps others out, and a second node joins.
 
 use conformance_contract::names::VOLCANO_QUEUE;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::admission::{Attempt, admitted};
-use conformance_judge::{all, binding, finding};
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang admitted to its queue is bound although the queue is closed later",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-03"])
-.nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
-.only(&[Target::VOLCANO]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A gang admitted to its queue is bound although the queue is closed later")
+        .clauses(&[AON_03])
+        .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
+        .only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})];
@@ -39,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-03", || {
+    vec![finding(AON_03, || {
         let units = history.units("locked-in")?;
         let closed = history.marks(SharedMark::QueueClosed).next().map(|(place, _)| place);
         all([binding::never(history, &units, closed), history.reached(SharedMark::QueueClosed).map(drop)])?;

@@ -1,24 +1,13 @@
 //! 4 nodes x 8 GPUs; two gangs of 3 pods x 8 GPUs, created at the same time by one PodCliqueSet: room for one
 //! of them, but not for both. A third gang of 1 pod fits on the node that the losing gang must not hold.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{finding, premise};
-use serde_json::Value;
+use crate::prelude::*;
 
-const ALL_BOUND: MarkName = MarkName::of_case("one rival and the third gang bound");
+marks! { ALL_BOUND = "one rival and the third gang bound"; }
 
-pub(crate) const CASE: Case = Case::new(
-    "With room for one of two gangs, one is bound whole, the other waits",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-04", "AON-10"])
-.nodes(&[nodes(4).gpus(8)]);
+pub(crate) const CASE: Case = case!("With room for one of two gangs, one is bound whole, the other waits")
+    .clauses(&[AON_04, AON_10])
+    .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("rival").await? {
@@ -37,13 +26,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AON-04", || one_of_both(history)),
-        finding("AON-10", || {
+        finding(AON_04, || one_of_both(history)),
+        finding(AON_10, || {
             // A partially bound loser holds the third gang's node.
-            premise("AON-04", one_of_both(history))?;
-            let waited = history.before(history.waited_for(ALL_BOUND)?);
-            binding::whole(&waited, &history.units("tiny")?)?;
-            history.reached(ALL_BOUND).map(drop)
+            premise(AON_04, one_of_both(history))?;
+            history.at(ALL_BOUND, |place| binding::whole(&history.before(place), &history.units("tiny")?))
         }),
     ]
 }

@@ -2,26 +2,17 @@
 //! a scaled gang of 2 workers, which would fit. With a node x 8 GPUs, the base fits and the scaled gang may
 //! be bound. On simulated nodes the containers do not start, so the base is bound but never Ready.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::{Expected, Unit};
-use conformance_history::{History, SharedMark};
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, premise};
+use conformance_expect::Unit;
 
-pub(crate) const CASE: Case = Case::new(
-    "A scaled gang that fits is not bound while its base gang waits",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AON-06", "AON-16"])
-.nodes(&[nodes(1), nodes(1).gpus(8).joining(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A scaled gang that fits is not bound while its base gang waits")
+    .clauses(&[AON_06, AON_16])
+    .nodes(&[nodes(1), nodes(1).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit("grown").await?;
-    let made = Awaited::demanded_by("GANG-03", "the pods of the scaled gang");
+    let made = Awaited::demanded_by(GANG_03, "the pods of the scaled gang");
     test.until(made, REACTION, |live| live.pods().count() == 5).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
@@ -37,17 +28,17 @@ fn judge(history: &History) -> Vec<Finding> {
         Ok(meant.flat_map(|gang| gang.units(history.header.target)).collect())
     };
     vec![
-        finding("AON-06", || {
+        finding(AON_06, || {
             // The base does not fit before the node joins, even if the case stopped early.
             let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
             let never = binding::never(history, &units(false)?, barrier);
             all([never, binding::base_first(history, &history.gangs("grown")?), scheduler_passed(history)])
         }),
-        finding("AON-16", || {
+        finding(AON_16, || {
             scheduler_passed(history)?;
             let end = history.end();
             // A base gang that stays unbound after its node has joined holds its scaled gangs back.
-            premise("AON-03", binding::whole(&end, &units(true)?))?;
+            premise(AON_03, binding::whole(&end, &units(true)?))?;
             binding::all(&end, &history.gangs("grown")?)
         }),
     ]

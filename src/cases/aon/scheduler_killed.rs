@@ -1,26 +1,18 @@
 //! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs and another waits. The scheduler is killed and restarted:
 //! still room for one only. With 2 more nodes, the waiting gang is bound whole.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::restored;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName};
-use conformance_judge::{all, binding, finding};
-use serde_json::Value;
+use crate::prelude::*;
 
-const KILLED: MarkName = MarkName::of_case("scheduler killed");
-const NEXT_PASSED: MarkName = MarkName::of_case("the next scheduler has passed");
+marks! {
+    KILLED = "scheduler killed";
+    NEXT_PASSED = "the next scheduler has passed";
+}
 
-pub(crate) const CASE: Case = Case::new(
-    "A restarted scheduler binds a pending gang only when the whole gang fits",
-    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["AON-12"])
-.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
-.isolation(Isolation::Dedicated);
+pub(crate) const CASE: Case =
+    case!("A restarted scheduler binds a pending gang only when the whole gang fits", restored)
+        .clauses(&[AON_12])
+        .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
+        .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("running").await?;
@@ -41,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AON-12", || {
+    vec![finding(AON_12, || {
         let (running, waiting) = (history.units("running")?, history.units("waiting")?);
         let passed = history.marks(NEXT_PASSED).next().map(|(place, _)| place);
         all([binding::never(history, &waiting, passed), history.reached(KILLED).map(drop)])?;

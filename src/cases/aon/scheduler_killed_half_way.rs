@@ -2,32 +2,21 @@
 //! holds 2. Then the scheduler is killed, and the held ones never reach the API server. The next scheduler
 //! finds half a gang, and room for the other half.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::restored;
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName};
-use conformance_judge::{binding, finding};
 use conformance_proxy::{Action, Rule, When};
-use serde_json::Value;
 
 use crate::before_put_back::before_put_back;
+use crate::prelude::*;
 
-const KILLED: MarkName = MarkName::of_case("scheduler killed");
+marks! { KILLED = "scheduler killed"; }
 
 /// Bindings that are forwarded before the scheduler is killed.
 const PASSING: usize = 2;
 
-pub(crate) const CASE: Case = Case::new(
-    "A restarted scheduler binds the rest of a gang that is half bound",
-    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["AON-12"])
-.nodes(&[nodes(4).gpus(8)])
-.isolation(Isolation::Dedicated);
+pub(crate) const CASE: Case =
+    case!("A restarted scheduler binds the rest of a gang that is half bound", restored)
+        .clauses(&[AON_12])
+        .nodes(&[nodes(4).gpus(8)])
+        .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let hold = Rule {
@@ -48,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("AON-12", || {
+    vec![finding(AON_12, || {
         let (killed, _) = history.reached(KILLED)?;
         binding::exactly(&history.before(killed), "half-0-worker", PASSING).map_err(|_| {
             Broken::NotReached(format!("the scheduler was not killed with exactly {PASSING} pods bound"))

@@ -4,19 +4,14 @@
 
 use std::time::Duration;
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pending::Again;
-use conformance_expect::{Expected, schedulers};
-use conformance_history::History;
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, premise};
+use conformance_expect::schedulers;
 
-pub(crate) const CASE: Case =
-    Case::new("A gang one pod short is not bound at any retry", |test| Box::pin(drive(test)), judge)
-        .clauses(&["AON-02", "AON-15"])
-        .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A gang one pod short is not bound at any retry")
+    .clauses(&[AON_02, AON_15])
+    .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
 
 const ATTEMPTS: &[Again] =
     &[Again::NodesJoin(1), Again::PodReplaced, Again::GangResourcesRestored, Again::AnotherGang];
@@ -40,9 +35,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let never = || binding::never(history, &history.units("short-for-good")?, None);
     vec![
-        finding("AON-02", || all([never(), scheduler_passed(history), history.tried_again(ATTEMPTS.len())])),
-        finding("AON-15", || {
-            all([premise("AON-02", never()), scheduler_passed(history)])?;
+        finding(AON_02, || all([never(), scheduler_passed(history), history.tried_again(ATTEMPTS.len())])),
+        finding(AON_15, || {
+            all([premise(AON_02, never()), scheduler_passed(history)])?;
             binding::says_why(history, &history.gangs("short-for-good")?[0])
         }),
     ]

@@ -1,15 +1,11 @@
 //! The shared part of the AON-05 cases: minimum first, surplus last.
 
-use conformance_contract::ruling::Ruling;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::{all, binding};
-use serde_json::Value;
+use crate::prelude::*;
 
-const TOO_SMALL: MarkName = MarkName::of_case("too small even for the minimum");
-const ROOM_FOR_MINIMUM: MarkName = MarkName::of_case("room for the minimum");
+marks! {
+    TOO_SMALL = "too small even for the minimum";
+    ROOM_FOR_MINIMUM = "room for the minimum";
+}
 
 /// Submits a PodCliqueSet while the nodes have too little room. One node joins, with room for `minimum` pods.
 /// Two more join, with room for all `pods`.
@@ -43,7 +39,6 @@ pub(super) fn judge(history: &History, set: &str, is_minimum: impl FnOnce(&Live)
     let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);
     all([binding::never(history, &units, too_small), history.reached(TOO_SMALL).map(drop)])?;
     binding::all_or_nothing(history, &units)?;
-    is_minimum(&history.before(history.waited_for(ROOM_FOR_MINIMUM)?))?;
-    history.reached(ROOM_FOR_MINIMUM)?;
+    history.at(ROOM_FOR_MINIMUM, |place| is_minimum(&history.before(place)))?;
     binding::all(&history.end(), &history.gangs(set)?)
 }

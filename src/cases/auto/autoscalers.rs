@@ -3,29 +3,21 @@
 //! PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's scale configuration
 //! is removed.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_history::{History, MarkName};
-use conformance_judge::admission::{Attempt, admitted, answers};
-use conformance_judge::finding;
 use conformance_judge::life::autoscalers::{self, KIND};
-use serde_json::{Value, json};
 
-const AS_CONFIGURED: MarkName = MarkName::of_case("autoscalers as configured");
+use crate::prelude::*;
 
-const OVER: MarkName = MarkName::of_case("every step taken");
+marks! {
+    AS_CONFIGURED = "autoscalers as configured";
+    OVER = "every step taken";
+}
 
 const SET: &str = "tuned";
 const TAKEN: &str = "tuned-1-front";
 
-pub(crate) const CASE: Case = Case::new(
-    "Each replica has the configured autoscalers, and foreign autoscalers are not changed",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AUTO-01", "AUTO-11"]);
+pub(crate) const CASE: Case =
+    case!("Each replica has the configured autoscalers, and foreign autoscalers are not changed")
+        .clauses(&[AUTO_01, AUTO_11]);
 
 const CHANGES: &[Attempt] = &[
     admitted("autoscaler limits changed", |pcs| {
@@ -72,7 +64,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         }
         let pcs = as_of(&sent, replicas, changes);
         let what = format!("autoscalers of {replicas} replicas after {changes} changes");
-        test.until(Awaited::demanded_by("AUTO-01", what), REACTION, |live| {
+        test.until(Awaited::demanded_by(AUTO_01, what), REACTION, |live| {
             autoscalers::faults(live, &pcs, &[TAKEN]).is_empty()
         })
         .await?;
@@ -84,17 +76,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AUTO-01", || {
+        finding(AUTO_01, || {
             let sent = history.submitted(SET)?;
             // The step that timed out, or the last.
             let reached = history.marks(AS_CONFIGURED).count().min(STEPS.len() - 1);
             let (replicas, changes) = STEPS[reached];
-            let live = history.before(history.waited_for(OVER)?);
-            autoscalers::as_configured(&live, &as_of(sent, replicas, changes), &[TAKEN])?;
-            history.reached(OVER)?;
+            history.at(OVER, |place| {
+                let wanted = as_of(sent, replicas, changes);
+                autoscalers::as_configured(&history.before(place), &wanted, &[TAKEN])
+            })?;
             answers(history, CHANGES)
         }),
-        finding("AUTO-11", || {
+        finding(AUTO_11, || {
             autoscalers::left_alone(history, TAKEN)?;
             history.reached(OVER).map(drop)
         }),

@@ -3,18 +3,15 @@
 //! changes are reverted. If ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
 
 use conformance_contract::clauses::Feature;
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_history::{History, MarkName, SharedMark, condition};
-use conformance_judge::finding;
+use conformance_history::condition;
 use conformance_judge::life::scaled;
-use serde_json::Value;
 
-const TRIED: MarkName = MarkName::of_case("tried to scale below the minimum");
-const SEEN: MarkName = MarkName::of_case("seen what came of it");
+use crate::prelude::*;
+
+marks! {
+    TRIED = "tried to scale below the minimum";
+    SEEN = "seen what came of it";
+}
 
 const SET: &str = "floored";
 const TARGETS: [(&str, &str); 2] =
@@ -24,13 +21,10 @@ fn too_few(target: Target) -> &'static [u32] {
     if target.declares(Feature::ScaleToZero) { &[1] } else { &[1, 0] }
 }
 
-pub(crate) const CASE: Case = Case::new(
-    "Scaling below the minimum is refused, or accepted and reported; other replicas keep running",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AUTO-05"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case =
+    case!("Scaling below the minimum is refused, or accepted and reported; other replicas keep running")
+        .clauses(&[AUTO_05])
+        .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -41,7 +35,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         for (replicas, by) in attempts {
             let accepted = test.tries_to_scale(TRIED, (kind, name), replicas, by).await?;
             if accepted {
-                let awaited = Awaited::demanded_by("AUTO-05", format!("{name} reported as breached"));
+                let awaited = Awaited::demanded_by(AUTO_05, format!("{name} reported as breached"));
                 test.until(awaited, REACTION, |live| {
                     let said =
                         live.get(kind, name).and_then(|found| condition(found, "MinAvailableBreached"));
@@ -62,7 +56,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-05", || {
+    vec![finding(AUTO_05, || {
         for (index, mark) in history.marks(TRIED) {
             let seen = history.marks(SEEN).map(|(seen, _)| seen).find(|seen| *seen > index);
             let until = match seen {

@@ -1,27 +1,19 @@
 //! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). Each is scaled five
 //! times without a pause.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, Live, MarkName};
 use conformance_judge::life::scaled;
-use conformance_judge::{finding, gang_resources};
-use serde_json::Value;
 
-const OVER: MarkName = MarkName::of_case("all changes over");
+use crate::prelude::*;
+
+marks! { OVER = "all changes over"; }
 
 const SET: &str = "fickle";
 const CLIQUE: &str = "fickle-0-front";
 const GROUP: &str = "fickle-0-pool";
 
-pub(crate) const CASE: Case = Case::new(
-    "Five scale changes within one second end in the last requested state",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AUTO-08"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case = case!("Five scale changes within one second end in the last requested state")
+    .clauses(&[AUTO_08])
+    .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -48,10 +40,8 @@ fn as_the_last(history: &History, live: &Live) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-08", || {
+    vec![finding(AUTO_08, || {
         scaled::nothing_bound_in_vain(history, GROUP)?;
-        let over = history.waited_for(OVER)?;
-        as_the_last(history, &history.before(over))?;
-        history.reached(OVER).map(drop)
+        history.at(OVER, |over| as_the_last(history, &history.before(over)))
     })]
 }

@@ -1,35 +1,28 @@
 //! No nodes: nothing has to be bound. A clique whose autoscaler uses a metric, and a scaling group with an
 //! autoscaler. The metric is changed to an invalid one, and the PodCliqueSet is scaled to two replicas.
 
-use conformance_contract::names;
-use conformance_contract::ruling::Finding;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::clique;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_history::{History, Live, MarkName, SharedMark, event_about, event_note, text};
-use conformance_judge::admission::{Attempt, refusals_say, refused, was_refused};
+use conformance_history::{event_about, event_note, text};
+use conformance_judge::admission::{refusals_say, was_refused};
 use conformance_judge::life::autoscalers;
-use conformance_judge::{ensure, finding, violation};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 const HELD_UP: Code = Code::new("held-up-by-a-refused-autoscaler");
 const UNTOLD: Code = Code::new("refused-autoscaler-untold");
 
-const THERE: MarkName = MarkName::of_case("the second replica there");
-const TOLD: MarkName = MarkName::of_case("the refused metric told");
+marks! {
+    THERE = "the second replica there";
+    TOLD = "the refused metric told";
+}
 
 const SET: &str = "mistuned";
 /// The pods of two replicas: a clique of 2, and a scaling group of one.
 const PODS: usize = 6;
 
-pub(crate) const CASE: Case = Case::new(
-    "An invalid autoscaler metric is refused or reported, and blocks nothing else",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AUTO-12", "AUTO-13"]);
+pub(crate) const CASE: Case =
+    case!("An invalid autoscaler metric is refused or reported, and blocks nothing else")
+        .clauses(&[AUTO_12, AUTO_13]);
 
 /// Admission may refuse the metric; then it must name it.
 const METRIC: Attempt = refused("a resource metric without a resource", &["metric"], |pcs| {
@@ -39,15 +32,15 @@ const METRIC: Attempt = refused("a resource metric without a resource", &["metri
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     let pcs = test.manifest(SET)?;
-    let configured = Awaited::demanded_by("AUTO-01", "autoscalers as configured");
+    let configured = Awaited::demanded_by(AUTO_01, "autoscalers as configured");
     test.until(configured, REACTION, |live| autoscalers::faults(live, &pcs, &[]).is_empty()).await?;
     test.updates(SET, &[METRIC]).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     let is_refused = was_refused(&test.history(), &METRIC);
-    let others = Awaited::demanded_by("AUTO-13", "the second PodCliqueSet replica created");
+    let others = Awaited::demanded_by(AUTO_13, "the second PodCliqueSet replica created");
     test.until(others, REACTION, |live| lacks(live).is_none()).await?;
     test.mark(THERE, Value::Null);
-    let told = Awaited::demanded_by("AUTO-12", "the invalid metric reported");
+    let told = Awaited::demanded_by(AUTO_12, "the invalid metric reported");
     test.until(told, REACTION, |live| is_refused || is_told(live)).await?;
     test.mark(TOLD, Value::Null);
     Ok(())
@@ -76,27 +69,78 @@ fn is_told(live: &Live) -> bool {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AUTO-12", || {
+        finding(AUTO_12, || {
             refusals_say(history, &[METRIC])?;
             history.reached(THERE)?;
-            let live = history.before(history.waited_for(TOLD)?);
-            ensure(was_refused(history, &METRIC) || is_told(&live), || {
-                violation(
-                    UNTOLD,
-                    format!("PodCliqueSet {SET}: no event or status reports the invalid metric"),
-                )
-            })?;
-            history.reached(TOLD).map(drop)
+            history.at(TOLD, |place| {
+                ensure(was_refused(history, &METRIC) || is_told(&history.before(place)), || {
+                    violation(
+                        UNTOLD,
+                        format!("PodCliqueSet {SET}: no event or status reports the invalid metric"),
+                    )
+                })
+            })
         }),
-        finding("AUTO-13", || {
+        finding(AUTO_13, || {
             history.reached(SharedMark::Attempt)?;
-            let live = history.before(history.waited_for(THERE)?);
-            if let Some(lack) = lacks(&live) {
-                let message =
-                    format!("PodCliqueSet {SET}: {lack} missing while one of its autoscalers is invalid");
-                return Err(violation(HELD_UP, message).into());
-            }
-            history.reached(THERE).map(drop)
+            history.at(THERE, |place| {
+                let live = history.before(place);
+                if let Some(lack) = lacks(&live) {
+                    let message =
+                        format!("PodCliqueSet {SET}: {lack} missing while one of its autoscalers is invalid");
+                    return Err(violation(HELD_UP, message).into());
+                }
+                Ok(())
+            })
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use conformance_judge::{Ruling, codes};
+
+    use super::*;
+
+    /// The update with the invalid metric got this response. Then this object was observed.
+    fn ruling(code: u16, message: &str, observed: Option<Value>) -> Ruling {
+        let reply = json!({"name": SET, "verb": "update", "code": code, "message": message, "warnings": []});
+        let story = Story::flat().mark(SharedMark::Attempt, json!({"title": METRIC.title, "reply": reply}));
+        let story = story.mark(THERE, Value::Null).all_added(observed).mark(TOLD, Value::Null);
+        judge(&story.end()).remove(0).ruling
+    }
+
+    fn warning(kind: &str, note: &str) -> Option<Value> {
+        let mut event = object("Event", "e");
+        event["type"] = json!("Warning");
+        event["involvedObject"] = json!({"kind": kind, "name": SET});
+        event["message"] = json!(note);
+        Some(event)
+    }
+
+    fn status(error: &str) -> Option<Value> {
+        let mut pcs = object("PodCliqueSet", SET);
+        pcs["status"] = json!({"lastErrors": [{"description": error}]});
+        Some(pcs)
+    }
+
+    #[rstest::rstest]
+    #[case::event(warning("PodCliqueSet", "metrics[0]: resource is missing"), &[])]
+    #[case::status(status("metrics[0]: resource is missing"), &[])]
+    #[case::nothing(None, &["refused-autoscaler-untold"])]
+    #[case::other_event(warning("PodCliqueSet", "a pod is missing"), &["refused-autoscaler-untold"])]
+    #[case::of_an_autoscaler(warning("HorizontalPodAutoscaler", "no metric"), &["refused-autoscaler-untold"])]
+    #[case::other_status(status("a pod is missing"), &["refused-autoscaler-untold"])]
+    fn an_admitted_metric_that_is_invalid_is_reported(
+        #[case] observed: Option<Value>,
+        #[case] wanted: &[&str],
+    ) {
+        assert_eq!(codes(ruling(200, "", observed)), wanted);
+    }
+
+    #[test]
+    fn a_refused_metric_needs_no_report() {
+        assert_eq!(ruling(422, "metrics[0]: resource is missing", None), Ok(()));
+    }
 }

@@ -1,26 +1,20 @@
 //! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod. `/scale` of each is
 //! read; then each is scaled out by it, and `/scale` is read again.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, MarkName};
 use conformance_judge::life::scaled;
-use conformance_judge::{all, finding};
 
-const READ: MarkName = MarkName::of_case("scale read");
+use crate::prelude::*;
+
+marks! { READ = "scale read"; }
 
 const SET: &str = "scalable";
 const TARGETS: [(&str, &str); 3] =
     [("PodClique", "scalable-0-front"), ("PodCliqueScalingGroup", "scalable-0-pool"), ("PodCliqueSet", SET)];
 
-pub(crate) const CASE: Case = Case::new(
-    "/scale reports replicas, selects exactly the object's pods, and scales the object",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AUTO-02"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case =
+    case!("/scale reports replicas, selects exactly the object's pods, and scales the object")
+        .clauses(&[AUTO_02])
+        .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -41,7 +35,7 @@ async fn read(test: &TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("AUTO-02", || {
+    vec![finding(AUTO_02, || {
         all(history.marks(READ).map(|(index, mark)| scaled::read(history, index, mark)))?;
         let end = history.end();
         match history.marks(READ).count() {

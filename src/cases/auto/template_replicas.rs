@@ -1,28 +1,18 @@
 //! 1 node; a clique and a scaling group of 1 replica each, whose template changes to 2 while they run. Then
 //! the PodCliqueSet is scaled 1 -> 2.
 
-use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_history::{History, MarkName};
-use conformance_judge::admission::{Attempt, admitted, answers};
 use conformance_judge::life::scaled;
-use conformance_judge::{all, finding};
-use serde_json::Value;
 
-const SECOND: MarkName = MarkName::of_case("second replica there");
+use crate::prelude::*;
+
+marks! { SECOND = "second replica there"; }
 
 const SET: &str = "resized";
 
-pub(crate) const CASE: Case = Case::new(
-    "Changed replicas in a template apply only to new PodCliqueSet replicas",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["AUTO-10", "AUTO-17"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case = case!("Changed replicas in a template apply only to new PodCliqueSet replicas")
+    .clauses(&[AUTO_10, AUTO_17])
+    .nodes(&[nodes(1)]);
 
 const CHANGES: &[Attempt] = &[
     admitted("two replicas of a clique", |pcs| clique(pcs, 0)["spec"]["replicas"] = 2.into())
@@ -39,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates(SET, CHANGES).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     // Four pods of the second replica: the operator has reconciled the change.
-    let awaited = Awaited::demanded_by("GANG-10", "the second replica's cliques");
+    let awaited = Awaited::demanded_by(GANG_10, "the second replica's cliques");
     test.until(awaited, REACTION, |live| {
         ["resized-1-front", "resized-1-pool-0-worker"]
             .iter()
@@ -53,20 +43,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("AUTO-10", || {
+        finding(AUTO_10, || {
             // AUTO-17 decides whether a warning is returned.
             answers(history, &CHANGES.iter().map(|change| change.in_any_words()).collect::<Vec<_>>())?;
-            let live = history.before(history.waited_for(SECOND)?);
-            let each = OF_EACH.into_iter().flat_map(|(kind, name)| {
-                let live = &live;
-                [(0, 1), (1, 2)].into_iter().map(move |(index, replicas)| {
-                    scaled::asks_for(live, kind, &format!("{SET}-{index}-{name}"), replicas)
-                })
-            });
-            all(each)?;
-            history.reached(SECOND).map(drop)
+            history.at(SECOND, |place| {
+                let live = history.before(place);
+                let each = OF_EACH.into_iter().flat_map(|(kind, name)| {
+                    let live = &live;
+                    [(0, 1), (1, 2)].into_iter().map(move |(index, replicas)| {
+                        scaled::asks_for(live, kind, &format!("{SET}-{index}-{name}"), replicas)
+                    })
+                });
+                all(each)
+            })
         }),
-        finding("AUTO-17", || {
+        finding(AUTO_17, || {
             answers(history, &CHANGES.iter().map(|change| change.whatever_the_answer()).collect::<Vec<_>>())
         }),
     ]

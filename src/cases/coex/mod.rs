@@ -1,4 +1,4 @@
 //! Several backends in one cluster.
 
-pub(crate) mod all_at_once;
-pub(crate) mod second_finds_no_room;
+pub(crate) mod each_scheduler_own_gangs;
+pub(crate) mod nodes_filled_by_other;

@@ -1,21 +1,11 @@
 //! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free. The first is
 //! deleted.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, premise};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A waiting gang is bound whole in the capacity of a deleted gang",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["DEL-05"])
-.nodes(&[nodes(4).gpus(8)]);
+pub(crate) const CASE: Case = case!("A waiting gang is bound whole in the capacity of a deleted gang")
+    .clauses(&[DEL_05])
+    .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("holder").await?;
@@ -28,11 +18,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("DEL-05", || {
+    vec![finding(DEL_05, || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let waiter = history.units("waiter")?;
         // Two units, room for one: nothing of the second may be bound before the first is deleted.
-        premise("AON-04", binding::never(history, &waiter, Some(deleted)))?;
+        premise(AON_04, binding::never(history, &waiter, Some(deleted)))?;
         binding::whole(&history.end(), &waiter)
     })]
 }

@@ -2,19 +2,11 @@
 //! period of one second, because the namespace controller retries only after half the longest grace period it
 //! has seen.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{cleanup, finding};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Deleting a namespace with a running PodCliqueSet leaves nothing stuck",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["DEL-07"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case = case!("Deleting a namespace with a running PodCliqueSet leaves nothing stuck")
+    .clauses(&[DEL_07])
+    .nodes(&[nodes(1)]);
 
 const SET: &str = "evicted";
 
@@ -27,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("DEL-07", || {
+    vec![finding(DEL_07, || {
         history.reached(SharedMark::WaitedForNamespace)?;
         cleanup::namespace_gone(history)
     })]

@@ -1,20 +1,11 @@
 //! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted pod
 //! by pod while that room is free. 2 more nodes join once it is gone.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, cleanup, finding, premise};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Deleting a pending gang binds none of its pods and leaves no object",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["DEL-04", "DEL-11"])
-.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
+pub(crate) const CASE: Case = case!("Deleting a pending gang binds none of its pods and leaves no object")
+    .clauses(&[DEL_04, DEL_11])
+    .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
@@ -29,15 +20,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 pub(super) fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("DEL-04", || {
+        finding(DEL_04, || {
             history.reached(SharedMark::Deleted)?;
             cleanup::nothing_left(history)
         }),
-        finding("DEL-11", || {
+        finding(DEL_11, || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
             let units = history.units("doomed")?;
             // Its unit, 5 pods, is one pod short; a partially bound gang does not wait.
-            premise("AON-02", binding::never(history, &units, Some(deleted)))?;
+            premise(AON_02, binding::never(history, &units, Some(deleted)))?;
             binding::never(history, &units, None)
         }),
     ]

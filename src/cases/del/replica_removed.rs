@@ -1,20 +1,13 @@
 //! 3 replicas, each with a base and a scaled PodGang; scaled in to 2.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::scaling;
-use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes::{self, Concern};
-use conformance_judge::{cleanup, finding, premise};
 
-pub(crate) const CASE: Case = Case::new(
-    "Scaling a PodCliqueSet in deletes exactly the objects of its highest replica",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["DEL-02", "DEL-10", "GANG-24"])
-.nodes(&[nodes(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Scaling a PodCliqueSet in deletes exactly the objects of its highest replica")
+        .clauses(&[DEL_02, DEL_10, GANG_24])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "shrunk";
 
@@ -32,17 +25,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let removed = || cleanup::removed(history, &scaling::lost(history, SET));
     vec![
-        finding("DEL-02", || {
+        finding(DEL_02, || {
             history.reached(SharedMark::Scaled)?;
             removed()
         }),
-        finding("DEL-10", || {
+        finding(DEL_10, || {
             history.reached(SharedMark::Scaled)?;
             cleanup::services_removed(history, &scaling::lost(history, SET))
         }),
-        finding("GANG-24", || {
+        finding(GANG_24, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
-            premise("DEL-02", removed())?;
+            premise(DEL_02, removed())?;
             let pcs = history.submitted(SET)?;
             let (before, after) =
                 (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));

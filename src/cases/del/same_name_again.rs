@@ -5,39 +5,32 @@
 
 use std::collections::BTreeSet;
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, Live, SharedMark, Version};
-use conformance_judge::{Shown, binding, end_state, finding, none, violation};
+use conformance_history::Version;
+use conformance_judge::{end_state, none};
+
+use crate::prelude::*;
 
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet recreated under a deleted one's name is scheduled like the first",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["DEL-08", "DEL-12"])
-.nodes(&[nodes(4).gpus(8)]);
+pub(crate) const CASE: Case =
+    case!("A PodCliqueSet recreated under a deleted one's name is scheduled like the first")
+        .clauses(&[DEL_08, DEL_12])
+        .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("again").await?;
     test.until_bound(4).await?;
     if test.revise("again", "2").await? {
-        test.until_updated("again", "UPD-02").await?;
+        test.until_updated("again", UPD_02).await?;
     }
     test.scale("PodCliqueSet", "again", 2).await?;
-    test.until(Awaited::demanded_by("GANG-10", "the pods of the second replica"), limits::REACTION, |live| {
+    test.until(Awaited::demanded_by(GANG_10, "the pods of the second replica"), limits::REACTION, |live| {
         live.pods().count() == 8
     })
     .await?;
     let first = test.look(|live| all_of(live, "again"));
     test.delete("PodCliqueSet", "again").await?;
-    test.until(Awaited::demanded_by("DEL-01", "the first PodCliqueSet deleted"), limits::CLEANUP, |live| {
+    test.until(Awaited::demanded_by(DEL_01, "the first PodCliqueSet deleted"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", "again").is_none()
     })
     .await?;
@@ -50,11 +43,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("DEL-08", || {
+        finding(DEL_08, || {
             history.reached(SharedMark::Deleted)?;
             binding::whole(&history.end(), &history.units("again")?)
         }),
-        finding("DEL-12", || {
+        finding(DEL_12, || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
             nothing_survived(history, deleted, "again")
         }),

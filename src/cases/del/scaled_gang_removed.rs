@@ -1,19 +1,11 @@
 //! A scaling group of 3 replicas, minimum 1: two scaled PodGangs of 2 pods; scaled in to 1.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::scaling;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{cleanup, finding};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Scaling a scaling group in deletes its scaled PodGangs, pods and gang resources",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["DEL-03"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case =
+    case!("Scaling a scaling group in deletes its scaled PodGangs, pods and gang resources")
+        .clauses(&[DEL_03])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "narrowed";
 
@@ -27,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("DEL-03", || {
+    vec![finding(DEL_03, || {
         history.reached(SharedMark::Scaled)?;
         cleanup::removed(history, &scaling::lost(history, SET))
     })]

@@ -1,18 +1,15 @@
 //! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. The scheduler is
 //! killed and the gang deleted. Then the scheduler is restarted, and 2 more nodes join.
 
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::restored;
-
 use super::pending_deleted;
+use crate::prelude::*;
 
 pub(crate) const CASE: Case = Case::new(
     "A restarted scheduler binds no pod of a gang deleted while it was down",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     pending_deleted::judge,
 )
-.clauses(&["DEL-04", "DEL-11"])
+.clauses(&[DEL_04, DEL_11])
 .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
 .isolation(Isolation::Dedicated);
 

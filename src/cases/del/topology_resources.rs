@@ -3,38 +3,32 @@
 //! created again, a third party creates a topology resource with the name of one of them. It must stay
 //! unchanged until its owner deletes it.
 
-use conformance_contract::names;
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::{CLEANUP, REACTION};
+use conformance_driver::limits::CLEANUP;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_expect::hyper_nodes::{self, mentions};
 use conformance_expect::schedulers;
-use conformance_history::{History, Kind, Live, MarkName};
-use conformance_judge::topology_resources::{
-    BINDING, follow, is_in_sync, outlived, says_out_of_sync, untouched, went_with,
-};
-use conformance_judge::{finding, premise};
-use serde_json::{Value, json};
+use conformance_facts::topology::{BINDING, is_in_sync};
+use conformance_history::Kind;
+use conformance_judge::topology_resources::{follow, outlived, says_out_of_sync, untouched, went_with};
 
-pub(crate) const CASE: Case = Case::new(
-    "Topology resources are deleted with their binding only, and foreign ones are kept",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-09", "TOPO-17", "DEL-09", "DEL-13"])
-.nodes(&[nodes(1).rack("a"), nodes(1).rack("b")])
-// There is only one binding, and all other cases need it.
-.isolation(Isolation::Dedicated);
+use crate::prelude::*;
 
-const BOUND: MarkName = MarkName::of_case("the workload is bound");
-const WORKLOAD_GONE: MarkName = MarkName::of_case("the workload is gone");
-const BINDING_GONE: MarkName = MarkName::of_case("the binding's resources are gone");
-const TAKEN: MarkName = MarkName::of_case("a name is taken");
-const OUT_OF_SYNC: MarkName = MarkName::of_case("the binding says that a name is taken");
-const FOLLOWS_AGAIN: MarkName = MarkName::of_case("the binding's resources are back");
+pub(crate) const CASE: Case =
+    case!("Topology resources are deleted with their binding only, and foreign ones are kept")
+        .clauses(&[TOPO_09, TOPO_17, DEL_09, DEL_13])
+        .nodes(&[nodes(1).rack("a"), nodes(1).rack("b")])
+        // There is only one binding, and all other cases need it.
+        .isolation(Isolation::Dedicated);
+
+marks! {
+    BOUND = "the workload is bound";
+    WORKLOAD_GONE = "the workload is gone";
+    BINDING_GONE = "the binding's resources are gone";
+    TAKEN = "a name is taken";
+    OUT_OF_SYNC = "the binding says that a name is taken";
+    FOLLOWS_AGAIN = "the binding's resources are back";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("passing").await?;
@@ -42,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BOUND, Value::Null);
     test.delete("PodCliqueSet", "passing").await?;
     let gone = |live: &Live| live.of("PodGang").next().is_none() && live.pods().next().is_none();
-    test.until(Awaited::demanded_by("DEL-01", WORKLOAD_GONE.as_str()), CLEANUP, gone).await?;
+    test.until(Awaited::demanded_by(DEL_01, WORKLOAD_GONE.as_str()), CLEANUP, gone).await?;
     test.mark(WORKLOAD_GONE, Value::Null);
     let outcome = without_the_binding(test).await;
     // The next case needs the binding, regardless of the outcome.
@@ -66,7 +60,7 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     });
     let name = name.unwrap_or_default();
     test.delete(BINDING, TOPOLOGY).await?;
-    let awaited = Awaited::demanded_by("DEL-09", BINDING_GONE.as_str());
+    let awaited = Awaited::demanded_by(DEL_09, BINDING_GONE.as_str());
     let gone = |live: &Live| live.of(kind.name).next().is_none() && live.get(BINDING, TOPOLOGY).is_none();
     test.until_in_cluster(awaited, CLEANUP, gone).await?;
     test.mark(BINDING_GONE, Value::Null);
@@ -108,28 +102,23 @@ fn is_whole(test: &TestContext, live: &Live) -> bool {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TOPO-09", || {
+        finding(TOPO_09, || {
             // A resource that was adopted would be reported in sync.
-            premise("TOPO-17", stays_untouched(history))?;
-            let told = history.waited_for(OUT_OF_SYNC)?;
-            says_out_of_sync(history, &history.before(told), TOPOLOGY)?;
-            history.reached(OUT_OF_SYNC)?;
-            follow(history, &history.before(history.waited_for(FOLLOWS_AGAIN)?), TOPOLOGY)?;
-            history.reached(FOLLOWS_AGAIN).map(drop)
+            premise(TOPO_17, stays_untouched(history))?;
+            history.at(OUT_OF_SYNC, |told| says_out_of_sync(history, &history.before(told), TOPOLOGY))?;
+            history.at(FOLLOWS_AGAIN, |place| follow(history, &history.before(place), TOPOLOGY))
         }),
-        finding("TOPO-17", || {
+        finding(TOPO_17, || {
             stays_untouched(history)?;
             history.reached(OUT_OF_SYNC).map(drop)
         }),
-        finding("DEL-09", || {
+        finding(DEL_09, || {
             history.reached(WORKLOAD_GONE)?;
-            went_with(history, TOPOLOGY, history.waited_for(BINDING_GONE)?)?;
-            history.reached(BINDING_GONE).map(drop)
+            history.at(BINDING_GONE, |place| went_with(history, TOPOLOGY, place))
         }),
-        finding("DEL-13", || {
+        finding(DEL_13, || {
             let (bound, _) = history.reached(BOUND)?;
-            outlived(history, bound, history.waited_for(WORKLOAD_GONE)?)?;
-            history.reached(WORKLOAD_GONE).map(drop)
+            history.at(WORKLOAD_GONE, |place| outlived(history, bound, place))
         }),
     ]
 }

@@ -1,26 +1,19 @@
 //! `packed`, one clique, asks for topology: first while the profile declares nothing, then while it declares
 //! `topologyConstraints: true`. Then the controller is started with invalid profiles.
 
-use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, required, template};
-use conformance_driver::case::{Case, Isolation, Need};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane;
 use conformance_driver::test_cluster::TOPOLOGY;
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::configuration::{Flaw, stops_the_start};
-use conformance_judge::finding;
-use serde_json::{Value, json};
+use conformance_facts::configuration::Flaw;
+use conformance_judge::configuration::stops_the_start;
 
-pub(crate) const CASE: Case = Case::new(
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!(
     "Topology is refused unless declared, and an invalid profile stops the controller's start",
-    |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
-    judge,
+    restored
 )
-.clauses(&["EXT-02", "EXT-05"])
+.clauses(&[EXT_02, EXT_05])
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(&[Target::EXTERNAL]);
@@ -96,10 +89,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("EXT-02", || {
+        finding(EXT_02, || {
             answers(history, UNDECLARED)?;
             answers(history, DECLARED)
         }),
-        finding("EXT-05", || stops_the_start(history, FLAWS)),
+        finding(EXT_05, || stops_the_start(history, FLAWS)),
     ]
 }

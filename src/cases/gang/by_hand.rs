@@ -1,9 +1,8 @@
 //! Edits of gang resources behind the backend's back, and waits for the backend to repair them (GANG-12).
 
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::{Gang, schedulers};
-use serde_json::{Value, json};
+use conformance_expect::schedulers;
+
+use crate::prelude::*;
 
 pub(super) fn pod_group(test: &TestContext, gang: &Gang) -> String {
     let mut resources = schedulers::resources_of(test.target, gang).into_iter();

@@ -2,24 +2,17 @@
 //! submitted later is bound whole, the backend has processed both. Then the clique grows to 3, a change of
 //! generation that the backend must act on.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::{Expected, Gang, scaling};
-use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{audit, finding, gang_resources, gangs, idle_writes};
+use conformance_judge::{audit, gangs, idle_writes};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
-const POKED: MarkName = MarkName::of_case("poked");
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Foreign metadata and status on a PodGang cause no write to gang resources",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["GANG-09"])
-.nodes(&[nodes(1)]);
+marks! { POKED = "poked"; }
+
+pub(crate) const CASE: Case =
+    case!("Foreign metadata and status on a PodGang cause no write to gang resources")
+        .clauses(&[GANG_09])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "poked";
 
@@ -56,7 +49,7 @@ fn gang_conditions_with_a_foreign_one(test: &TestContext, gang: &Gang) -> Value 
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-09", || {
+    vec![finding(GANG_09, || {
         let (poked, _) = history.reached(POKED)?;
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
         let gang = history.base(SET)?.name;

@@ -6,32 +6,28 @@
 use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy};
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Answer, Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
+use conformance_driver::context::Answer;
 use conformance_expect::resolver::resolved;
-use conformance_expect::{self as expect, Expected, schedulers};
-use conformance_history::{History, MarkName, SharedMark, text};
-use conformance_judge::{finding, gang_resources};
+use conformance_expect::{self as expect, schedulers};
+use conformance_history::text;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::DeleteParams;
-use serde_json::{Value, json};
 
-pub(crate) const CASE: Case = Case::new(
-    "The priority class reaches the gang resources; a change is followed or refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["GANG-13", "UPD-20"])
-.nodes(&[nodes(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("The priority class reaches the gang resources; a change is followed or refused")
+        .clauses(&[GANG_13, UPD_20])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "urgent";
-const ASKED: MarkName = MarkName::of_case("asked for the field of a PodGroup");
-const CHANGED: MarkName = MarkName::of_case("another priority class");
-const FOLLOWED: MarkName = MarkName::of_case("gangs have followed");
+
+marks! {
+    ASKED = "asked for the field of a PodGroup";
+    CHANGED = "another priority class";
+    FOLLOWED = "gangs have followed";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // Priority classes are cluster-scoped, so these carry the case's name and are deleted with it.
@@ -70,7 +66,7 @@ async fn with_classes(test: &mut TestContext, [class, next]: &[String; 2]) -> Re
         let gangs = expect::gangs(&test.manifest(SET)?);
         let history = test.history();
         let followed = Awaited::demanded_by(
-            "UPD-20",
+            UPD_20,
             format!("gang resources of PodCliqueSet {SET} with the new priority class"),
         );
         test.until(followed, REACTION, |live| {
@@ -114,26 +110,27 @@ async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Res
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("GANG-13", || {
+        finding(GANG_13, || {
             let (class, kept) = asked(history)?;
-            let converged = history.waited_for(SharedMark::Converged)?;
-            let (live, gangs) = (history.before(converged), history.gangs(SET)?);
-            gang_resources::have_priority(history, &live, &gangs, class, kept)?;
-            history.reached(SharedMark::Converged).map(drop)
+            history.at(SharedMark::Converged, |converged| {
+                let (live, gangs) = (history.before(converged), history.gangs(SET)?);
+                gang_resources::have_priority(history, &live, &gangs, class, kept)
+            })
         }),
-        finding("UPD-20", || {
+        finding(UPD_20, || {
             let (changed, mark) = history.reached(CHANGED)?;
             let class = text(&mark.detail["class"]);
-            let (followed, gangs) = (history.waited_for(FOLLOWED)?, history.gangs(SET)?);
-            match mark.detail["refusal"].as_str() {
-                Some(refusal) => gang_resources::priority_is_refused(history.header.target, refusal)?,
-                None => {
-                    let (_, kept) = asked(history)?;
-                    let until = history.upto(followed);
-                    gang_resources::priority_follows(&until, &gangs, class, kept, changed)?;
+            history.at(FOLLOWED, |followed| {
+                let gangs = history.gangs(SET)?;
+                match mark.detail["refusal"].as_str() {
+                    Some(refusal) => gang_resources::priority_is_refused(history.header.target, refusal),
+                    None => {
+                        let (_, kept) = asked(history)?;
+                        let until = history.upto(followed);
+                        gang_resources::priority_follows(&until, &gangs, class, kept, changed)
+                    }
                 }
-            }
-            history.reached(FOLLOWED).map(drop)
+            })
         }),
     ]
 }

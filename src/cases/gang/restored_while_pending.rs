@@ -1,25 +1,15 @@
 //! 2 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs: one pod short. Its gang resources are
 //! deleted while it is pending; then a third node joins.
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, gang_resources, premise};
-
 use super::by_hand;
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Deleted gang resources of a pending gang are restored, and it is bound later",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["GANG-12", "GANG-26"])
-.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
-// Without the programs of KAI, pods are bound one by one and no gang is pending.
-.only(&[Target::VOLCANO, Target::KOORDINATOR]);
+pub(crate) const CASE: Case =
+    case!("Deleted gang resources of a pending gang are restored, and it is bound later")
+        .clauses(&[GANG_12, GANG_26])
+        .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
+        // Without the programs of KAI, pods are bound one by one and no gang is pending.
+        .only(&[Target::VOLCANO, Target::KOORDINATOR]);
 
 const SET: &str = "restored";
 
@@ -49,9 +39,9 @@ fn restored(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("GANG-12", || restored(history)),
-        finding("GANG-26", || {
-            premise("GANG-12", restored(history))?;
+        finding(GANG_12, || restored(history)),
+        finding(GANG_26, || {
+            premise(GANG_12, restored(history))?;
             binding::whole(&history.end(), &history.units(SET)?)
         }),
     ]

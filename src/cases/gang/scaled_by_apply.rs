@@ -1,24 +1,19 @@
 //! A PodCliqueSet of 2 replicas of one pod, applied by kubectl, which stores the manifest in an annotation.
 //! Then it is applied again with 3 replicas.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::scaling::LAST_APPLIED;
-use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{finding, scaling};
-use serde_json::Value;
+use conformance_judge::scaling;
 
-pub(crate) const CASE: Case = Case::new(
-    "Scaling by kubectl apply keeps existing PodGangs and gang resources unchanged",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["GANG-10", "GANG-24"])
-.nodes(&[nodes(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Scaling by kubectl apply keeps existing PodGangs and gang resources unchanged")
+        .clauses(&[GANG_10, GANG_24])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "applied";
-const FOLLOWED: MarkName = MarkName::of_case("followed");
+
+marks! { FOLLOWED = "followed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut pcs = test.manifest(SET)?;
@@ -35,12 +30,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("GANG-10", || {
+        finding(GANG_10, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
             let (followed, _) = history.reached(FOLLOWED)?;
             scaling::followed(history, SET, scaled, followed)
         }),
-        finding("GANG-24", || {
+        finding(GANG_24, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
             let (followed, _) = history.reached(FOLLOWED)?;
             scaling::others_untouched(history, SET, scaled, followed)

@@ -1,20 +1,14 @@
 //! A clique is scaled 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the PodCliqueSet 1 ->
 //! 2; then each is scaled back.
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{finding, scaling};
-use serde_json::Value;
+use conformance_judge::scaling;
 
-pub(crate) const CASE: Case = Case::new(
-    "Scaling a clique, scaling group or PodCliqueSet changes only the objects concerned",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["GANG-10", "GANG-24"])
-.nodes(&[nodes(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Scaling a clique, scaling group or PodCliqueSet changes only the objects concerned")
+        .clauses(&[GANG_10, GANG_24])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "scaled";
 const CLIQUE: (&str, &str) = ("PodClique", "scaled-0-router");
@@ -23,8 +17,10 @@ const WHOLE: (&str, &str) = ("PodCliqueSet", SET);
 const STEPS: [((&str, &str), u32); 6] =
     [(CLIQUE, 3), (GROUP, 3), (WHOLE, 2), (WHOLE, 1), (GROUP, 1), (CLIQUE, 2)];
 
-/// Mark: after a step, the PodCliqueSet has converged and its gang resources match.
-const FOLLOWED: MarkName = MarkName::of_case("followed");
+marks! {
+    /// After a step, the PodCliqueSet has converged and its gang resources match.
+    FOLLOWED = "followed";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -61,7 +57,7 @@ fn after_each_step(history: &History, judged: Judged) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("GANG-10", || after_each_step(history, scaling::followed)),
-        finding("GANG-24", || after_each_step(history, scaling::others_untouched)),
+        finding(GANG_10, || after_each_step(history, scaling::followed)),
+        finding(GANG_24, || after_each_step(history, scaling::others_untouched)),
     ]
 }

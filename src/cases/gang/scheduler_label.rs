@@ -3,29 +3,22 @@
 //! reads PodGangs itself: once the other three have gang resources, the controller has processed it. A
 //! foreign operator without a profile for such a scheduler is not asked about the fourth.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::{KUBE, Target};
-use conformance_driver::case::{Case, Need};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Gang;
-use conformance_history::{History, MarkName, is_controlled_by};
+use conformance_history::is_controlled_by;
+use conformance_judge::another_backend;
 use conformance_judge::fail_closed::never_served;
-use conformance_judge::{all, another_backend, finding, gang_resources};
-use serde_json::Value;
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang's scheduler label selects its backend; without one the default applies",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["GANG-04"])
-.only(KUBE)
-.needs(&[Need::PodGangsByHand, Need::GangResources]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A PodGang's scheduler label selects its backend; without one the default applies")
+        .clauses(&[GANG_04])
+        .only(KUBE)
+        .needs(&[Need::PodGangsByHand, Need::GangResources]);
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";
-const STOOD: MarkName = MarkName::of_case("gang resources of every other PodGang stood");
+
+marks! { STOOD = "gang resources of every other PodGang stood"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.another_backend(|target| target == Target::EXTERNAL).await?;
@@ -58,7 +51,7 @@ fn left_to_its_scheduler(history: &History) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-04", || all([served(history), left_to_its_scheduler(history)]))]
+    vec![finding(GANG_04, || all([served(history), left_to_its_scheduler(history)]))]
 }
 
 #[cfg(test)]

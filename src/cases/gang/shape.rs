@@ -2,23 +2,17 @@
 //! scaled one (a second draft): 12 pods each. Template order, scaling group order and alphabetical order all
 //! differ.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, gang_resources, gangs, invariants, order, pods};
+use conformance_judge::{gangs, invariants, order, pods};
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodCliqueSet gets the expected PodGangs, pods and gang resources, in order",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&[
-    "GANG-01", "GANG-02", "GANG-03", "GANG-04", "GANG-05", "GANG-06", "GANG-07", "GANG-08", "GANG-14",
-    "GANG-15", "GANG-16", "GANG-18", "GANG-19", "GANG-20", "GANG-21", "GANG-22", "GANG-23",
-])
-.nodes(&[nodes(1)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A PodCliqueSet gets the expected PodGangs, pods and gang resources, in order")
+        .clauses(&[
+            GANG_01, GANG_02, GANG_03, GANG_04, GANG_05, GANG_06, GANG_07, GANG_08, GANG_14, GANG_15,
+            GANG_16, GANG_18, GANG_19, GANG_20, GANG_21, GANG_22, GANG_23,
+        ])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "shape";
 
@@ -34,41 +28,41 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(clause, || sentence(&history.gangs(SET)?))
     };
     vec![
-        says("GANG-01", &|all| gangs::base(&end, SET, all)),
-        says("GANG-02", &|all| gangs::podgroups(history, all)),
-        says("GANG-03", &|all| gangs::scaled(history, &end, all)),
-        says("GANG-04", &|all| gangs::labelled(history, all, target)),
-        says("GANG-05", &|all| pods::as_they_should_be(history, SET, all)),
-        says("GANG-06", &|all| gangs::initialized(history, all)),
-        says("GANG-07", &|all| {
+        says(GANG_01, &|all| gangs::base(&end, SET, all)),
+        says(GANG_02, &|all| gangs::podgroups(history, all)),
+        says(GANG_03, &|all| gangs::scaled(history, &end, all)),
+        says(GANG_04, &|all| gangs::labelled(history, all, target)),
+        says(GANG_05, &|all| pods::as_they_should_be(history, SET, all)),
+        says(GANG_06, &|all| gangs::initialized(history, all)),
+        says(GANG_07, &|all| {
             order::release(history, all)?;
             order::no_pod_before_its_group(history)
         }),
-        says("GANG-08", &|all| {
+        says(GANG_08, &|all| {
             gang_resources::exist(history, &end, all)?;
             gang_resources::as_the_pod_gangs_say(history, &end, all)
         }),
-        says("GANG-14", &|all| gangs::keeps_its_name(history, all)),
-        says("GANG-15", &|all| gangs::in_template_order(history, all)),
-        says("GANG-16", &|_| {
+        says(GANG_14, &|all| gangs::keeps_its_name(history, all)),
+        says(GANG_15, &|all| gangs::in_template_order(history, all)),
+        says(GANG_16, &|_| {
             invariants::templates_are_kept(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says("GANG-18", &|_| {
+        says(GANG_18, &|_| {
             pods::indexes_are_unique(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says("GANG-19", &|all| {
+        says(GANG_19, &|all| {
             gangs::stays_initialized(history, all)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says("GANG-20", &|all| gangs::references_are_the_pods(&end, all)),
-        says("GANG-21", &|all| {
+        says(GANG_20, &|all| gangs::references_are_the_pods(&end, all)),
+        says(GANG_21, &|all| {
             gangs::references_are_sorted(&end, all)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says("GANG-22", &|all| order::creation(history, all)),
-        says("GANG-23", &|all| {
+        says(GANG_22, &|all| order::creation(history, all)),
+        says(GANG_23, &|all| {
             history.waited_for(SharedMark::Converged)?;
             gang_resources::were_made(history, all)?;
             gang_resources::controlled(&end)

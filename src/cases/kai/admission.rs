@@ -1,9 +1,7 @@
 //! Admission attempts for KAI's backend: one queue for all cliques, and every topology level.
 
 use conformance_contract::names::KAI_QUEUE;
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
-use conformance_judge::admission::{admitted, refused};
 
 use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
@@ -13,6 +11,7 @@ use crate::levels::{
     ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_CLIQUE_BESIDE_ANOTHER, OF_A_GROUP, PREFERRED,
     PREFERRED_OF_A_CLIQUE, PREFERRED_OF_A_GROUP, REQUIRED,
 };
+use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::KAI],
@@ -22,7 +21,7 @@ pub(crate) static BACKEND: Backend = Backend {
     }),
     own: Some(Own {
         rules: Rules {
-            own: &[("KAI-04", refused("KAI's rule on a KAI PodCliqueSet", &[], two_kai_queues))],
+            own: &[(KAI_04, refused("KAI's rule on a KAI PodCliqueSet", &[], two_kai_queues))],
             others: &[
                 admitted("default-scheduler's rule on a KAI PodCliqueSet", nine_podgroups),
                 admitted("Volcano's rule on a KAI PodCliqueSet", no_such_queue),

@@ -1,27 +1,19 @@
 //! A running gang of 2 + 1 pods. The fields that KAI may set on an existing PodGroup are set. Then the
 //! backend must write the PodGroup again, because its own field is edited and a clique grows to 3 pods.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
-use conformance_history::{History, MarkName};
-use conformance_judge::{finding, foreign_fields};
-use serde_json::json;
+use conformance_judge::foreign_fields;
 
-pub(crate) const CASE: Case = Case::new(
-    "Fields that KAI sets in an existing PodGroup survive an update",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-05"])
-.nodes(&[nodes(1)])
-.only(&[Target::KAI]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("Fields that KAI sets in an existing PodGroup survive an update")
+    .clauses(&[KAI_05])
+    .nodes(&[nodes(1)])
+    .only(&[Target::KAI]);
 
 const SET: &str = "managed";
-const DEALT_WITH: MarkName = MarkName::of_case("generation dealt with");
+
+marks! { DEALT_WITH = "generation dealt with"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -43,12 +35,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
-    test.mark(DEALT_WITH, serde_json::Value::Null);
+    test.mark(DEALT_WITH, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-05", || {
+    vec![finding(KAI_05, || {
         foreign_fields::kept(history)?;
         history.reached(DEALT_WITH).map(drop)
     })]

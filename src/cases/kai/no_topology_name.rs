@@ -1,28 +1,18 @@
 //! Three PodGangs created by hand. The constraints of `root` and `leaf` name no topology; those of
 //! `well-named` do. Once `well-named` has its PodGroup, the backend has processed all three.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, Need};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Gang;
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
-use conformance_judge::{ensure, finding, violation};
+
+use crate::prelude::*;
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
-pub(crate) const CASE: Case = Case::new(
-    "A constraint without a topology name fails closed, with an error, at any level",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-08"])
-.only(&[Target::KAI])
-.needs(&[Need::PodGangsByHand]);
+pub(crate) const CASE: Case =
+    case!("A constraint without a topology name fails closed, with an error, at any level")
+        .clauses(&[KAI_08])
+        .only(&[Target::KAI])
+        .needs(&[Need::PodGangsByHand]);
 
 const UNNAMED: [&str; 2] = ["root", "leaf"];
 const NAMED: &str = "well-named";
@@ -42,7 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-08", || {
+    vec![finding(KAI_08, || {
         UNNAMED.iter().try_for_each(|name| failed_closed(history, &Gang::made_by_hand(name), ABOUT))?;
         ensure(history.end().get(POD_GROUP, NAMED).is_some(), || {
             violation(

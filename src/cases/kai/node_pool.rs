@@ -1,30 +1,20 @@
 //! Two cliques. The PodCliqueSet, or its second clique alone, names a node pool for which this cluster has no
 //! scheduler.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::clique;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live, Pod, name, text};
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{Shown, all, ensure, finding, none, violation};
-use serde_json::{Value, json};
+use conformance_history::{name, text};
+use conformance_judge::none;
+
+use crate::prelude::*;
 
 const OTHER_POOL: Code = Code::new("other-node-pool");
 
-pub(crate) const CASE: Case = Case::new(
-    "One node pool reaches the PodGroup and pods; two node pools are refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-09"])
-.only(&[Target::KAI]);
+pub(crate) const CASE: Case =
+    case!("One node pool reaches the PodGroup and pods; two node pools are refused")
+        .clauses(&[KAI_09])
+        .only(&[Target::KAI]);
 
 const KEY: &str = "kai.scheduler/node-pool";
 const POOL: &str = "pool-a";
@@ -109,11 +99,52 @@ fn pooled(live: &Live, gang: &Gang) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-09", || {
+    vec![finding(KAI_09, || {
         answers(history, NEW)?;
         let end = history.end();
         let gangs = LIVE.map(|(name, _)| history.base(name));
         all(gangs.into_iter().map(|gang| pooled(&end, &gang?)))?;
         answers(history, MOVED)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_expect::testing::named_gangs;
+    use conformance_history::testing::{Story, object};
+    use conformance_judge::codes;
+
+    use super::*;
+
+    /// A PodGroup and two pods in the node pool, after this edit.
+    #[rstest::rstest]
+    #[case::in_the_pool(|_: &mut Vec<Value>| {}, &[])]
+    #[case::pod_group_in_another(
+        |objects: &mut Vec<Value>| put(&mut objects[0]["metadata"], "pool-b"),
+        &["other-node-pool"]
+    )]
+    #[case::pod_in_none(
+        |objects: &mut Vec<Value>| objects[1]["metadata"]["labels"][KEY] = Value::Null,
+        &["other-node-pool"]
+    )]
+    #[case::pod_missing(|objects: &mut Vec<Value>| drop(objects.pop()), &["other-node-pool"])]
+    fn the_pod_group_and_pods_are_in_the_node_pool(
+        #[case] edit: fn(&mut Vec<Value>),
+        #[case] wanted: &[&str],
+    ) {
+        let cliques = json!([{"name": "router", "spec": {}}, {"name": "worker", "spec": {}}]);
+        let pcs =
+            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": cliques}}});
+        let pod = |clique: &str| {
+            let mut pod = object("Pod", clique);
+            pod["metadata"]["labels"] = json!({names::POD_CLIQUE: clique});
+            pod
+        };
+        let mut objects = vec![object(POD_GROUP, "w-0"), pod("w-0-router"), pod("w-0-worker")];
+        objects.iter_mut().for_each(|object| put(&mut object["metadata"], POOL));
+        edit(&mut objects);
+        let live = Story::on(Target::KAI).all_added(objects).end().end();
+        assert_eq!(codes(pooled(&live, &named_gangs(&pcs)[0])), wanted);
+    }
 }

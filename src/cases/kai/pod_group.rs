@@ -3,35 +3,29 @@
 //! backend must write it again. Finally a clique is scaled from 3 pods to 2, which changes the PodGang.
 
 use conformance_contract::clauses::Feature;
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::group;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
-use conformance_expect::{Expected, Gang};
-use conformance_history::{Change, History, Live, MarkName, SharedMark, condition, is_controlled_by};
-use conformance_judge::{
-    Shown, finding, foreign_fields, gang_resources, gangs, invariants, none, pods, violation,
-};
-use serde_json::{Value, json};
+use conformance_facts::pod_gangs::as_created;
+use conformance_history::{Change, condition, is_controlled_by};
+use conformance_judge::{foreign_fields, invariants, none, pods};
+
+use crate::prelude::*;
 
 const NOT_PASSED_ON: Code = Code::new("not-passed-on");
 const PODGROUPER_NOT_SKIPPED: Code = Code::new("podgrouper-not-skipped");
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang gets one PodGroup with subgroups, ignored by KAI's podgrouper",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-01", "KAI-02", "KAI-03", "KAI-10", "KAI-11"])
-.nodes(&[nodes(1).block("b").rack("r")])
-.only(&[Target::KAI]);
+pub(crate) const CASE: Case =
+    case!("A PodGang gets one PodGroup with subgroups, ignored by KAI's podgrouper")
+        .clauses(&[KAI_01, KAI_02, KAI_03, KAI_10, KAI_11])
+        .nodes(&[nodes(1).block("b").rack("r")])
+        .only(&[Target::KAI]);
 
 const SET: &str = "mapped";
-/// Mark: the PodGang has changed, and the backend has processed the change.
-const LATER: MarkName = MarkName::of_case("a later sync");
+
+marks! {
+    /// The PodGang has changed, and the backend has processed the change.
+    LATER = "a later sync";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut mapped = test.manifest(SET)?;
@@ -56,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 /// shared by several PodGangs has those that come from the PodCliqueSet.
 fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     none(all.iter().filter_map(|gang| {
-        let (created, _) = gangs::as_created(history, &gang.name)?;
+        let (created, _) = as_created(history, &gang.name)?;
         let pod_group = live.get(POD_GROUP, gang.named_after())?;
         let shared_by = live.get("PodCliqueSet", &gang.set).filter(|set| is_controlled_by(pod_group, set));
         let missing = ["labels", "annotations"].into_iter().find_map(|field| {
@@ -98,20 +92,20 @@ fn kept_away(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KAI-01", || {
+        finding(KAI_01, || {
             history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
             history.reached(LATER).map(drop)
         }),
-        finding("KAI-02", || {
+        finding(KAI_02, || {
             history.waited_for(SharedMark::Converged)?;
             kept_away(history)?;
             history.reached(LATER).map(drop)
         }),
-        finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
-        finding("KAI-10", || {
+        finding(KAI_03, || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+        finding(KAI_10, || {
             history.waited_for(SharedMark::Converged)?;
             let gangs = history.gangs(SET)?;
             gang_resources::were_made(history, &gangs)?;
@@ -119,7 +113,7 @@ fn judge(history: &History) -> Vec<Finding> {
             foreign_fields::kept(history)?;
             history.reached(LATER).map(drop)
         }),
-        finding("KAI-11", || {
+        finding(KAI_11, || {
             history.waited_for(SharedMark::Converged)?;
             gang_resources::were_made(history, &history.gangs(SET)?)?;
             invariants::admitted_by_kai(history)?;

@@ -2,35 +2,26 @@
 //! podgrouper creates a PodGroup: by then it has processed all earlier pods. The field manager shows who
 //! created a PodGroup.
 
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::{POD_GROUP, PODGROUPER, QUEUE};
-use conformance_expect::{Expected, Gang, schedulers};
-use conformance_history::{Change, History, MarkName, Version, controller, text};
-use conformance_judge::gang_resources::{self, is_gang_resource};
-use conformance_judge::{Shown, finding, none, violation};
-use serde_json::{Value, json};
+use conformance_facts::gang_resources::is_gang_resource;
+use conformance_history::{Change, Version, controller, text};
+use conformance_judge::none;
+
+use crate::prelude::*;
 
 const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-of-no-gang");
 
-pub(crate) const CASE: Case = Case::new(
-    "No PodGroup created by KAI's podgrouper is used or left for a PodGang",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-07"])
-.nodes(&[nodes(1)])
-.only(&[Target::KAI])
-.needs(&[Need::Process("kai-podgrouper")]);
+pub(crate) const CASE: Case = case!("No PodGroup created by KAI's podgrouper is used or left for a PodGang")
+    .clauses(&[KAI_07])
+    .nodes(&[nodes(1)])
+    .only(&[Target::KAI])
+    .needs(&[Need::Process("kai-podgrouper")]);
 
 const SET: &str = "ungrouped";
 const LOOSE: &str = "loose";
-const GROUPED: MarkName = MarkName::of_case("podgrouper passed");
+
+marks! { GROUPED = "podgrouper passed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -94,7 +85,7 @@ fn is_made_by_podgrouper(object: &Value) -> Option<bool> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-07", || {
+    vec![finding(KAI_07, || {
         history.reached(GROUPED)?;
         let gangs = history.gangs(SET)?;
         gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;

@@ -2,30 +2,17 @@
 //! cliques. The similar attempts that are admitted show that nothing else is wrong with the refused ones. For
 //! live gangs, one place names the queue, or two of which the first counts.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::clique;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live};
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{Shown, ensure, finding, premise, violation};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-pub(crate) const CASE: Case = Case::new(
-    "Exactly one queue reaches the PodGroup; none or several are refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-04", "KAI-12"])
-.only(&[Target::KAI]);
+pub(crate) const CASE: Case = case!("Exactly one queue reaches the PodGroup; none or several are refused")
+    .clauses(&[KAI_04, KAI_12])
+    .only(&[Target::KAI]);
 
 const KEY: &str = QUEUE.0;
 
@@ -128,11 +115,11 @@ fn queued(live: &Live, gang: &Gang) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KAI-04", || resolved(history)),
-        finding("KAI-12", || {
+        finding(KAI_04, || resolved(history)),
+        finding(KAI_12, || {
             // A queue that was refused, or that never reached the PodGroup, was not changed under a live
             // gang.
-            premise("KAI-04", resolved(history))?;
+            premise(KAI_04, resolved(history))?;
             answers(history, MOVED)?;
             answers(history, MOVED_ANNOTATION)?;
             answers(history, MOVED_CLIQUE)

@@ -2,39 +2,34 @@
 //! group requires a rack and prefers a host, and its cliques require a host, except one that only prefers it.
 //! Separately, a host level is added to a topology of the case's own with a block and a rack.
 
-use conformance_contract::names::{BLOCK, HOST, RACK};
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
+use conformance_contract::names::{BLOCK, HOST};
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
+use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::{self, POD_GROUP};
-use conformance_expect::{Gang, schedulers};
-use conformance_history::{History, Live, MarkName, list};
-use conformance_judge::gang_resources::is_gang_resource;
-use conformance_judge::topology_resources::BINDING;
-use conformance_judge::{Shown, ensure, finding, none, violation};
-use serde_json::{Value, json};
+use conformance_facts::gang_resources::is_gang_resource;
+use conformance_facts::topology::BINDING;
+use conformance_history::list;
+use conformance_judge::none;
+
+use crate::prelude::*;
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const CHANGED_IN_PLACE: Code = Code::new("changed-in-place");
 const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
 
-pub(crate) const CASE: Case = Case::new(
-    "Constraints of all three levels reach the PodGroup; the Topology follows its binding",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KAI-06", "KAI-13"])
-.only(&[Target::KAI]);
+pub(crate) const CASE: Case =
+    case!("Constraints of all three levels reach the PodGroup; the Topology follows its binding")
+        .clauses(&[KAI_06, KAI_13])
+        .only(&[Target::KAI]);
 
 const SET: &str = "tree";
-const MADE: MarkName = MarkName::of_case("Topology made");
-const FOLLOWED: MarkName = MarkName::of_case("Topology followed");
+
+marks! {
+    MADE = "Topology made";
+    FOLLOWED = "Topology followed";
+}
 
 #[derive(Debug, Clone, Copy)]
 enum Place {
@@ -160,7 +155,7 @@ fn followed(history: &History, name: &str, live: &Live) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KAI-06", || constrained(&history.end())), finding("KAI-13", || recreated(history))]
+    vec![finding(KAI_06, || constrained(&history.end())), finding(KAI_13, || recreated(history))]
 }
 
 #[cfg(test)]

@@ -2,26 +2,18 @@
 //! of 2 more: all 5 pods fit. A kubelet takes time between binding and readiness, and the statuses must
 //! distinguish the two: a pod that was never Ready must not count as ready.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::{binding, finding, kubelets, premise};
-use serde_json::Value;
+use conformance_judge::kubelets;
 
-pub(crate) const CASE: Case = Case::new(
-    "All containers of a bound gang run, and the statuses count them",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KLT-01"])
-.nodes(&[nodes(1)])
-.needs(&[Need::Kubelets]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("All containers of a bound gang run, and the statuses count them")
+    .clauses(&[KLT_01])
+    .nodes(&[nodes(1)])
+    .needs(&[Need::Kubelets]);
 
 const SET: &str = "alive";
-const FOLLOWED: MarkName = MarkName::of_case("the statuses followed");
+
+marks! { FOLLOWED = "the statuses followed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -37,12 +29,13 @@ fn run_and_are_counted(live: &Live, gangs: &[Gang]) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KLT-01", || {
-        let live = history.before(history.waited_for(FOLLOWED)?);
-        let gangs = history.gangs(SET)?;
-        premise("AON-01", binding::whole(&live, &history.units(SET)?))?;
-        run_and_are_counted(&live, &gangs)?;
-        kubelets::readiness_is_earned(history, &gangs)?;
-        history.reached(FOLLOWED).map(drop)
+    vec![finding(KLT_01, || {
+        history.at(FOLLOWED, |place| {
+            let live = history.before(place);
+            let gangs = history.gangs(SET)?;
+            premise(AON_01, binding::whole(&live, &history.units(SET)?))?;
+            run_and_are_counted(&live, &gangs)?;
+            kubelets::readiness_is_earned(history, &gangs)
+        })
     })]
 }

@@ -7,40 +7,31 @@
 //! The lease shows who led. The pods also show whether two led at once: they would create two pods with one
 //! index.
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, Isolation, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
-use conformance_driver::{convergence, limits};
-use conformance_expect::{Expected, Gang, scaling};
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::{
-    binding, finding, gang_resources, gangs, kubelets, leadership, none, pods, violation,
-};
-use serde_json::Value;
+use conformance_facts::convergence;
+use conformance_judge::{gangs, kubelets, leadership, none, pods};
+
+use crate::prelude::*;
 
 const NOT_CONVERGED: Code = Code::new("not-converged");
 
-pub(crate) const CASE: Case = Case::new(
-    "Rolling the controller keeps one leader at a time and loses no change",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KLT-07", "KLT-08"])
-.nodes(&[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)])
-.isolation(Isolation::Exclusive)
-.needs(&[Need::Kubelets]);
+pub(crate) const CASE: Case = case!("Rolling the controller keeps one leader at a time and loses no change")
+    .clauses(&[KLT_07, KLT_08])
+    .nodes(&[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)])
+    .isolation(Isolation::Exclusive)
+    .needs(&[Need::Kubelets]);
 
 const GROWING: &str = "growing";
 const GROUP: &str = "growing-0-model";
 const PENDING: &str = "hoping";
 
-const ROLL: MarkName = MarkName::of_case("controller rolled");
-const SCALED: MarkName = MarkName::of_case("scaled meanwhile");
-const GROWN: MarkName = MarkName::of_case("grown");
-const JOIN: MarkName = MarkName::of_case("node joins");
-const BOUND: MarkName = MarkName::of_case("the waiting gang runs");
+marks! {
+    ROLL = "controller rolled";
+    SCALED = "scaled meanwhile";
+    GROWN = "grown";
+    JOIN = "node joins";
+    BOUND = "the waiting gang runs";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
@@ -81,7 +72,7 @@ async fn scale_meanwhile(test: &TestContext, lease: &mut LeaseWatch) -> Result<(
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KLT-07", || {
+        finding(KLT_07, || {
             let (rolled, _) = history.reached(ROLL)?;
             // Without a second leader, the case proves nothing.
             if let Err(why @ Broken::NotReached(_)) = leadership::one_leader_at_a_time(history) {
@@ -89,18 +80,16 @@ fn judge(history: &History) -> Vec<Finding> {
             }
             pods::indexes_are_unique(history)?;
             history.reached(SCALED)?;
-            let grown = history.waited_for(GROWN)?;
-            kubelets::ran_on(history, rolled, grown)?;
-            as_it_should_be(history, grown, GROWING)?;
-            history.reached(GROWN)?;
+            history.at(GROWN, |grown| {
+                kubelets::ran_on(history, rolled, grown)?;
+                as_it_should_be(history, grown, GROWING)
+            })?;
             let (joining, _) = history.reached(JOIN)?;
             binding::never(history, &history.units(PENDING)?, Some(joining))?;
-            let bound = history.waited_for(BOUND)?;
-            as_it_should_be(history, bound, PENDING)?;
-            history.reached(BOUND).map(drop)
+            history.at(BOUND, |bound| as_it_should_be(history, bound, PENDING))
         }),
         // Two leaders may keep the case from reaching the rollout. Then KLT-08 is violated, not undecided.
-        finding("KLT-08", || leadership::one_leader_at_a_time(history)),
+        finding(KLT_08, || leadership::one_leader_at_a_time(history)),
     ]
 }
 
@@ -130,7 +119,7 @@ mod tests {
     use conformance_expect::Group;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, owned, running};
-    use conformance_judge::message;
+    use conformance_judge::{codes, message};
     use serde_json::json;
 
     use super::*;
@@ -283,6 +272,18 @@ mod tests {
         let behind = whole(GROWING).into_iter().filter(|object| !lost(object));
         let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "PodGang <of growing-1-model-0-worker> does not exist");
+    }
+
+    #[test]
+    fn a_pod_gang_that_the_new_leader_does_not_initialize() {
+        let behind = whole(GROWING).into_iter().map(|mut object| {
+            if object["kind"] == "PodGang" {
+                object["status"] = Value::Null;
+            }
+            object
+        });
+        let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
+        assert_eq!(codes(ruling(story)), ["not-converged"]);
     }
 
     #[test]

@@ -1,21 +1,15 @@
 //! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: each node is full, with two pods that must not share a GPU.
 //! The kubelets assign the GPUs, and a container's environment shows its assignment.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{devices, finding, kubelets};
+use conformance_judge::{devices, kubelets};
 
-pub(crate) const CASE: Case = Case::new(
-    "Each GPU is allocated to one container, and each container gets its count",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KLT-02"])
-.nodes(&[nodes(2).gpus(4)])
-.needs(&[Need::Kubelets]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Each GPU is allocated to one container, and each container gets its count")
+        .clauses(&[KLT_02])
+        .nodes(&[nodes(2).gpus(4)])
+        .needs(&[Need::Kubelets]);
 
 const SET: &str = "counted";
 
@@ -26,7 +20,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KLT-02", || {
+    vec![finding(KLT_02, || {
         let (read, _) = history.reached(SharedMark::Allocated)?;
         let live = history.before(read);
         kubelets::all_run(&live, &history.gangs(SET)?)?;

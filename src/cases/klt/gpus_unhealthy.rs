@@ -3,23 +3,16 @@
 //! not ask which GPUs the first gang holds: the owner of a pod with a broken GPU decides about it, not the
 //! kubelet.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{binding, finding, kubelets};
-use serde_json::{Value, json};
+use conformance_judge::kubelets;
 
-pub(crate) const CASE: Case = Case::new(
-    "Unhealthy GPUs are not allocated: running pods continue, and a new gang waits",
-    |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["KLT-03"])
-.nodes(&[nodes(1).gpus(GPUS)])
-.needs(&[Need::Kubelets]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Unhealthy GPUs are not allocated: running pods continue, and a new gang waits", mended)
+        .clauses(&[KLT_03])
+        .nodes(&[nodes(1).gpus(GPUS)])
+        .needs(&[Need::Kubelets]);
 
 const GPUS: u32 = 8;
 /// GPU indices; they may be in use.
@@ -29,11 +22,13 @@ const LEFT: u64 = 6;
 const RUNNING: &str = "keeper";
 const WAITING: &str = "wanting";
 
-const BREAK: MarkName = MarkName::of_case("GPUs turn unhealthy");
-const SHRUNK: MarkName = MarkName::of_case("fewer GPUs allocatable");
-const MEND: MarkName = MarkName::of_case("GPUs turn healthy");
-const GROWN: MarkName = MarkName::of_case("all GPUs allocatable");
-const BOUND: MarkName = MarkName::of_case("the waiting gang runs");
+marks! {
+    BREAK = "GPUs turn unhealthy";
+    SHRUNK = "fewer GPUs allocatable";
+    MEND = "GPUs turn healthy";
+    GROWN = "all GPUs allocatable";
+    BOUND = "the waiting gang runs";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let node = test.nodes[0].name.clone();
@@ -58,24 +53,22 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KLT-03", || {
+    vec![finding(KLT_03, || {
         let (broken, mark) = history.reached(BREAK)?;
         let node = mark.detail["node"].as_str().unwrap_or_default();
-        let shrunk = history.waited_for(SHRUNK)?;
-        kubelets::has_gpus(&history.before(shrunk), node, LEFT)?;
-        history.reached(SHRUNK)?;
+        history.at(SHRUNK, |shrunk| kubelets::has_gpus(&history.before(shrunk), node, LEFT))?;
         history.reached(SharedMark::SchedulerPassed)?;
         let (mending, _) = history.reached(MEND)?;
         binding::never(history, &history.units(WAITING)?, Some(mending))?;
-        let grown = history.waited_for(GROWN)?;
-        kubelets::ran_on(history, broken, grown)?;
-        kubelets::has_gpus(&history.before(grown), node, GPUS.into())?;
-        history.reached(GROWN)?;
-        let bound = history.waited_for(BOUND)?;
-        binding::whole(&history.before(bound), &history.units(WAITING)?)?;
-        kubelets::all_run(&history.before(bound), &history.gangs(WAITING)?)?;
-        kubelets::ran_on(history, broken, bound)?;
-        history.reached(BOUND).map(drop)
+        history.at(GROWN, |grown| {
+            kubelets::ran_on(history, broken, grown)?;
+            kubelets::has_gpus(&history.before(grown), node, GPUS.into())
+        })?;
+        history.at(BOUND, |bound| {
+            binding::whole(&history.before(bound), &history.units(WAITING)?)?;
+            kubelets::all_run(&history.before(bound), &history.gangs(WAITING)?)?;
+            kubelets::ran_on(history, broken, bound)
+        })
     })]
 }
 

@@ -3,27 +3,19 @@
 //! which clique is not ready. At least the pod reports the reason, because no upstream condition
 //! distinguishes an image pull from a normal start.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::{binding, finding, kubelets, premise};
-use serde_json::Value;
+use conformance_judge::kubelets;
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang with a missing image is bound whole, and statuses report why",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KLT-06"])
-.nodes(&[nodes(1)])
-.needs(&[Need::Kubelets]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A gang with a missing image is bound whole, and statuses report why")
+    .clauses(&[KLT_06])
+    .nodes(&[nodes(1)])
+    .needs(&[Need::Kubelets]);
 
 const SET: &str = "imageless";
 const BROKEN: &str = "broken";
-const TOLD: MarkName = MarkName::of_case("the statuses tell");
+
+marks! { TOLD = "the statuses tell"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -47,13 +39,14 @@ fn tell(live: &Live, gangs: &[Gang]) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KLT-06", || {
-        let live = history.before(history.waited_for(TOLD)?);
-        let gangs = history.gangs(SET)?;
-        premise("AON-01", binding::whole(&live, &history.units(SET)?))?;
-        tell(&live, &gangs)?;
-        kubelets::readiness_is_earned(history, &gangs)?;
-        history.reached(TOLD).map(drop)
+    vec![finding(KLT_06, || {
+        history.at(TOLD, |place| {
+            let live = history.before(place);
+            let gangs = history.gangs(SET)?;
+            premise(AON_01, binding::whole(&live, &history.units(SET)?))?;
+            tell(&live, &gangs)?;
+            kubelets::readiness_is_earned(history, &gangs)
+        })
     })]
 }
 

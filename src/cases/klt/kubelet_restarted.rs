@@ -3,23 +3,16 @@
 //! registered again. A second gang of 3 pods x 1 GPU needs the 2 free GPUs and the fifth, so it cannot be
 //! bound, nor admitted by the kubelet, before.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName};
-use conformance_judge::{binding, finding, kubelets};
-use serde_json::{Value, json};
+use conformance_judge::kubelets;
 
-pub(crate) const CASE: Case = Case::new(
-    "After a kubelet restart, all GPUs are usable and the gang kept running",
-    |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["KLT-04"])
-.nodes(&[nodes(1).gpus(4)])
-.needs(&[Need::Kubelets]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("After a kubelet restart, all GPUs are usable and the gang kept running", mended)
+        .clauses(&[KLT_04])
+        .nodes(&[nodes(1).gpus(4)])
+        .needs(&[Need::Kubelets]);
 
 /// Including the one added after the restart.
 const GPUS: u64 = 5;
@@ -27,9 +20,11 @@ const GPUS: u64 = 5;
 const RUNNING: &str = "lasting";
 const NEXT: &str = "following";
 
-const RESTART: MarkName = MarkName::of_case("kubelet restarts");
-const REGISTERED: MarkName = MarkName::of_case("plugin registered again");
-const USED: MarkName = MarkName::of_case("the rest is used");
+marks! {
+    RESTART = "kubelet restarts";
+    REGISTERED = "plugin registered again";
+    USED = "the rest is used";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let node = test.nodes[0].name.clone();
@@ -47,19 +42,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KLT-04", || {
+    vec![finding(KLT_04, || {
         let (restart, mark) = history.reached(RESTART)?;
         let node = mark.detail["node"].as_str().unwrap_or_default();
-        let registered = history.waited_for(REGISTERED)?;
-        kubelets::ran_on(history, restart, registered)?;
-        kubelets::has_gpus(&history.before(registered), node, GPUS)?;
-        history.reached(REGISTERED)?;
-        let used = history.waited_for(USED)?;
-        kubelets::ran_on(history, restart, used)?;
-        let live = history.before(used);
-        binding::whole(&live, &history.units(NEXT)?)?;
-        kubelets::all_run(&live, &history.gangs(NEXT)?)?;
-        history.reached(USED).map(drop)
+        history.at(REGISTERED, |registered| {
+            kubelets::ran_on(history, restart, registered)?;
+            kubelets::has_gpus(&history.before(registered), node, GPUS)
+        })?;
+        history.at(USED, |used| {
+            kubelets::ran_on(history, restart, used)?;
+            let live = history.before(used);
+            binding::whole(&live, &history.units(NEXT)?)?;
+            kubelets::all_run(&live, &history.gangs(NEXT)?)
+        })
     })]
 }
 

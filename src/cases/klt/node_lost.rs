@@ -7,31 +7,26 @@
 //! controller replaces it at once. Nothing is force-deleted here: an operator that waits for a dead node
 //! waits indefinitely.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::kubelets::mended;
-use conformance_driver::limits;
 use conformance_expect::resolver::resolved;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::{binding, finding, gangs, kubelets};
-use serde_json::{Value, json};
+use conformance_facts::kubelets::node_is_ready;
+use conformance_judge::{gangs, kubelets};
 
-pub(crate) const CASE: Case = Case::new(
-    "Pods on a NotReady node are replaced on other nodes; other pods stay",
-    |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["KLT-05"])
-.nodes(&[nodes(3).gpus(1)])
-.needs(&[Need::Kubelets]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Pods on a NotReady node are replaced on other nodes; other pods stay", mended)
+        .clauses(&[KLT_05])
+        .nodes(&[nodes(3).gpus(1)])
+        .needs(&[Need::Kubelets]);
 
 const SET: &str = "moving";
 
-const LOSE: MarkName = MarkName::of_case("node lost");
-const NOT_READY: MarkName = MarkName::of_case("node NotReady");
-const REPLACED: MarkName = MarkName::of_case("its pods replaced");
+marks! {
+    LOSE = "node lost";
+    NOT_READY = "node NotReady";
+    REPLACED = "its pods replaced";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -44,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     test.mark(LOSE, json!({"node": node, "pods": lost}));
     test.kind()?.stop_kubelet(&node).await?;
-    let silent = |live: &Live| !kubelets::node_is_ready(live, &node);
+    let silent = |live: &Live| !node_is_ready(live, &node);
     test.until_in_cluster(Awaited::of_harness(format!("node {node} NotReady")), limits::NODE_LOSS, silent)
         .await?;
     test.mark(NOT_READY, Value::Null);
@@ -61,18 +56,19 @@ fn all_elsewhere(live: &Live, node: &str, all: &[Gang]) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KLT-05", || {
+    vec![finding(KLT_05, || {
         let (since, mark) = history.reached(LOSE)?;
         let node = mark.detail["node"].as_str().unwrap_or_default();
         let lost = mark.detail["pods"].as_array().into_iter().flatten();
         let lost: Vec<&str> = lost.filter_map(Value::as_str).collect();
         history.reached(NOT_READY)?;
         // The lost pods are not checked after their kubelet is back.
-        let then = history.upto(history.waited_for(REPLACED)?);
-        lost.iter().try_for_each(|pod| binding::replaced(&then, since, pod))?;
-        binding::others_untouched(&then, since, &lost)?;
-        all_elsewhere(&then.end(), node, &history.gangs(SET)?)?;
-        history.reached(REPLACED).map(drop)
+        history.at(REPLACED, |place| {
+            let then = history.upto(place);
+            lost.iter().try_for_each(|pod| binding::replaced(&then, since, pod))?;
+            binding::others_untouched(&then, since, &lost)?;
+            all_elsewhere(&then.end(), node, &history.gangs(SET)?)
+        })
     })]
 }
 

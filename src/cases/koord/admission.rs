@@ -1,9 +1,7 @@
 //! Admission attempts for Koordinator's backend: one level per PodGang. It cannot keep a scaling group's
 //! replica in one domain, required or preferred.
 
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
-use conformance_judge::admission::{admitted, refused};
 
 use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
@@ -13,6 +11,7 @@ use crate::levels::{
     BESIDE_REQUIRED, OF_A_CLIQUE_BESIDE_ANOTHER, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED,
     preferred_by_a_group,
 };
+use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::KOORDINATOR],
@@ -20,7 +19,7 @@ pub(crate) static BACKEND: Backend = Backend {
     own: Some(Own {
         rules: Rules {
             own: &[(
-                "KOORD-12",
+                KOORD_12,
                 refused("Koordinator's rule on a Koordinator PodCliqueSet", &[], preferred_by_a_group),
             )],
             others: &[

@@ -2,35 +2,23 @@
 //! topology of the case's own, `by-zone` requires a level whose key maps to no layer, and `near` requires a
 //! rack and prefers such a level.
 
-use conformance_contract::names;
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{required, template};
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live};
-use conformance_judge::admission::{Attempt, admitted};
-use conformance_judge::fail_closed::{failed_closed, is_told};
+use conformance_facts::warnings::is_told;
+use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::gang_groups::annotation;
-use conformance_judge::{Shown, ensure, finding, violation};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const NO_WARNING: Code = Code::new("no-warning");
 
-pub(crate) const CASE: Case = Case::new(
-    "A required level becomes a MustGather layer; a key without a layer fails closed",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KOORD-03", "KOORD-10", "KOORD-11"])
-.only(&[Target::KOORDINATOR]);
+pub(crate) const CASE: Case =
+    case!("A required level becomes a MustGather layer; a key without a layer fails closed")
+        .clauses(&[KOORD_03, KOORD_10, KOORD_11])
+        .only(&[Target::KOORDINATOR]);
 
 /// Required domains, and the layers they must become; `a|b` accepts either. NodeTopologyLayer is
 /// Koordinator's own layer for a single node.
@@ -66,10 +54,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     for gang in zone {
-        test.until_told(&gang, OWN[0].1).await.map_err(|stop| stop.owed_by("KOORD-10"))?;
+        test.until_told(&gang, OWN[0].1).await.map_err(|stop| stop.owed_by(KOORD_10))?;
     }
     for gang in near {
-        test.until_told(&gang, OWN[2].1).await.map_err(|stop| stop.owed_by("KOORD-11"))?;
+        test.until_told(&gang, OWN[2].1).await.map_err(|stop| stop.owed_by(KOORD_11))?;
     }
     Ok(())
 }
@@ -112,12 +100,12 @@ fn preference_is_reported(live: &Live, gang: &Gang) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KOORD-03", || {
+        finding(KOORD_03, || {
             let end = history.end();
             sets().try_for_each(|(set, layer)| gathered(&end, &history.base(&set)?, layer))
         }),
-        finding("KOORD-10", || failed_closed(history, &history.base(BY_ZONE)?, OWN[0].1)),
-        finding("KOORD-11", || preference_is_reported(&history.end(), &history.base(NEAR)?)),
+        finding(KOORD_10, || failed_closed(history, &history.base(BY_ZONE)?, OWN[0].1)),
+        finding(KOORD_11, || preference_is_reported(&history.end(), &history.base(NEAR)?)),
     ]
 }
 

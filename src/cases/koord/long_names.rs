@@ -1,22 +1,15 @@
 //! `inference-model`: `<podgang>-<podgroup>` contains its name twice, so the PodGroups of its scaling group
 //! would have names of 67 and 68 characters with a common prefix. A label takes 63.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, gang_groups};
+use conformance_judge::gang_groups;
 
-pub(crate) const CASE: Case = Case::new(
-    "PodGroup names too long for a label are shortened equally on PodGroups and pods",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KOORD-08"])
-.nodes(&[nodes(1)])
-.only(&[Target::KOORDINATOR]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("PodGroup names too long for a label are shortened equally on PodGroups and pods")
+        .clauses(&[KOORD_08])
+        .nodes(&[nodes(1)])
+        .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "inference-model";
 
@@ -26,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KOORD-08", || {
+    vec![finding(KOORD_08, || {
         history.waited_for(SharedMark::Converged)?;
         gang_groups::long_names_are_cut(&history.end(), &history.gangs(SET)?)
     })]

@@ -2,42 +2,35 @@
 //! the case's own topology. `tuned`, 2 pods, requires such a block. Then the controller is started with
 //! invalid values.
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::template;
-use conformance_driver::case::{Case, Isolation, Need};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane;
-use conformance_driver::limits::{REACTION, RECOVERY};
+use conformance_driver::limits::RECOVERY;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::admission::{Attempt, admitted};
-use conformance_judge::configuration::{Flaw, stops_the_start};
+use conformance_facts::configuration::Flaw;
+use conformance_facts::gang_resources::is_gang_resource;
+use conformance_judge::configuration::stops_the_start;
 use conformance_judge::gang_groups::annotation;
-use conformance_judge::gang_resources::is_gang_resource;
-use conformance_judge::{Shown, finding, none, violation};
-use serde_json::{Value, json};
+use conformance_judge::none;
+
+use crate::prelude::*;
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
 const LABEL_MISSING: Code = Code::new("label-missing");
 
-pub(crate) const CASE: Case = Case::new(
-    "Profile values reach PodGroups and pods; invalid values stop the controller's start",
-    |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
-    judge,
-)
-.clauses(&["KOORD-06", "KOORD-13"])
-.needs(&[Need::ReferenceController])
-.isolation(Isolation::Dedicated)
-.only(&[Target::KOORDINATOR]);
+pub(crate) const CASE: Case =
+    case!("Profile values reach PodGroups and pods; invalid values stop the controller's start", restored)
+        .clauses(&[KOORD_06, KOORD_13])
+        .needs(&[Need::ReferenceController])
+        .isolation(Isolation::Dedicated)
+        .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "tuned";
 const KEY: &str = "example.com/row";
 const QOS: &str = "koordinator.sh/qosClass";
-const SEEN: MarkName = MarkName::of_case("all values seen");
+
+marks! { SEEN = "all values seen"; }
+
 const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
 const FLAWS: &[Flaw] = &[
@@ -132,13 +125,13 @@ fn reached_the_pods(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KOORD-06", || {
+        finding(KOORD_06, || {
             let (seen, _) = history.reached(SEEN)?;
             let then = history.upto(seen);
             reached_the_pod_group(&then.end())?;
             reached_the_pods(&then)
         }),
-        finding("KOORD-13", || stops_the_start(history, FLAWS)),
+        finding(KOORD_13, || stops_the_start(history, FLAWS)),
     ]
 }
 

@@ -1,22 +1,12 @@
 //! `pair`: a clique and a scaling group of one clique, so PodGangs of two podgroups. `solo`: one clique.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::finding;
-use serde_json::{Value, json};
 
-pub(crate) const CASE: Case = Case::new(
-    "MNNVL and unsupported topology levels are refused with the reason",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KOORD-04", "KOORD-12"])
-.only(&[Target::KOORDINATOR]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("MNNVL and unsupported topology levels are refused with the reason")
+    .clauses(&[KOORD_04, KOORD_12])
+    .only(&[Target::KOORDINATOR]);
 
 const AUTO: &str = "grove.io/auto-mnnvl";
 const GROUP: &str = "grove.io/mnnvl-group";
@@ -66,8 +56,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KOORD-04", || answers(history, MNNVL)),
-        finding("KOORD-12", || {
+        finding(KOORD_04, || answers(history, MNNVL)),
+        finding(KOORD_12, || {
             answers(history, PAIR)?;
             answers(history, SOLO)
         }),

@@ -1,33 +1,23 @@
 //! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a
 //! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the controller has had time for the first.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Isolation};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Expected;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::failed_closed;
-use conformance_judge::finding;
-use serde_json::{Value, json};
 
-pub(crate) const CASE: Case = Case::new(
-    "A layer that the ClusterNetworkTopology does not declare fails closed",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KOORD-09"])
-.isolation(Isolation::Dedicated)
-.only(&[Target::KOORDINATOR]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A layer that the ClusterNetworkTopology does not declare fails closed")
+    .clauses(&[KOORD_09])
+    .isolation(Isolation::Dedicated)
+    .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "by-host";
 const LAYER: &str = "hostLayer";
 const KIND: &str = "ClusterNetworkTopology";
 const NAME: &str = "default";
-const DECLARED: MarkName = MarkName::of_case("layer declared");
+
+marks! { DECLARED = "layer declared"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let found = test.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;
@@ -64,7 +54,7 @@ fn without_layer(layers: &Value) -> Value {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KOORD-09", || {
+    vec![finding(KOORD_09, || {
         let (until, _) = history.reached(DECLARED)?;
         failed_closed(&history.upto(until), &history.base(SET)?, LAYER)
     })]

@@ -3,16 +3,15 @@
 //! honours every required level, and no preferred one.
 
 use conformance_contract::names::VOLCANO_QUEUE;
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, on};
-use conformance_judge::admission::{Attempt, admitted, refused, refused_or_warned};
-use serde_json::json;
+use conformance_facts::attempts::refused_or_warned;
 
 use crate::backends::{Backend, Own, Rules, given_to, nine_podgroups};
 use crate::levels::{
     ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_OF_A_CLIQUE,
     PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, preferred_by_a_group,
 };
+use crate::prelude::*;
 
 const RULE: &str = "podCliqueScalingGroups[0].topologyConstraint";
 /// Backends without a limit of podgroups.
@@ -27,9 +26,9 @@ pub(crate) static FLAT: Backend = Backend {
     own: Some(Own {
         rules: Rules {
             own: &[
-                ("ADM-09", refused("default-scheduler's rule on its own PodCliqueSet", &[], of_a_group)),
+                (ADM_09, refused("default-scheduler's rule on its own PodCliqueSet", &[], of_a_group)),
                 (
-                    "KUBE-05",
+                    KUBE_05,
                     refused(
                         "more podgroups than a Workload holds on its own PodCliqueSet",
                         &[],
@@ -72,7 +71,7 @@ pub(crate) static TREE: Backend = Backend {
         rules: Rules {
             own: &[
                 (
-                    "ADM-17",
+                    ADM_17,
                     refused_or_warned(
                         "default-scheduler's rule on its own PodCliqueSet",
                         PREFERENCE,
@@ -80,7 +79,7 @@ pub(crate) static TREE: Backend = Backend {
                     ),
                 ),
                 (
-                    "KUBE-05",
+                    KUBE_05,
                     refused(
                         "more podgroups than a CompositePodGroup holds on its own PodCliqueSet",
                         &[],

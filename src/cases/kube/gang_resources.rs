@@ -3,23 +3,13 @@
 //! (the PodGroup's would have 261, of at most 253). An operator that acts only on PodGangs of PodCliqueSets
 //! is not asked about the last one.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, gang_resources};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a Workload and PodGroups; names that are too long are shortened",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-01"])
-.nodes(&[nodes(1)])
-.only(KUBE);
+pub(crate) const CASE: Case =
+    case!("A PodGang becomes a Workload and PodGroups; names that are too long are shortened")
+        .clauses(&[KUBE_01])
+        .nodes(&[nodes(1)])
+        .only(KUBE);
 
 const SET: &str = "mapped";
 const LONG: &str =
@@ -44,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-01", || {
+    vec![finding(KUBE_01, || {
         history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         if history.header.target.acts_on_any_pod_gang() {

@@ -2,23 +2,13 @@
 //! for API servers without CompositePodGroup. The mapping of each PodGang follows the served APIs.
 
 use conformance_contract::names::GANG_SCOPE;
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_contract::target::{KUBE, Target};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::scaling;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, gang_resources};
-use serde_json::Value;
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang is mapped by the served APIs, and the mapping never changes",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-09"])
-.nodes(&[nodes(1)])
-.only(KUBE);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A PodGang is mapped by the served APIs, and the mapping never changes")
+    .clauses(&[KUBE_09])
+    .nodes(&[nodes(1)])
+    .only(KUBE);
 
 /// The PodCliqueSets of the target, and the gang scope that each requests.
 fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
@@ -51,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-09", || {
+    vec![finding(KUBE_09, || {
         let sets = sets(history.header.target);
         history.waited_for(SharedMark::Converged)?;
         if history.marks(SharedMark::Converged).count() < 2 * sets.len() {

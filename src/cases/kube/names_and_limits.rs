@@ -1,23 +1,14 @@
 //! A Workload has room for 8 PodGroup templates, so a flat PodGang for 8 podgroups. A pod's host name
 //! contains its PodClique's name, and a Service's name the PodCliqueSet's; neither may contain a dot.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
-use conformance_judge::finding;
-use serde_json::{Value, json};
+use conformance_judge::admission;
 
-pub(crate) const CASE: Case = Case::new(
-    "Too many podgroups for a Workload and invalid names are refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-05", "KUBE-12"])
-.only(KUBE);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("Too many podgroups for a Workload and invalid names are refused")
+    .clauses(&[KUBE_05, KUBE_12])
+    .only(KUBE);
 
 const NAMES: &[Attempt] = &[
     refused("a dot in the PodCliqueSet's name", &["name"], |pcs| {
@@ -109,7 +100,7 @@ fn judge(history: &History) -> Vec<Finding> {
         admission::left_nothing(history, attempts)
     };
     vec![
-        finding("KUBE-05", || kept(&[NAMES, limits(target)].concat())),
-        finding("KUBE-12", || kept(limits(target))),
+        finding(KUBE_05, || kept(&[NAMES, limits(target)].concat())),
+        finding(KUBE_12, || kept(limits(target))),
     ]
 }

@@ -4,33 +4,26 @@
 //! the surplus fits. Then a member is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a
 //! Workload has room for.
 
-use conformance_contract::names::{POD_INDEX, RACK};
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName, Pod, SharedMark};
-use conformance_judge::{binding, excess_pods, finding, gang_resources, placement};
-use serde_json::Value;
+use conformance_contract::names::POD_INDEX;
+use conformance_judge::excess_pods;
 
-const NO_ROOM: MarkName = MarkName::of_case("no rack has room");
-const OTHER_RACK: MarkName = MarkName::of_case("only the other rack has room");
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "In PodGang scope, one PodGroup holds the hard gang, and surplus follows it",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-08", "KUBE-18"])
-.nodes(&[
-    nodes(2).gpus(8).rack("a"),
-    nodes(2).gpus(8).rack("b"),
-    nodes(1).gpus(8).rack("b").joining(1),
-    nodes(2).gpus(8).rack("b").joining(2),
-])
-.only(&[Target::KUBE_POD_GANG]);
+marks! {
+    NO_ROOM = "no rack has room";
+    OTHER_RACK = "only the other rack has room";
+}
+
+pub(crate) const CASE: Case =
+    case!("In PodGang scope, one PodGroup holds the hard gang, and surplus follows it")
+        .clauses(&[KUBE_08, KUBE_18])
+        .nodes(&[
+            nodes(2).gpus(8).rack("a"),
+            nodes(2).gpus(8).rack("b"),
+            nodes(1).gpus(8).rack("b").joining(1),
+            nodes(2).gpus(8).rack("b").joining(2),
+        ])
+        .only(&[Target::KUBE_POD_GANG]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("scoped").await? {
@@ -64,7 +57,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KUBE-08", || {
+        finding(KUBE_08, || {
             // PodCliqueSets that the case did not submit are skipped; the last check is about all of them.
             let sent = |set| history.submitted(set).is_ok().then(|| history.gangs(set)).transpose();
             let gangs = [history.gangs("scoped")?, sent("wide")?.unwrap_or_default()].concat();
@@ -80,7 +73,7 @@ fn judge(history: &History) -> Vec<Finding> {
             history.submitted("wide")?;
             binding::all(&end, &gangs)
         }),
-        finding("KUBE-18", || {
+        finding(KUBE_18, || {
             let scoped = history.base("scoped")?;
             excess_pods::released_after_the_hard_gang(history, &scoped)?;
             excess_pods::released_into_the_domain(history, &scoped, RACK)?;

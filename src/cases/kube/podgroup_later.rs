@@ -2,29 +2,21 @@
 //! directly, so that only the scheduler is checked, and not how an operator treats pods with a scheduling
 //! group (KUBE-15).
 
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::Scheduler;
-use conformance_contract::target::KUBE;
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, SharedMark, Version};
-use conformance_judge::{Shown, binding, finding, none, violation};
+use conformance_history::Version;
+use conformance_judge::none;
 use http::Method;
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 const BOUND_BEFORE_GROUP: Code = Code::new("bound-before-group");
 const UNBOUND_WITH_GROUP: Code = Code::new("unbound-with-group");
 
-pub(crate) const CASE: Case = Case::new(
-    "Pods that the scheduler sees before their PodGroup are bound once it exists",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-14"])
-.nodes(&[nodes(2).gpus(8)])
-.only(KUBE);
+pub(crate) const CASE: Case =
+    case!("Pods that the scheduler sees before their PodGroup are bound once it exists")
+        .clauses(&[KUBE_14])
+        .nodes(&[nodes(2).gpus(8)])
+        .only(KUBE);
 
 const PODS: [&str; 2] = ["early-0", "early-1"];
 const GROUP: &str = "late";
@@ -98,7 +90,7 @@ fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-14", || {
+    vec![finding(KUBE_14, || {
         let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
         bound_with_their_group(history, passed)
     })]

@@ -5,32 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::{KUBE, Target};
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::{Expected, schedulers};
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{ensure, finding, violation};
-use serde_json::Value;
+use conformance_expect::schedulers;
+
+use crate::prelude::*;
 
 const WRONG_TOPOLOGY_KEYS: Code = Code::new("wrong-topology-keys");
 
-const MADE: MarkName = MarkName::of_case("PodGroups made");
+marks! { MADE = "PodGroups made"; }
 
-pub(crate) const CASE: Case = Case::new(
-    "A topology constraint becomes a PodGroup's topology key, or is refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-07"])
-.nodes(&[nodes(1).rack("r")])
-.only(KUBE);
+pub(crate) const CASE: Case = case!("A topology constraint becomes a PodGroup's topology key, or is refused")
+    .clauses(&[KUBE_07])
+    .nodes(&[nodes(1).rack("r")])
+    .only(KUBE);
 
 /// The name of a PodCliqueSet, and the attempts on it.
 type Table = &'static [(&'static str, &'static [Attempt])];
@@ -155,7 +142,7 @@ fn keys(live: &Live, wanted: &BTreeMap<String, &str>) -> Ruling {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-07", || {
+    vec![finding(KUBE_07, || {
         let target = history.header.target;
         table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
         history.reached(MADE)?;

@@ -3,23 +3,15 @@
 //! PodGang has its own tree. Then a PodGang whose names are too long for a label and for an object, unless
 //! the operator acts only on PodGangs of PodCliqueSets.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, gang_resources, order, premise};
+use conformance_judge::order;
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes a tree of CompositePodGroups and PodGroups before pods are released",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-10"])
-.nodes(&[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")])
-.only(&[Target::KUBE_TREE]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A PodGang becomes a tree of CompositePodGroups and PodGroups before pods are released")
+        .clauses(&[KUBE_10])
+        .nodes(&[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")])
+        .only(&[Target::KUBE_TREE]);
 
 const SET: &str = "planted";
 const LONG: &str =
@@ -40,12 +32,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-10", || {
+    vec![finding(KUBE_10, || {
         history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
-        premise("GANG-22", order::creation(history, &gangs))?;
-        premise("GANG-07", order::release(history, &gangs))?;
-        premise("GANG-07", order::no_pod_before_its_group(history))?;
+        premise(GANG_22, order::creation(history, &gangs))?;
+        premise(GANG_07, order::release(history, &gangs))?;
+        premise(GANG_07, order::no_pod_before_its_group(history))?;
         if history.header.target.acts_on_any_pod_gang() {
             gangs.push(Gang::made_by_hand(LONG));
         }

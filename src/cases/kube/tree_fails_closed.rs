@@ -1,27 +1,16 @@
 //! PodGangs created by hand, without admission: one of 9 podgroups, and one whose podgroup has minReplicas 0.
 //! `plain` is valid: once it has its tree, the backend has processed all three.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, Need};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Gang;
-use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
-use conformance_judge::{ensure, finding, violation};
+
+use crate::prelude::*;
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang that no tree can represent gets an error and no resources",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-12"])
-.only(&[Target::KUBE_TREE])
-.needs(&[Need::PodGangsByHand]);
+pub(crate) const CASE: Case = case!("A PodGang that no tree can represent gets an error and no resources")
+    .clauses(&[KUBE_12])
+    .only(&[Target::KUBE_TREE])
+    .needs(&[Need::PodGangsByHand]);
 
 /// PodGangs, and what the warning about each must contain.
 const REFUSED: [(&str, &str); 2] = [("wide", "9"), ("empty", "minReplicas 0")];
@@ -41,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-12", || {
+    vec![finding(KUBE_12, || {
         REFUSED
             .iter()
             .try_for_each(|(name, about)| failed_closed(history, &Gang::made_by_hand(name), about))?;

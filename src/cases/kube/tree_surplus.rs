@@ -3,38 +3,31 @@
 //! pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member is lost
 //! whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
 
-use conformance_contract::names::{BLOCK, HOST, POD_INDEX, RACK};
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, MarkName, Pod, SharedMark};
-use conformance_judge::{binding, excess_pods, finding, gang_resources, placement, premise};
-use serde_json::Value;
+use conformance_contract::names::{BLOCK, HOST, POD_INDEX};
+use conformance_judge::excess_pods;
 
-const NO_ROOM: MarkName = MarkName::of_case("no block has room");
-const REPLACED: MarkName = MarkName::of_case("the lost member is replaced");
-const SCALED_IN: MarkName = MarkName::of_case("scaled in to the minimum");
+use crate::prelude::*;
+
+marks! {
+    NO_ROOM = "no block has room";
+    REPLACED = "the lost member is replaced";
+    SCALED_IN = "scaled in to the minimum";
+}
 
 const SET: &str = "rooted";
 const ROUTER: &str = "rooted-0-router";
 const PREFILL: &str = "rooted-0-model-0-prefill";
 const DECODE: &str = "rooted-0-model-0-decode";
 
-pub(crate) const CASE: Case = Case::new(
-    "A tree holds only the hard gang; surplus and replacements join its domains",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["KUBE-18", "KUBE-20"])
-.nodes(&[
-    nodes(1).gpus(2).block("x").rack("x1"),
-    nodes(2).gpus(8).block("y").rack("y1").joining(1),
-    nodes(2).gpus(8).block("y").rack("y2").joining(1),
-])
-.only(&[Target::KUBE_TREE]);
+pub(crate) const CASE: Case =
+    case!("A tree holds only the hard gang; surplus and replacements join its domains")
+        .clauses(&[KUBE_18, KUBE_20])
+        .nodes(&[
+            nodes(1).gpus(2).block("x").rack("x1"),
+            nodes(2).gpus(8).block("y").rack("y1").joining(1),
+            nodes(2).gpus(8).block("y").rack("y2").joining(1),
+        ])
+        .only(&[Target::KUBE_TREE]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(SET).await? {
@@ -58,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale_as_an_autoscaler("PodClique", ROUTER, 3).await?;
     test.until_bound(7).await?;
     test.scale_as_an_autoscaler("PodClique", ROUTER, 1).await?;
-    let awaited = Awaited::demanded_by("GANG-10", format!("1 pod of PodClique {ROUTER}"));
+    let awaited = Awaited::demanded_by(GANG_10, format!("1 pod of PodClique {ROUTER}"));
     test.until(awaited, limits::REACTION, |live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER)).count() == 1
     })
@@ -69,7 +62,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("KUBE-18", || {
+        finding(KUBE_18, || {
             let gangs = history.gangs(SET)?;
             for gang in &gangs {
                 excess_pods::released_after_the_hard_gang(history, gang)?;
@@ -85,7 +78,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let (no_room, _) = history.reached(NO_ROOM)?;
             binding::never(history, &history.units(SET)?, Some(no_room))
         }),
-        finding("KUBE-20", || {
+        finding(KUBE_20, || {
             let gangs = history.gangs(SET)?;
             for gang in &gangs {
                 excess_pods::members_have_the_lowest_indexes(history, gang)?;
@@ -99,7 +92,7 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::all(&until.end(), &gangs)?;
 
             let end = history.end();
-            premise("KUBE-10", gang_resources::as_the_pod_gangs_say(history, &end, &gangs))?;
+            premise(KUBE_10, gang_resources::as_the_pod_gangs_say(history, &end, &gangs))?;
             history.reached(SCALED_IN)?;
             excess_pods::members_are_left(&end, &history.base(SET)?, ROUTER)
         }),

@@ -6,22 +6,16 @@
 //!
 //! Then the new operator takes over, and the fifth node joins.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Isolation, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, migration};
+use conformance_judge::migration;
 
-pub(crate) const CASE: Case = Case::new(
-    "An operator upgrade keeps bound pods and binds no part of a pending gang",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["MIG-01", "MIG-02", "MIG-03", "MIG-06", "MIG-07"])
-.nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
-.needs(&[Need::Upgrade])
-.isolation(Isolation::Upgrade);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("An operator upgrade keeps bound pods and binds no part of a pending gang")
+        .clauses(&[MIG_01, MIG_02, MIG_03, MIG_06, MIG_07])
+        .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
+        .needs(&[Need::Upgrade])
+        .isolation(Isolation::Upgrade);
 
 const PENDING: &str = "short";
 /// Scaled by the old operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
@@ -52,20 +46,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let began = || history.reached(SharedMark::UpgradeBegan).map(|(began, _)| began..history.entries.len());
     vec![
-        finding("MIG-01", || {
+        finding(MIG_01, || {
             migration::untouched(history, began()?)?;
             history.reached(SharedMark::UpgradeEnded).map(drop)
         }),
-        finding("MIG-06", || {
+        finding(MIG_06, || {
             let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
             migration::one_scheme(history, &history.before(ended))
         }),
-        finding("MIG-02", || migration::joins_what_exists(history, began()?)),
-        finding("MIG-03", || {
-            migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)
-        }),
-        finding("MIG-07", || {
-            migration::bound_after_upgrade(history, began()?.start, &history.units(PENDING)?)
-        }),
+        finding(MIG_02, || migration::joins_what_exists(history, began()?)),
+        finding(MIG_03, || migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)),
+        finding(MIG_07, || migration::bound_after_upgrade(history, began()?.start, &history.units(PENDING)?)),
     ]
 }

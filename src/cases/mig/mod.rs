@@ -1,5 +1,5 @@
 //! One operator release replaces another under live gangs.
 
+pub(crate) mod killed_during_upgrade;
+pub(crate) mod lifecycle_after_upgrade;
 pub(crate) mod live_gangs;
-pub(crate) mod lives_on;
-pub(crate) mod stopped_half_way;

@@ -3,52 +3,43 @@
 //! Simulated nodes do not start containers, so the leader becomes Ready only when the harness says so, one
 //! pod after the other. Then it breaks.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::{REACTION, SCHEDULING};
-use conformance_driver::pod_health::Containers;
-use conformance_expect::Expected;
 use conformance_expect::scopes::replicas;
-use conformance_history::{History, MarkName};
-use conformance_judge::life::health::is_ready;
-use conformance_judge::life::termination;
-use conformance_judge::{binding, finding, startup_wait};
-use serde_json::Value;
+use conformance_facts::health::is_ready;
+use conformance_judge::startup_wait;
 
-const BOUND: MarkName = MarkName::of_case("bound before anything starts");
+use crate::prelude::*;
 
-/// Mark: each PodClique has reported its wait, and stopped reporting it once it was over.
-const TOLD: MarkName = MarkName::of_case("waits told and taken back");
-const RECYCLED: MarkName = MarkName::of_case("recycled with what waits");
+marks! {
+    BOUND = "bound before anything starts";
+    /// Each PodClique has reported its wait, and stopped reporting it once it was over.
+    TOLD = "waits told and taken back";
+    RECYCLED = "recycled with what waits";
+}
 
 const SET: &str = "drill";
 /// The clique that the next one in the order waits for.
 const FIRST: &str = "drill-0-lead";
 const ALL: [&str; 4] = [FIRST, "drill-0-pool-0-worker", "drill-0-pool-1-worker", "drill-0-last"];
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang in startup order is bound before containers start, and reports its waits",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["START-05", "START-09", "START-11"])
-.nodes(&[nodes(5).gpus(8)])
-.needs(&[Need::SimulatedNodes]);
+pub(crate) const CASE: Case =
+    case!("A gang in startup order is bound before containers start, and reports its waits")
+        .clauses(&[START_05, START_09, START_11])
+        .nodes(&[nodes(5).gpus(8)])
+        .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    let bound = Awaited::demanded_by("START-05", "all pods bound while none is Ready");
+    let bound = Awaited::demanded_by(START_05, "all pods bound while none is Ready");
     test.until(bound, SCHEDULING, |live| live.bound() == 5).await?;
     test.mark(BOUND, Value::Null);
     let told = Awaited::demanded_by(
-        "START-09",
+        START_09,
         "a report of the PodCliques that pods wait for, and of their Ready pods",
     );
     test.until(told, REACTION, |live| startup_wait::is_true(live, SET, &[])).await?;
     test.first_pod_becomes(FIRST, Containers::Ready).await?;
     let told =
-        Awaited::demanded_by("START-09", format!("a report that 1 of 2 pods of PodClique {FIRST} is Ready"));
+        Awaited::demanded_by(START_09, format!("a report that 1 of 2 pods of PodClique {FIRST} is Ready"));
     test.until(told, REACTION, |live| {
         let ready = live.pods().filter(|pod| pod.pod_clique() == Some(FIRST) && is_ready(*pod)).count();
         ready == 1 && startup_wait::is_true(live, SET, &[])
@@ -59,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.pod_becomes(&pod, Containers::Ready).await?;
     }
     let over =
-        Awaited::demanded_by("START-09", format!("no report any more that pods wait for PodClique {FIRST}"));
+        Awaited::demanded_by(START_09, format!("no report any more that pods wait for PodClique {FIRST}"));
     test.until(over, REACTION, |live| {
         let is_over = !startup_wait::said(live, SET).iter().any(|(wait, _)| wait.parent == FIRST);
         is_over && startup_wait::is_true(live, SET, &before)
@@ -69,39 +60,34 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let old: Vec<_> = ALL.iter().flat_map(|clique| test.pods_of(clique)).collect();
     // Both pods are required.
     test.first_pod_becomes(FIRST, Containers::Crashing).await?;
-    test.until_recycled(
-        "the waiting cliques and the clique that they wait for",
-        "START-11",
-        &ALL,
-        &old,
-        false,
-    )
-    .await?;
+    test.until_recycled("the waiting cliques and the clique that they wait for", START_11, &ALL, &old, false)
+        .await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("START-05", || {
-            let bound = history.waited_for(BOUND)?;
-            let gangs = history.gangs(SET)?;
-            binding::base_first(history, &gangs)?;
-            binding::whole(&history.before(bound), &history.units(SET)?)?;
-            history.reached(BOUND).map(drop)
+        finding(START_05, || {
+            history.at(BOUND, |bound| {
+                let gangs = history.gangs(SET)?;
+                binding::base_first(history, &gangs)?;
+                binding::whole(&history.before(bound), &history.units(SET)?)
+            })
         }),
-        finding("START-09", || {
+        finding(START_09, || {
             startup_wait::told(history, SET)?;
             history.reached(TOLD).map(drop)
         }),
-        finding("START-11", || {
+        finding(START_11, || {
             history.reached(TOLD)?;
-            history.waited_for(RECYCLED)?;
-            let all = replicas(history.submitted(SET)?);
-            for replica in &all {
-                termination::times(history, replica, &replica.scope(), 1)?;
-            }
-            history.reached(RECYCLED).map(drop)
+            history.at(RECYCLED, |_| {
+                let all = replicas(history.submitted(SET)?);
+                for replica in &all {
+                    termination::times(history, replica, &replica.scope(), 1)?;
+                }
+                Ok(())
+            })
         }),
     ]
 }

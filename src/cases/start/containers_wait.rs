@@ -3,22 +3,21 @@
 //! harness lets them. Then a pod that has waited is lost, and a replica is terminated and created again. The
 //! order of watch events decides what started first, because timestamps have whole seconds.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_history::{History, Live, MarkName, Pod};
-use conformance_judge::life::health;
-use conformance_judge::{finding, startup};
-use serde_json::Value;
+use conformance_facts::health;
+use conformance_facts::startup::{has_started, is_held};
+use conformance_judge::startup;
 
-/// Mark: Ready are all parents of the other replica, both namesake cliques, and one of the two parents.
-const OTHERS_READY: MarkName = MarkName::of_case("others Ready");
-const OTHER_STARTED: MarkName = MarkName::of_case("the other replica's started");
-const ALL_READY: MarkName = MarkName::of_case("parents Ready");
-const STARTED: MarkName = MarkName::of_case("all started");
-const REPLACED: MarkName = MarkName::of_case("a replaced one started");
-const AGAIN: MarkName = MarkName::of_case("a recycled one started");
+use crate::prelude::*;
+
+marks! {
+    /// Ready are all parents of the other replica, both namesake cliques, and one of the two parents.
+    OTHERS_READY = "others Ready";
+    OTHER_STARTED = "the other replica's started";
+    ALL_READY = "parents Ready";
+    STARTED = "all started";
+    REPLACED = "a replaced one started";
+    AGAIN = "a recycled one started";
+}
 
 const SET: &str = "rehearsal";
 /// In the first replica and in the second: the parents, their namesakes, and the pods that wait.
@@ -26,14 +25,10 @@ const PARENTS: [&str; 2] = ["rehearsal-0-a", "rehearsal-1-a"];
 const NAMESAKES: [&str; 2] = ["rehearsal-0-a-b", "rehearsal-1-a-b"];
 const WAITING: [&str; 2] = ["rehearsal-0-c", "rehearsal-1-c"];
 
-pub(crate) const CASE: Case = Case::new(
-    "Containers start only after the cliques that they depend on are Ready",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["START-04", "START-06", "START-07"])
-.nodes(&[nodes(1)])
-.needs(&[Need::Kubelets]);
+pub(crate) const CASE: Case = case!("Containers start only after the cliques that they depend on are Ready")
+    .clauses(&[START_04, START_06, START_07])
+    .nodes(&[nodes(1)])
+    .needs(&[Need::Kubelets]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -45,7 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_ready(test, &all_but_one).await?;
     until_ready(test, &test.pods_of(PARENTS[1])).await?;
     test.mark(OTHERS_READY, Value::Null);
-    until_started(test, "START-04", WAITING[1], &[]).await?;
+    until_started(test, START_04, WAITING[1], &[]).await?;
     test.mark(OTHER_STARTED, Value::Null);
 
     // The replacement takes as long as a wrong start would, and the parents of replica 0 are still not Ready.
@@ -53,21 +48,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for pod in &lost {
         test.lose_pod(pod).await?;
     }
-    until_started(test, "START-07", WAITING[1], &lost).await?;
+    until_started(test, START_07, WAITING[1], &lost).await?;
     test.mark(REPLACED, Value::Null);
     until_ready(test, rest).await?;
     test.mark(ALL_READY, Value::Null);
-    until_started(test, "START-04", WAITING[0], &[]).await?;
+    until_started(test, START_04, WAITING[0], &[]).await?;
     test.mark(STARTED, Value::Null);
 
     let its = [PARENTS[0], NAMESAKES[0], WAITING[0]];
     let old: Vec<_> = its.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.lose_pod_and_room(one.first().map_or("", String::as_str)).await?;
-    test.until_recycled("replica 0 of PodCliqueSet rehearsal", "TERM-02", &its, &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet rehearsal", TERM_02, &its, &old, false).await?;
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;
     until_ready(test, &test.pods_of(PARENTS[0])).await?;
-    until_started(test, "START-07", WAITING[0], &old).await?;
+    until_started(test, START_07, WAITING[0], &old).await?;
     test.mark(AGAIN, Value::Null);
     Ok(())
 }
@@ -85,17 +80,14 @@ async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
 /// Waits until the init containers of these cliques run, and the containers of all other pods.
 async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     let held = Awaited::demanded_by(
-        "START-04",
+        START_04,
         format!("pods of {} waiting in their init containers", waiting.join(", ")),
     );
     let is_held = |live: &Live| {
         let pods: Vec<_> = live.pods().filter(|pod| !pod.is_terminating() && !pod.is_canary()).collect();
         let waits = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| WAITING.contains(&clique));
-        let held = |clique: &&str| {
-            pods.iter().any(|pod| pod.pod_clique() == Some(*clique) && startup::is_held(*pod))
-        };
-        waiting.iter().all(held)
-            && pods.iter().filter(|pod| !waits(pod)).all(|pod| startup::has_started(*pod))
+        let held = |clique: &&str| pods.iter().any(|pod| pod.pod_clique() == Some(*clique) && is_held(*pod));
+        waiting.iter().all(held) && pods.iter().filter(|pod| !waits(pod)).all(|pod| has_started(*pod))
     };
     test.until(held, limits::CONTAINERS, is_held).await
 }
@@ -109,7 +101,7 @@ async fn until_started(
     let started = Awaited::demanded_by(clause, format!("a pod of PodClique {clique} started"));
     test.until(started, limits::CONTAINERS, |live| {
         let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
-        its.any(|pod| startup::has_started(pod) && !than.iter().any(|name| name == pod.name()))
+        its.any(|pod| has_started(pod) && !than.iter().any(|name| name == pod.name()))
     })
     .await
 }
@@ -118,23 +110,20 @@ fn judge(history: &History) -> Vec<Finding> {
     // Later pods are replacements.
     let replaced = history.marks(OTHER_STARTED).next().map_or(usize::MAX, |(place, _)| place);
     vec![
-        finding("START-04", || {
+        finding(START_04, || {
             startup::parents_first(history, SET, 0..replaced)?;
-            history.waited_for(STARTED)?;
             history.reached(STARTED).map(drop)
         }),
-        finding("START-06", || {
+        finding(START_06, || {
             let others = history.marks(OTHERS_READY).next().map(|(place, _)| place);
             let all = history.marks(ALL_READY).next().map(|(place, _)| place);
             startup::none_starts(history, WAITING[0], others, all)?;
             history.reached(REPLACED)?;
             history.reached(ALL_READY).map(drop)
         }),
-        finding("START-07", || {
+        finding(START_07, || {
             startup::parents_first(history, SET, replaced..usize::MAX)?;
-            history.waited_for(AGAIN)?;
-            history.reached(REPLACED)?;
-            history.reached(AGAIN).map(drop)
+            history.at(AGAIN, |_| history.reached(REPLACED).map(drop))
         }),
     ]
 }

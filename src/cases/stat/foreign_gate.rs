@@ -2,33 +2,25 @@
 //! harness removes the gate once the PodGang reports it. Then the pod is lost, and its replacement has the
 //! gate again.
 
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::foreign_gates::FOREIGN_GATE;
-use conformance_driver::limits::REACTION;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live, MarkName};
 use conformance_judge::life::reasons::{self, Why};
-use conformance_judge::{all, finding};
-use serde_json::{Value, json};
 
-/// Mark: the third party's gate is removed from this pod: `{"pod"}`.
-const OPENED: MarkName = MarkName::of_case("the foreign gate taken off");
-/// Mark: the replacement's gate is removed too, and all pods are bound.
-const BOUND: MarkName = MarkName::of_case("all bound again");
+use crate::prelude::*;
+
+marks! {
+    /// The third party's gate is removed from this pod: `{"pod"}`.
+    OPENED = "the foreign gate taken off";
+    /// The replacement's gate is removed too, and all pods are bound.
+    BOUND = "all bound again";
+}
 
 const SET: &str = "quota";
 const HELD: &str = "quota-0-held";
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang waiting for a foreign scheduling gate reports the pod and gate",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["STAT-09", "STAT-15"])
-.nodes(&[nodes(1)])
-.isolation(Isolation::Dedicated);
+pub(crate) const CASE: Case = case!("A gang waiting for a foreign scheduling gate reports the pod and gate")
+    .clauses(&[STAT_09, STAT_15])
+    .nodes(&[nodes(1)])
+    .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.gated_by_others(Some(HELD)).await?;
@@ -45,13 +37,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
     let waiting = |live: &Live| gated_pod(live).filter(|pod| Some(pod.as_str()) != former);
-    let alone = Awaited::demanded_by("GANG-07", "a pod with only the foreign scheduling gate");
+    let alone = Awaited::demanded_by(GANG_07, "a pod with only the foreign scheduling gate");
     test.until(alone, REACTION, |live| waiting(live).is_some()).await?;
     let Some(pod) = test.look(waiting) else { return Ok(()) };
     let history = test.history();
     let gangs = history.gangs(SET).unwrap_or_default();
     let why = Why::Gate { pod: pod.clone(), gate: FOREIGN_GATE };
-    let told = Awaited::demanded_by("STAT-09", "the foreign gate reported");
+    let told = Awaited::demanded_by(STAT_09, "the foreign gate reported");
     test.until(told, REACTION, |live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why)))
         .await?;
     test.mark(OPENED, json!({"pod": pod}));
@@ -77,11 +69,11 @@ fn at_each_opening(history: &History, judged: impl Fn(&History, &Gang, &Why, usi
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("STAT-09", || {
+        finding(STAT_09, || {
             at_each_opening(history, |history, gang, why, opened| {
                 reasons::told(&history.upto(opened), gang, why)
             })
         }),
-        finding("STAT-15", || at_each_opening(history, reasons::over)),
+        finding(STAT_15, || at_each_opening(history, reasons::over)),
     ]
 }

@@ -2,32 +2,25 @@
 //! refuses to create them. Then the limit is raised.
 
 use conformance_cluster::deploy;
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Expected;
 use conformance_expect::resolver::resolved;
-use conformance_history::{History, Live, MarkName};
 use conformance_judge::life::reasons::{self, Why};
-use conformance_judge::{all, finding};
-use serde_json::{Value, json};
 
-const ALLOWED: MarkName = MarkName::of_case("the pods may be made");
-const BOUND: MarkName = MarkName::of_case("all are bound");
-const OVER: MarkName = MarkName::of_case("no refusal told");
+use crate::prelude::*;
+
+marks! {
+    ALLOWED = "the pods may be made";
+    BOUND = "all are bound";
+    OVER = "no refusal told";
+}
 
 const SET: &str = "rationed";
 /// The start of the API server's message.
 const REFUSED: &str = "maximum cpu usage per Container";
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang whose pods the API server refuses reports that until they are created",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["STAT-09", "STAT-15"])
-.nodes(&[nodes(1)]);
+pub(crate) const CASE: Case =
+    case!("A gang whose pods the API server refuses reports that until they are created")
+        .clauses(&[STAT_09, STAT_15])
+        .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     allow(test, "10m").await?;
@@ -37,13 +30,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let gangs = resolved(live, gangs.clone());
         gangs.iter().any(|gang| reasons::is_told(live, &history, gang, &why()))
     };
-    let told = Awaited::demanded_by("STAT-09", "the refusal of the pods reported");
+    let told = Awaited::demanded_by(STAT_09, "the refusal of the pods reported");
     test.until(told, REACTION, is_told).await?;
     allow(test, "1").await?;
     test.mark(ALLOWED, Value::Null);
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
-    let over = Awaited::demanded_by("STAT-15", "the refusal no longer reported");
+    let over = Awaited::demanded_by(STAT_15, "the refusal no longer reported");
     test.until(over, REACTION, |live| !is_told(live)).await?;
     test.mark(OVER, Value::Null);
     Ok(())
@@ -63,13 +56,13 @@ async fn allow(test: &TestContext, most: &str) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("STAT-09", || {
-            let allowed = history.waited_for(ALLOWED)?;
-            let gangs = history.gangs(SET)?;
-            all(gangs.iter().map(|gang| reasons::told(&history.upto(allowed), gang, &why())))?;
-            history.reached(ALLOWED).map(drop)
+        finding(STAT_09, || {
+            history.at(ALLOWED, |allowed| {
+                let gangs = history.gangs(SET)?;
+                all(gangs.iter().map(|gang| reasons::told(&history.upto(allowed), gang, &why())))
+            })
         }),
-        finding("STAT-15", || {
+        finding(STAT_15, || {
             let gangs = history.gangs(SET)?;
             let (bound, _) = history.reached(BOUND)?;
             all(gangs.iter().map(|gang| reasons::over(history, gang, &why(), bound)))?;

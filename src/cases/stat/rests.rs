@@ -1,18 +1,15 @@
 //! Rests: nothing is left to do, and every status must equal a recount of pods and objects.
 
 use conformance_contract::clauses::Feature;
-use conformance_contract::ruling::{Broken, Ruling};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::scaling;
 use conformance_expect::scopes::{Clique, SetReplica};
-use conformance_history::{History, Live, MarkName, SharedMark};
-use conformance_judge::all;
 use conformance_judge::life::{counts, gang_status};
-use serde_json::json;
 
-/// Mark: nothing is left to do, and the statuses are up to date.
-const REST: MarkName = MarkName::of_case("rest");
+use crate::prelude::*;
+
+marks! {
+    /// Nothing is left to do, and the statuses are up to date.
+    REST = "rest";
+}
 
 /// Waits until the statuses match everything that the case has changed; `clause` requires that.
 pub(super) async fn rest(

@@ -2,22 +2,13 @@
 //! 1000 CPUs, and belongs to the first or the second clique. The missing resource is the one that this pod
 //! requests.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_expect::Expected;
-use conformance_history::History;
 use conformance_judge::life::reasons::{self, Why};
-use conformance_judge::{all, finding};
 
-pub(crate) const CASE: Case = Case::new(
-    "A pending gang reports the resource that its unschedulable pod lacks",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["STAT-16"])
-.nodes(&[nodes(2).gpus(8)]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A pending gang reports the resource that its unschedulable pod lacks")
+    .clauses(&[STAT_16])
+    .nodes(&[nodes(2).gpus(8)]);
 
 /// The resource names of kube-scheduler's framework, and KAI's names: for nodes that are full, and for nodes
 /// that are too small.
@@ -38,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         history.gangs(set).unwrap_or_default().into_iter().map(move |gang| (gang, why))
     });
     let gangs: Vec<_> = gangs.collect();
-    let told = Awaited::demanded_by("STAT-16", "the missing resource reported for each gang");
+    let told = Awaited::demanded_by(STAT_16, "the missing resource reported for each gang");
     test.until(told, REACTION, |live| {
         gangs.iter().all(|(gang, why)| reasons::is_told(live, &history, gang, why))
     })
@@ -46,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("STAT-16", || {
+    vec![finding(STAT_16, || {
         all(SETS.iter().map(|(set, why)| {
             let gangs = history.gangs(set)?;
             let gang =

@@ -3,25 +3,20 @@
 //! be terminated. The other gang must be terminated and created again after the delay; then it gets its
 //! volume and must be bound whole.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::{REACTION, RETRIES, SCHEDULING};
-use conformance_expect::Expected;
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::life::generations::recycles;
+use conformance_driver::limits::RETRIES;
+use conformance_facts::generations::recycles;
 use conformance_judge::life::reasons::{self, Why};
-use conformance_judge::life::termination;
-use conformance_judge::{all, binding, finding};
-use serde_json::{Value, json};
 
 use super::{is_bound, not_recycled_early, replica};
+use crate::prelude::*;
 
-/// Mark: one pod of the stuck gang is bound, and this pod waits for its volume: `{"pod"}`.
-const WAITS: MarkName = MarkName::of_case("one pod bound, one waits for its volume");
-const CONTROL_WHOLE: MarkName = MarkName::of_case("the control is whole");
-/// Mark: the stuck gang was terminated and created again, has its volume and is whole.
-const WHOLE: MarkName = MarkName::of_case("the stuck gang is whole");
+marks! {
+    /// One pod of the stuck gang is bound, and this pod waits for its volume: `{"pod"}`.
+    WAITS = "one pod bound, one waits for its volume";
+    CONTROL_WHOLE = "the control is whole";
+    /// The stuck gang was terminated and created again, has its volume and is whole.
+    WHOLE = "the stuck gang is whole";
+}
 
 /// The name of the PodCliqueSet, and of its claim, whose volume is created within the delay.
 const CONTROL: &str = "volume-in-time";
@@ -30,21 +25,18 @@ const STUCK: &str = "volume-missing";
 /// The termination delay of the manifest, in seconds.
 const DELAY: u32 = 30;
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang waiting for a volume reports the claim and is terminated after terminationDelay",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TERM-21", "STAT-16"])
-.nodes(&[nodes(4).gpus(8)])
-.needs(&[Need::Volumes]);
+pub(crate) const CASE: Case =
+    case!("A gang waiting for a volume reports the claim and is terminated after terminationDelay")
+        .clauses(&[TERM_21, STAT_16])
+        .nodes(&[nodes(4).gpus(8)])
+        .needs(&[Need::Volumes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create_claims(&[CONTROL, STUCK]).await?;
     for set in [CONTROL, STUCK] {
         test.submit(set).await?;
         let free =
-            Awaited::demanded_by("AON-01", format!("the pod without a claim of PodCliqueSet {set} bound"));
+            Awaited::demanded_by(AON_01, format!("the pod without a claim of PodCliqueSet {set} bound"));
         test.until(free, SCHEDULING, |live| is_bound(live, &format!("{set}-0-free"))).await?;
         test.until_claim_has_a_node(set).await?;
     }
@@ -54,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_whole(test, CONTROL).await?;
     test.mark(CONTROL_WHOLE, Value::Null);
     let former = test.pods_of("volume-missing-0-free");
-    let deleted = Awaited::demanded_by("TERM-21", "the bound pod of the stuck gang deleted");
+    let deleted = Awaited::demanded_by(TERM_21, "the bound pod of the stuck gang deleted");
     test.until(deleted, RETRIES, |live| former.iter().all(|name| live.get("Pod", name).is_none())).await?;
     test.create_volume(STUCK).await?;
     until_whole(test, STUCK).await?;
@@ -75,7 +67,7 @@ async fn until_reported(test: &TestContext) -> Result<(), Stop> {
 }
 
 async fn until_whole(test: &TestContext, set: &str) -> Result<(), Stop> {
-    let whole = Awaited::demanded_by("TERM-21", format!("both pods of PodCliqueSet {set} bound"));
+    let whole = Awaited::demanded_by(TERM_21, format!("both pods of PodCliqueSet {set} bound"));
     test.until(whole, RETRIES, |live| {
         ["free", "tied"].iter().all(|clique| is_bound(live, &format!("{set}-0-{clique}")))
     })
@@ -89,7 +81,7 @@ fn why(history: &History) -> Why {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TERM-21", || {
+        finding(TERM_21, || {
             let control_whole = history.waited_for(CONTROL_WHOLE)?;
             let control = replica(history, CONTROL, 0)?;
             termination::times(history, &control, &control.scope(), 0)?;
@@ -99,7 +91,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let whole = history.waited_for(WHOLE)?;
             binding::whole(&history.before(whole), &history.units(STUCK)?)
         }),
-        finding("STAT-16", || {
+        finding(STAT_16, || {
             history.reached(WAITS)?;
             let gangs = history.gangs(STUCK)?;
             all(gangs.iter().map(|gang| reasons::told(history, gang, &why(history))))

@@ -5,21 +5,13 @@
 
 use std::time::Duration;
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::REACTION;
-use conformance_driver::pod_health::Containers;
-use conformance_expect::Expected;
 use conformance_expect::scopes::{Scope, SetReplica};
-use conformance_history::{History, MarkName};
-use conformance_judge::life::{generations, termination};
-use conformance_judge::{binding, finding};
-use serde_json::Value;
+use conformance_facts::generations;
 
 use super::replica;
+use crate::prelude::*;
 
-const ANSWERED: MarkName = MarkName::of_case("every loss answered");
+marks! { ANSWERED = "every loss answered"; }
 
 /// The termination delay. It is longer than the time for which the base PodGang stays partially bound without
 /// room, because some backends terminate such a gang too (TERM-17).
@@ -29,14 +21,11 @@ const SET: &str = "colony";
 const LEAD: &str = "colony-0-lead";
 const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
 
-pub(crate) const CASE: Case = Case::new(
-    "A scaling group replica is terminated alone unless too few other replicas remain",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TERM-04", "TERM-10", "TERM-19", "TERM-31"])
-.nodes(&[nodes(1).gpus(8), nodes(1)])
-.needs(&[Need::SimulatedNodes]);
+pub(crate) const CASE: Case =
+    case!("A scaling group replica is terminated alone unless too few other replicas remain")
+        .clauses(&[TERM_04, TERM_10, TERM_19, TERM_31])
+        .nodes(&[nodes(1).gpus(8), nodes(1)])
+        .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -44,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for unit in [UNITS[1], UNITS[0]] {
         let old = test.pods_of(unit);
         test.first_pod_becomes(unit, Containers::Crashing).await?;
-        test.until_recycled(unit, "TERM-04", &[unit], &old, true).await?;
+        test.until_recycled(unit, TERM_04, &[unit], &old, true).await?;
         test.until_converged(SET).await?;
     }
     let all = [LEAD, UNITS[0], UNITS[1]];
@@ -57,14 +46,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for unit in UNITS {
         test.first_pod_becomes(unit, Containers::Crashing).await?;
     }
-    test.until_recycled("replica 0 of PodCliqueSet colony", "TERM-04", &all, &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet colony", TERM_04, &all, &old, false).await?;
     // On a slow machine, the partially bound gang would otherwise be terminated (TERM-17).
     test.delay_termination(SET, "1h").await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
     // Otherwise the pod might be bound again before the status counts none.
-    let counted = Awaited::demanded_by("STAT-02", format!("no pod of PodClique {LEAD} counted as scheduled"));
+    let counted = Awaited::demanded_by(STAT_02, format!("no pod of PodClique {LEAD} counted as scheduled"));
     test.until(counted, REACTION, |live| {
         live.get("PodClique", LEAD)
             .is_some_and(|lead| lead["status"]["scheduledReplicas"].as_u64().unwrap_or(0) == 0)
@@ -91,25 +80,23 @@ fn each_once(history: &History, replica: &SetReplica) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TERM-04", || {
+        finding(TERM_04, || {
             let replica = replica(history, SET, 0)?;
-            history.waited_for(ANSWERED)?;
-            each_once(history, &replica)?;
-            history.reached(ANSWERED).map(drop)
+            history.at(ANSWERED, |_| each_once(history, &replica))
         }),
-        finding("TERM-10", || {
+        finding(TERM_10, || {
             let replica = replica(history, SET, 0)?;
             let again = generations::only(history, &replica.scope(), 1);
             binding::base_first(&again, &history.gangs(SET)?)?;
             history.reached(ANSWERED)?;
             binding::whole(&again.end(), &history.units(SET)?)
         }),
-        finding("TERM-19", || {
+        finding(TERM_19, || {
             let replica = replica(history, SET, 0)?;
             termination::shown_in_statuses(history, &replica)?;
             history.reached(ANSWERED).map(drop)
         }),
-        finding("TERM-31", || {
+        finding(TERM_31, || {
             let replica = replica(history, SET, 0)?;
             termination::reported_by_events(history, &replica)?;
             // There is no room for the replacement of the lost pod.

@@ -1,36 +1,34 @@
 //! Gang termination.
 
+pub(crate) mod another_replica_never_bound;
+pub(crate) mod breached_at_start;
+pub(crate) mod breached_replica_recreated;
 pub(crate) mod claim_unbound;
-pub(crate) mod clock_changed;
-pub(crate) mod fought_for;
+pub(crate) mod controller_killed;
+pub(crate) mod freed_capacity_contested;
 pub(crate) mod group_replica;
 pub(crate) mod group_scaled_in;
-pub(crate) mod half_gangs;
-pub(crate) mod hanging;
-pub(crate) mod healed;
-pub(crate) mod killed;
-pub(crate) mod lost_early;
-pub(crate) mod never_again;
-pub(crate) mod never_bound_beside;
-pub(crate) mod never_whole;
-pub(crate) mod no_shelter;
-pub(crate) mod other_block;
-pub(crate) mod other_rack;
+pub(crate) mod old_pod_terminating;
+pub(crate) mod partial_gang_releases_capacity;
+pub(crate) mod partial_gangs_deadlock;
 pub(crate) mod readiness;
-pub(crate) mod recycled;
-pub(crate) mod recycled_and_scaled_in;
+pub(crate) mod recreated_in_other_block;
+pub(crate) mod recreated_in_other_rack;
 pub(crate) mod replica_in_base;
+pub(crate) mod scaled_in_during_termination;
 pub(crate) mod shared_device;
+pub(crate) mod short_breach_ignored;
+pub(crate) mod terminated_during_stuck_update;
+pub(crate) mod termination_delay_changed;
+pub(crate) mod unbound_gang_not_terminated;
 
 use std::time::Duration;
 
-use conformance_contract::ruling::{Broken, Ruling};
-use conformance_contract::violation::Code;
 use conformance_expect::scopes::{SetReplica, replicas};
-use conformance_history::{History, Live};
-use conformance_judge::life::generations::Recycle;
-use conformance_judge::{Shown, ensure, violation};
+use conformance_facts::generations::Recycle;
 use jiff::SignedDuration;
+
+use crate::prelude::*;
 
 /// The termination delay of the manifests: just long enough to detect a deletion that happens at once.
 const DELAY: Duration = Duration::from_secs(2);
@@ -62,4 +60,36 @@ fn not_recycled_early(history: &History, recycle: &Recycle<'_>, delay: u32) -> R
         );
         violation(RECYCLED_EARLY, message).shown_by("bound", bound).shown_by("first deletion", recycle.begun)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_expect::scopes::Scope;
+    use conformance_facts::generations::recycles;
+    use conformance_history::testing::Story;
+    use conformance_judge::codes;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(name: &str, node: Option<&str>) -> Value {
+        let labels = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: "w-0-worker"});
+        json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
+    }
+
+    /// One of two pods is bound. After this many seconds both are recreated; the delay is 4 s.
+    #[rstest::rstest]
+    #[case::after_the_delay(4, &[])]
+    #[case::rounded(3, &[])]
+    #[case::early(2, &["part-recycled-early"])]
+    fn a_partly_bound_gang_has_its_delay(#[case] seconds: i64, #[case] wanted: &[&str]) {
+        let bound = pod("a", Some("n"));
+        let waiting = Story::flat().added(pod("a", None)).added(pod("b", None)).modified(bound.clone());
+        let gone = waiting.later(seconds).deleted(bound).deleted(pod("b", None));
+        let history = gone.added(pod("c", None)).added(pod("d", None)).end();
+        let found = recycles(&history, &Scope::Replica { set: "w".into(), index: 0 });
+        assert_eq!(found.len(), 1);
+        assert_eq!(codes(not_recycled_early(&history, &found[0], 4)), wanted);
+    }
 }

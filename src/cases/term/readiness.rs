@@ -2,31 +2,21 @@
 //! started and is not Ready, though it never ended. In the third, one pod is still being created and one is
 //! still in an init container, for two termination delays.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::Containers;
-use conformance_history::{History, MarkName};
-use conformance_judge::life::termination;
-use conformance_judge::{all, finding};
-
 use super::{DELAY, replica};
+use crate::prelude::*;
 
-const WAITED: MarkName = MarkName::of_case("two delays of unreadiness");
+marks! { WAITED = "two delays of unreadiness"; }
 
 /// The gangs whose pod fails, and how.
 const FAILING: [(&str, Containers); 2] =
     [("crashes", Containers::Crashing), ("falls-silent", Containers::Unready)];
 const STARTS: &str = "starts-0-worker";
 
-pub(crate) const CASE: Case = Case::new(
-    "Gangs with crashed or unready pods are terminated, gangs still starting are not",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TERM-11", "TERM-26"])
-.nodes(&[nodes(1)])
-.needs(&[Need::SimulatedNodes]);
+pub(crate) const CASE: Case =
+    case!("Gangs with crashed or unready pods are terminated, gangs still starting are not")
+        .clauses(&[TERM_11, TERM_26])
+        .nodes(&[nodes(1)])
+        .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (set, _) in FAILING {
@@ -47,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.clock_runs(&clock, 2, WAITED).await?;
     for ((set, _), old) in FAILING.iter().zip(&old) {
-        test.until_recycled(set, "TERM-11", &[&worker(set)], old, true).await?;
+        test.until_recycled(set, TERM_11, &[&worker(set)], old, true).await?;
     }
     Ok(())
 }
@@ -58,7 +48,7 @@ fn worker(set: &str) -> String {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TERM-11", || {
+        finding(TERM_11, || {
             history.reached(WAITED)?;
             all(FAILING.iter().map(|(set, _)| {
                 let failing = replica(history, set, 0)?;
@@ -66,12 +56,12 @@ fn judge(history: &History) -> Vec<Finding> {
                 termination::times(history, &failing, &failing.scope(), 1)
             }))
         }),
-        finding("TERM-26", || {
+        finding(TERM_26, || {
             let starts = replica(history, "starts", 0)?;
-            history.waited_for(WAITED)?;
-            termination::times(history, &starts, &starts.scope(), 0)?;
-            termination::nothing_else_deleted(history, &starts)?;
-            history.reached(WAITED).map(drop)
+            history.at(WAITED, |_| {
+                termination::times(history, &starts, &starts.scope(), 0)?;
+                termination::nothing_else_deleted(history, &starts)
+            })
         }),
     ]
 }

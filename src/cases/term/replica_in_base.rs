@@ -2,40 +2,33 @@
 //! 8 GPUs. A pod of the replica in the base PodGang is lost together with its node. That replica alone is
 //! terminated and created again: one pod short. Then the node is back.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;
-use conformance_history::{History, MarkName};
-use conformance_judge::life::{generations, termination};
-use conformance_judge::{binding, finding};
-use serde_json::Value;
+use conformance_facts::generations;
 
 use super::replica;
+use crate::prelude::*;
 
-/// Mark: the scheduler has made its pass over the replica, which does not fit yet.
-const SHORT: MarkName = MarkName::of_case("one pod short of the replica");
-const WHOLE: MarkName = MarkName::of_case("the replica bound again");
+marks! {
+    /// The scheduler has made its pass over the replica, which does not fit yet.
+    SHORT = "one pod short of the replica";
+    WHOLE = "the replica bound again";
+}
 
 const SET: &str = "grafted";
 const WING: &str = "grafted-0-wing";
 const UNIT: &str = "grafted-0-wing-0-unit";
 
-pub(crate) const CASE: Case = Case::new(
-    "A recreated scaling group replica in its base PodGang is bound whole",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TERM-16"])
-.nodes(&[nodes(5).gpus(8)]);
+pub(crate) const CASE: Case = case!("A recreated scaling group replica in its base PodGang is bound whole")
+    .clauses(&[TERM_16])
+    .nodes(&[nodes(5).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.until_started(SET).await?;
     let old = test.pods_of(UNIT);
     let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
-    test.until_recycled("the replica in the base PodGang", "TERM-04", &[UNIT], &old, false).await?;
+    test.until_recycled("the replica in the base PodGang", TERM_04, &[UNIT], &old, false).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
@@ -47,16 +40,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TERM-16", || {
+    vec![finding(TERM_16, || {
         let grafted = replica(history, SET, 0)?;
         let wing = Scope::GroupReplica { group: WING.into(), index: 0 };
         let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(UNIT.into(), 2)] }];
-        let short = history.waited_for(SHORT)?;
-        termination::times(history, &grafted, &wing, 1)?;
-        binding::never(&generations::only(&history.upto(short), &wing, 1), &unit, None)?;
-        history.reached(SHORT)?;
-        let whole = history.waited_for(WHOLE)?;
-        binding::whole(&history.before(whole), &unit)?;
-        history.reached(WHOLE).map(drop)
+        history.at(SHORT, |short| {
+            termination::times(history, &grafted, &wing, 1)?;
+            binding::never(&generations::only(&history.upto(short), &wing, 1), &unit, None)
+        })?;
+        history.at(WHOLE, |whole| binding::whole(&history.before(whole), &unit))
     })]
 }

@@ -2,22 +2,12 @@
 //! must be in one rack does not fit. A gang of 2 pods without a constraint shows that those nodes accept
 //! pods.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, placement};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "Nodes with an empty topology label form no domain, so a constrained gang waits",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-18"])
-.nodes(&[nodes(2).gpus(8).rack("a"), nodes(3).gpus(8).rack("")]);
+pub(crate) const CASE: Case =
+    case!("Nodes with an empty topology label form no domain, so a constrained gang waits")
+        .clauses(&[TOPO_18])
+        .nodes(&[nodes(2).gpus(8).rack("a"), nodes(3).gpus(8).rack("")]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("nowhere").await? {
@@ -28,7 +18,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-18", || {
+    vec![finding(TOPO_18, || {
         let nowhere = history.base("nowhere")?.name;
         all([placement::never_with_an_empty_label(history, &nowhere, RACK), scheduler_passed(history)])?;
         binding::whole(&history.end(), &history.units("unbounded")?)

@@ -2,24 +2,13 @@
 //! room for 6 small pods and no large one; rack real, 2 nodes x 24 GPUs, for all of them in any order. A
 //! scheduler that counts pods without their sizes finds room in decoy.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::{all, binding, finding, placement};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang with two pod sizes is bound in the rack that fits both",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-01", "KUBE-11"])
-.nodes(&[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")])
-// In PodGroup scope, a PodGang of two podgroups may have no constraint.
-.only(&[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
+pub(crate) const CASE: Case = case!("A gang with two pod sizes is bound in the rack that fits both")
+    .clauses(&[TOPO_01, KUBE_11])
+    .nodes(&[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")])
+    // In PodGroup scope, a PodGang of two podgroups may have no constraint.
+    .only(&[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("mixed-shapes").await?;
@@ -27,7 +16,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-01", || {
+    vec![finding(TOPO_01, || {
         let placed = placement::gang_in_one_domain(history, &history.base("mixed-shapes")?.name, RACK);
         all([placed, binding::all(&history.end(), &history.gangs("mixed-shapes")?)])
     })]

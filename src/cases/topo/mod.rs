@@ -1,23 +1,23 @@
 //! Topology packing. Every case leaves room for a wrong placement, so a scheduler cannot pass by luck.
 
-pub(crate) mod becomes_resource;
+pub(crate) mod binding_becomes_resources;
+pub(crate) mod constraint_on_one_clique;
 pub(crate) mod empty_label;
-pub(crate) mod fullest_rack_only;
-pub(crate) mod larger_group_last;
+pub(crate) mod larger_group_gets_rack;
 pub(crate) mod mixed_shapes;
 pub(crate) mod nested;
 pub(crate) mod no_rack_has_room;
 pub(crate) mod one_block;
-pub(crate) mod one_clique;
 pub(crate) mod one_host;
 pub(crate) mod one_rack;
+pub(crate) mod only_rack_with_room;
 pub(crate) mod per_group;
 pub(crate) mod preferred;
 pub(crate) mod replacement;
-pub(crate) mod replica_together;
+pub(crate) mod replica_shares_rack;
 pub(crate) mod resource_compared;
-pub(crate) mod scaled_cliques;
-pub(crate) mod scaled_gangs;
-pub(crate) mod scaled_groups;
+pub(crate) mod scaled_gang_clique_constraint;
+pub(crate) mod scaled_gang_group_constraint;
+pub(crate) mod scaled_gang_own_rack;
 pub(crate) mod second_binding;
 pub(crate) mod unlabelled_nodes;

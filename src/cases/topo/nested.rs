@@ -3,30 +3,22 @@
 //! of 2 pods x 8 GPUs that must each be on one host. Each fills its domain, and the other block has room for
 //! part of any of them.
 
-use conformance_contract::names::{BLOCK, HOST, RACK};
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::{binding, finding, placement};
+use conformance_contract::names::{BLOCK, HOST};
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang is bound in one block, its replicas in racks, cliques on hosts",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-07", "KUBE-11"])
-.nodes(&[
-    nodes(1).gpus(16).block("x").rack("x1"),
-    nodes(1).gpus(16).block("y").rack("y1"),
-    nodes(1).gpus(16).block("x").rack("x2"),
-    nodes(1).gpus(16).block("y").rack("y2"),
-    nodes(1).gpus(16).block("x").rack("x1"),
-    nodes(1).gpus(16).block("y").rack("y1"),
-    nodes(1).gpus(16).block("x").rack("x2"),
-    nodes(1).gpus(16).block("y").rack("y2"),
-]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A gang is bound in one block, its replicas in racks, cliques on hosts")
+    .clauses(&[TOPO_07, KUBE_11])
+    .nodes(&[
+        nodes(1).gpus(16).block("x").rack("x1"),
+        nodes(1).gpus(16).block("y").rack("y1"),
+        nodes(1).gpus(16).block("x").rack("x2"),
+        nodes(1).gpus(16).block("y").rack("y2"),
+        nodes(1).gpus(16).block("x").rack("x1"),
+        nodes(1).gpus(16).block("y").rack("y1"),
+        nodes(1).gpus(16).block("x").rack("x2"),
+        nodes(1).gpus(16).block("y").rack("y2"),
+    ]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("nested").await?;
@@ -34,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-07", || {
+    vec![finding(TOPO_07, || {
         let gangs = history.gangs("nested")?;
         placement::gang_in_one_domain(history, &history.base("nested")?.name, BLOCK)?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;

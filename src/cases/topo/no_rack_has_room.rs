@@ -1,23 +1,13 @@
 //! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that must be in one rack: 4 nodes have room, but no
 //! rack has more than 2. The same gang without the constraint, on the same nodes, is the control.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
 use conformance_driver::pending::Again;
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, premise};
 
-pub(crate) const CASE: Case = Case::new(
-    "A gang that fits the cluster but no rack waits if it requires one",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-02", "TOPO-04", "KUBE-11"])
-.nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A gang that fits the cluster but no rack waits if it requires one")
+    .clauses(&[TOPO_02, TOPO_04, KUBE_11])
+    .nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("constrained").await? {
@@ -30,12 +20,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TOPO-02", || {
+        finding(TOPO_02, || {
             all([binding::never(history, &history.units("constrained")?, None), scheduler_passed(history)])
         }),
-        finding("TOPO-04", || {
+        finding(TOPO_04, || {
             // A constrained gang that is bound occupies the control's nodes.
-            premise("TOPO-02", binding::never(history, &history.units("constrained")?, None))?;
+            premise(TOPO_02, binding::never(history, &history.units("constrained")?, None))?;
             binding::whole(&history.end(), &history.units("unconstrained")?)
         }),
     ]

@@ -4,19 +4,15 @@
 //! its racks. One of 5 fits the cluster, but no block.
 
 use conformance_contract::names::BLOCK;
-use conformance_contract::ruling::Ruling;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, placement};
+
+use crate::prelude::*;
 
 pub(crate) const CASE: Case = Case::new(
     "A gang that requires one block uses the only block with room, or waits",
     |test| Box::pin(drive(test, SETS, 4)),
-    |history| vec![finding("TOPO-13", || in_the_only_domain(history, SETS, BLOCK))],
+    |history| vec![finding(TOPO_13, || in_the_only_domain(history, SETS, BLOCK))],
 )
-.clauses(&["TOPO-13"])
+.clauses(&[TOPO_13])
 .nodes(&[
     nodes(1).gpus(24).block("large").rack("l1"),
     nodes(1).gpus(24).block("large").rack("l2"),

@@ -3,17 +3,16 @@
 //! filler. One of 4 fits the cluster, but no host.
 
 use conformance_contract::names::HOST;
-use conformance_driver::case::{Case, nodes};
-use conformance_judge::finding;
 
 use super::one_block::{Sets, drive, in_the_only_domain};
+use crate::prelude::*;
 
 pub(crate) const CASE: Case = Case::new(
     "A gang that requires one host uses the only host with room, or waits",
     |test| Box::pin(drive(test, SETS, 3)),
-    |history| vec![finding("TOPO-13", || in_the_only_domain(history, SETS, HOST))],
+    |history| vec![finding(TOPO_13, || in_the_only_domain(history, SETS, HOST))],
 )
-.clauses(&["TOPO-13"])
+.clauses(&[TOPO_13])
 .nodes(&[nodes(4).gpus(15).rack("a"), nodes(1).gpus(40).rack("a")]);
 
 const SETS: Sets = Sets { filler: "host-filler", too_large: "no-host", fits: "one-host" };

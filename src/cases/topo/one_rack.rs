@@ -2,26 +2,16 @@
 //! each x 8 GPUs: all 4 fit in c or d. A scheduler that spreads pods uses 4 of 6 empty nodes, more than any
 //! rack has; one that fills small nodes first starts with a and b.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::{all, binding, finding, placement};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "All pods of a gang that requires one rack share it, surplus included",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-01", "KUBE-11"])
-.nodes(&[
-    nodes(1).gpus(8).rack("a"),
-    nodes(1).gpus(8).rack("b"),
-    nodes(2).gpus(16).rack("c"),
-    nodes(2).gpus(16).rack("d"),
-]);
+pub(crate) const CASE: Case = case!("All pods of a gang that requires one rack share it, surplus included")
+    .clauses(&[TOPO_01, KUBE_11])
+    .nodes(&[
+        nodes(1).gpus(8).rack("a"),
+        nodes(1).gpus(8).rack("b"),
+        nodes(2).gpus(16).rack("c"),
+        nodes(2).gpus(16).rack("d"),
+    ]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("racked").await?;
@@ -29,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-01", || {
+    vec![finding(TOPO_01, || {
         let placed = placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK);
         all([placed, binding::all(&history.end(), &history.gangs("racked")?)])
     })]

@@ -3,26 +3,16 @@
 //! and b. `impossible`, also 4 pods x 8 GPUs, prefers one rack, fits none, and must be bound anyway. Rack d
 //! of one node x 2 GPUs is for `both-levels`, 2 pods x 1 GPU, which requires one rack and also prefers one.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::{binding, finding, placement, premise};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A preferred rack is used if it has room and is ignored otherwise",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-08", "TOPO-14"])
-.nodes(&[
-    nodes(1).gpus(24).rack("a"),
-    nodes(1).gpus(8).rack("b"),
-    nodes(2).gpus(16).rack("c"),
-    nodes(1).gpus(2).rack("d"),
-]);
+pub(crate) const CASE: Case = case!("A preferred rack is used if it has room and is ignored otherwise")
+    .clauses(&[TOPO_08, TOPO_14])
+    .nodes(&[
+        nodes(1).gpus(24).rack("a"),
+        nodes(1).gpus(8).rack("b"),
+        nodes(2).gpus(16).rack("c"),
+        nodes(1).gpus(2).rack("d"),
+    ]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("possible").await?;
@@ -35,13 +25,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TOPO-08", || {
+        finding(TOPO_08, || {
             packed(history, "possible")?;
             packed(history, "both-levels")
         }),
-        finding("TOPO-14", || {
+        finding(TOPO_14, || {
             // If `possible` is elsewhere, it occupies other nodes than the arithmetic assumes.
-            premise("TOPO-08", packed(history, "possible"))?;
+            premise(TOPO_08, packed(history, "possible"))?;
             binding::all(&history.end(), &history.gangs("impossible")?)
         }),
     ]

@@ -2,22 +2,14 @@
 //! gang of 3 pods x 8 GPUs that must be in one rack fits only in large, and leaves room for one pod there.
 //! One of its pods is lost: the replacement fits in every rack, and the others offer an empty node.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{all, binding, finding, placement};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "The replacement of a lost pod is bound in its gang's rack",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-01", "KUBE-11"])
-.nodes(&[nodes(1).gpus(8).rack("small"), nodes(1).gpus(16).rack("middle"), nodes(2).gpus(16).rack("large")]);
+pub(crate) const CASE: Case =
+    case!("The replacement of a lost pod is bound in its gang's rack").clauses(&[TOPO_01, KUBE_11]).nodes(&[
+        nodes(1).gpus(8).rack("small"),
+        nodes(1).gpus(16).rack("middle"),
+        nodes(2).gpus(16).rack("large"),
+    ]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("replaced").await?;
@@ -32,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-01", || {
+    vec![finding(TOPO_01, || {
         let placed = placement::gang_in_one_domain(history, &history.base("replaced")?.name, RACK);
         all([placed, history.reached(SharedMark::PodLost).map(drop)])?;
         binding::all(&history.end(), &history.gangs("replaced")?)

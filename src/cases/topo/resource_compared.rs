@@ -2,33 +2,26 @@
 //! backend compares it and creates none. At first it is missing. Then KAI's matches the binding, and must
 //! stay while the binding changes.
 
-use conformance_contract::names;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::finding;
+use conformance_facts::topology::{BINDING, is_in_sync};
 use conformance_judge::topology_resources::{
-    BINDING, is_in_sync, names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
+    names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
 };
-use serde_json::{Value, json};
 
-pub(crate) const CASE: Case = Case::new(
-    "A topology resource managed by a third party is compared and never changed",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-15", "TOPO-17"])
-// Without nodes, a binding has no domains for Volcano, and would produce nothing.
-.nodes(&[nodes(1).rack("a")]);
+use crate::prelude::*;
 
-const MISSING: MarkName = MarkName::of_case("it is missing");
-const SAME: MarkName = MarkName::of_case("it says the same");
-const OTHER: MarkName = MarkName::of_case("it says something else");
+pub(crate) const CASE: Case =
+    case!("A topology resource managed by a third party is compared and never changed")
+        .clauses(&[TOPO_15, TOPO_17])
+        // Without nodes, a binding has no domains for Volcano, and would produce nothing.
+        .nodes(&[nodes(1).rack("a")]);
+
+marks! {
+    MISSING = "it is missing";
+    SAME = "it says the same";
+    OTHER = "it says something else";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let theirs = test.domain("theirs");
@@ -70,7 +63,7 @@ async fn until(test: &TestContext, in_sync: bool, mark: MarkName, detail: Value)
 fn judge(history: &History) -> Vec<Finding> {
     let name = name(&history.header.namespace);
     vec![
-        finding("TOPO-15", || {
+        finding(TOPO_15, || {
             let at = |mark| history.waited_for(mark).map(|index| history.before(index));
             let missing = at(MISSING)?;
             says_out_of_sync(history, &missing, &name)?;
@@ -84,7 +77,7 @@ fn judge(history: &History) -> Vec<Finding> {
             says_out_of_sync(history, &at(OTHER)?, &name)?;
             history.reached(OTHER).map(drop)
         }),
-        finding("TOPO-17", || {
+        finding(TOPO_17, || {
             never_became(history, &name)?;
             history.reached(MISSING)?;
             if history.header.target != Target::KAI {

@@ -2,29 +2,23 @@
 //! so they can be the domains of only one binding. A second binding is refused. The first keeps working,
 //! which a third rack shows.
 
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
-use conformance_history::{History, Live, MarkName};
-use conformance_judge::finding;
-use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_became, says_out_of_sync};
-use serde_json::Value;
+use conformance_facts::topology::{BINDING, is_in_sync};
+use conformance_judge::topology_resources::{follow, never_became, says_out_of_sync};
 
-pub(crate) const CASE: Case = Case::new(
-    "A second topology binding is refused with a condition, and the first keeps working",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-16"])
-.nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
-.only(&[Target::VOLCANO]);
+use crate::prelude::*;
 
-const REFUSED: MarkName = MarkName::of_case("the second binding is refused");
-const FIRST: MarkName = MarkName::of_case("the first binding goes on");
+pub(crate) const CASE: Case =
+    case!("A second topology binding is refused with a condition, and the first keeps working")
+        .clauses(&[TOPO_16])
+        .nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
+        .only(&[Target::VOLCANO]);
+
+marks! {
+    REFUSED = "the second binding is refused";
+    FIRST = "the first binding goes on";
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (second, backend) = (name(&test.namespace), test.target.backend());
@@ -44,12 +38,10 @@ fn name(namespace: &str) -> String {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-16", || {
+    vec![finding(TOPO_16, || {
         let second = name(&history.header.namespace);
         never_became(history, &second)?;
-        says_out_of_sync(history, &history.before(history.waited_for(REFUSED)?), &second)?;
-        history.reached(REFUSED)?;
-        follow(history, &history.before(history.waited_for(FIRST)?), TOPOLOGY)?;
-        history.reached(FIRST).map(drop)
+        history.at(REFUSED, |place| says_out_of_sync(history, &history.before(place), &second))?;
+        history.at(FIRST, |place| follow(history, &history.before(place), TOPOLOGY))
     })]
 }

@@ -3,29 +3,17 @@
 //! pods, shows that the nodes without a rack accept pods. An operator may add node affinity on the label's
 //! key.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::binding::{self, scheduler_passed};
-use conformance_judge::{all, finding, placement};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A constrained gang is never bound to nodes without the level's label",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TOPO-11", "KUBE-11"])
-.nodes(&[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)]);
+pub(crate) const CASE: Case = case!("A constrained gang is never bound to nodes without the level's label")
+    .clauses(&[TOPO_11, KUBE_11])
+    .nodes(&[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("edgy").await?;
     test.until_bound(2).await?;
     test.until(
-        Awaited::demanded_by("GANG-07", "surplus pods released to the scheduler"),
+        Awaited::demanded_by(GANG_07, "surplus pods released to the scheduler"),
         limits::REACTION,
         |live| live.pods().all(|pod| pod.gates().is_empty()),
     )
@@ -38,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TOPO-11", || {
+    vec![finding(TOPO_11, || {
         let labelled = ["edgy", "homeless"]
             .map(|set| placement::never_unlabelled(history, &history.base(set)?.name, RACK));
         all([all(labelled), scheduler_passed(history)])?;

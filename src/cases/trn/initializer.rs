@@ -2,20 +2,12 @@
 //! initializer has succeeded. The harness ends the initializer, because pods on simulated nodes run
 //! indefinitely.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, Live};
-use conformance_judge::{finding, train_jobs};
-use serde_json::json;
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "An initializer is bound first, and the trainer's pods are bound whole after it",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-13"])
-.nodes(&[nodes(3).gpus(1)]);
+pub(crate) const CASE: Case =
+    case!("An initializer is bound first, and the trainer's pods are bound whole after it")
+        .clauses(&[TRN_13])
+        .nodes(&[nodes(3).gpus(1)]);
 
 const NAME: &str = "staged";
 
@@ -24,9 +16,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let first =
         |waits| train_job.jobs.iter().filter(move |job| job.waits == waits).map(|job| job.pods()).sum();
     let (initializers, nodes): (usize, usize) = (first(false), first(true));
-    test.until_looked_at("TRN-13", NAME, initializers).await?;
+    test.until_looked_at(TRN_13, NAME, initializers).await?;
     test.scheduler_passes().await?;
-    test.until_tried_again("TRN-13", NAME, initializers).await?;
+    test.until_tried_again(TRN_13, NAME, initializers).await?;
     let bound = |live: &Live| live.pods().find(|pod| pod.node().is_some()).map(|pod| pod.name().to_owned());
     let initializer = test.look(bound).unwrap_or_default();
     let terminated = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
@@ -34,9 +26,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "restartCount": 0, "state": terminated});
     let status = json!({"status": {"phase": "Succeeded", "containerStatuses": [container]}});
     test.patch_sub("Pod", &initializer, "status", status).await?;
-    test.until_bound_of("TRN-13", NAME, initializers + nodes).await
+    test.until_bound_of(TRN_13, NAME, initializers + nodes).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-13", || train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?))]
+    vec![finding(TRN_13, || train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?))]
 }

@@ -1,26 +1,24 @@
 //! Kubeflow TrainJobs (`run --trainjob`).
 
-use conformance_contract::ruling::Finding;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, train_jobs};
+use crate::prelude::*;
 
-pub(crate) mod everything_gone;
-pub(crate) mod fits_whole;
+pub(crate) mod all_objects_deleted;
+pub(crate) mod capacity_freed;
+pub(crate) mod components_killed;
+pub(crate) mod fitting_job_bound;
 pub(crate) mod initializer;
-pub(crate) mod initializer_stays;
+pub(crate) mod initializer_not_evicted;
 pub(crate) mod one_pod_short;
 pub(crate) mod one_rack;
-pub(crate) mod own_roles;
-pub(crate) mod parts_killed;
-pub(crate) mod plugin_away;
+pub(crate) mod permissions_sufficient;
+pub(crate) mod plugin_down;
 pub(crate) mod pod_lost;
 pub(crate) mod queue_comes_later;
 pub(crate) mod queue_label;
-pub(crate) mod queue_that_counts;
+pub(crate) mod queue_precedence;
 pub(crate) mod rack_per_job;
 pub(crate) mod refusals;
 pub(crate) mod room_for_one;
-pub(crate) mod room_given_back;
 pub(crate) mod second_job_short;
 pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
@@ -29,15 +27,15 @@ pub(crate) mod volcano_queue;
 /// the end, when nothing is missing, it is bound whole (TRN-18).
 fn waited_whole(history: &History, train_job: &str) -> Vec<Finding> {
     vec![
-        finding("TRN-03", || {
+        finding(TRN_03, || {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             train_jobs::never(history, &train_jobs::units(history, train_job)?, Some(barrier))
         }),
-        finding("TRN-18", || {
+        finding(TRN_18, || {
             history.reached(SharedMark::SchedulerPassed)?;
             train_jobs::whole(&history.end(), &train_jobs::units(history, train_job)?)
         }),
-        finding("TRN-19", || {
+        finding(TRN_19, || {
             history.reached(SharedMark::SchedulerPassed)?;
             train_jobs::says_why(history, train_job)
         }),

@@ -2,23 +2,13 @@
 //! one after the other. The first must be in one rack: c has room. The second must too: 2 nodes are free, but
 //! in two racks. The third has no constraint and uses those two nodes.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, train_jobs};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A TrainJob that requires one rack is bound in one or waits",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-05", "TRN-14"])
-.nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
-// Other targets would be asked about TRN-14 here too, and their TrainJobs have no racks.
-.only(&[Target::TRAINJOB_VOLCANO, Target::TRAINJOB_KAI]);
+pub(crate) const CASE: Case = case!("A TrainJob that requires one rack is bound in one or waits")
+    .clauses(&[TRN_05, TRN_14])
+    .nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
+    // Other targets would be asked about TRN-14 here too, and their TrainJobs have no racks.
+    .only(&[Target::TRAINJOB_VOLCANO, Target::TRAINJOB_KAI]);
 
 const TOGETHER: &str = "together";
 const APART: &str = "apart";
@@ -26,16 +16,16 @@ const ANYWHERE: &str = "anywhere";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(TOGETHER).await?;
-    test.until_bound_of("TRN-05", TOGETHER, train_job.pods()).await?;
+    test.until_bound_of(TRN_05, TOGETHER, train_job.pods()).await?;
     test.submit_train_job(APART).await?;
-    test.until_looked_at("TRN-05", APART, train_job.pods()).await?;
+    test.until_looked_at(TRN_05, APART, train_job.pods()).await?;
     test.scheduler_passes().await?;
     test.submit_train_job(ANYWHERE).await?;
-    test.until_bound_of("TRN-05", ANYWHERE, train_job.pods()).await
+    test.until_bound_of(TRN_05, ANYWHERE, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    let placed = finding("TRN-05", || {
+    let placed = finding(TRN_05, || {
         let end = history.end();
         train_jobs::whole(&end, &train_jobs::units(history, TOGETHER)?)?;
         train_jobs::in_one_domain(history, TOGETHER, RACK)?;
@@ -43,5 +33,5 @@ fn judge(history: &History) -> Vec<Finding> {
         train_jobs::never(history, &train_jobs::units(history, APART)?, None)?;
         train_jobs::whole(&end, &train_jobs::units(history, ANYWHERE)?)
     });
-    vec![placed, finding("TRN-14", || train_jobs::is_one_pod_group(history, TOGETHER))]
+    vec![placed, finding(TRN_14, || train_jobs::is_one_pod_group(history, TOGETHER))]
 }

@@ -1,34 +1,23 @@
 //! 2 nodes x 8 GPUs; a TrainJob of 2 pods x 8 GPUs, bound; one of its pods is lost.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, Live};
-use conformance_judge::{finding, train_jobs};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A lost pod of a TrainJob is replaced and bound; the other pod stays",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-11"])
-.nodes(&[nodes(2).gpus(8)]);
+pub(crate) const CASE: Case = case!("A lost pod of a TrainJob is replaced and bound; the other pod stays")
+    .clauses(&[TRN_11])
+    .nodes(&[nodes(2).gpus(8)]);
 
 const NAME: &str = "lost";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-18", NAME, train_job.pods()).await?;
+    test.until_bound_of(TRN_18, NAME, train_job.pods()).await?;
     let first = |live: &Live| live.pods().next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
     test.lose_pod(&lost).await?;
-    test.until("the lost pod deleted", conformance_driver::limits::REACTION, |live| {
-        live.get("Pod", &lost).is_none()
-    })
-    .await?;
-    test.until_bound_of("TRN-11", NAME, train_job.pods()).await
+    test.until("the lost pod deleted", REACTION, |live| live.get("Pod", &lost).is_none()).await?;
+    test.until_bound_of(TRN_11, NAME, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-11", || train_jobs::is_replaced(history, NAME))]
+    vec![finding(TRN_11, || train_jobs::is_replaced(history, NAME))]
 }

@@ -1,19 +1,11 @@
 //! Four TrainJobs of two replicated Jobs each. Their runtimes set the queue to a name, to an empty string, to
 //! nothing, or have no KAI policy at all.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::{all, finding, train_jobs};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "The queue of a runtime's policy becomes a label of every pod",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-01", "TRN-17"])
-.nodes(&[nodes(8).gpus(1)]);
+pub(crate) const CASE: Case = case!("The queue of a runtime's policy becomes a label of every pod")
+    .clauses(&[TRN_01, TRN_17])
+    .nodes(&[nodes(8).gpus(1)]);
 
 const QUEUES: [(&str, Option<&str>); 4] =
     [("queue", Some("team-a")), ("empty", None), ("absent", None), ("none", None)];
@@ -21,17 +13,17 @@ const QUEUES: [(&str, Option<&str>); 4] =
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, _) in QUEUES {
         let train_job = test.submit_train_job(name).await?;
-        test.until_pods_of("TRN-01", name, train_job.pods()).await?;
+        test.until_pods_of(TRN_01, name, train_job.pods()).await?;
     }
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TRN-01", || {
+        finding(TRN_01, || {
             all(QUEUES.into_iter().map(|(name, queue)| train_jobs::queue_is(history, name, queue)))
         }),
-        finding("TRN-17", || {
+        finding(TRN_17, || {
             all(QUEUES.into_iter().map(|(name, _)| train_jobs::nothing_but_the_queue(history, name)))
         }),
     ]

@@ -1,29 +1,22 @@
 //! Racks a and b of 2 nodes x 8 GPUs; a TrainJob of two replicated Jobs of 2 pods x 8 GPUs each. Each Job
 //! must be in one rack, and no rack has room for both.
 
-use conformance_contract::names::RACK;
-use conformance_contract::ruling::Finding;
-use conformance_contract::target::Target;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::{finding, train_jobs};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case =
-    Case::new("Each replicated Job of a TrainJob is bound in one rack", |test| Box::pin(drive(test)), judge)
-        .clauses(&["TRN-20"])
-        .nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
-        .only(&[Target::TRAINJOB_KAI]);
+pub(crate) const CASE: Case = case!("Each replicated Job of a TrainJob is bound in one rack")
+    .clauses(&[TRN_20])
+    .nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
+    .only(&[Target::TRAINJOB_KAI]);
 
 const NAME: &str = "two-racks";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_bound_of("TRN-20", NAME, train_job.pods()).await
+    test.until_bound_of(TRN_20, NAME, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-20", || {
+    vec![finding(TRN_20, || {
         train_jobs::each_job_in_one_domain(history, NAME, RACK)?;
         train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)
     })]

@@ -1,20 +1,13 @@
 //! Variations of a training runtime with a KAI queue, each refused, admitted with a warning, or admitted
 //! without one; and TrainJobs, one of them with a runtime that does not exist.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, left_nothing, refusals_say, refused};
-use conformance_judge::finding;
-use serde_json::{Value, json};
+use conformance_judge::admission::{left_nothing, refusals_say};
 
-pub(crate) const CASE: Case = Case::new(
-    "Runtimes that KAI cannot serve are refused, risky ones admitted with a warning",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-07", "TRN-22"]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Runtimes that KAI cannot serve are refused, risky ones admitted with a warning")
+        .clauses(&[TRN_07, TRN_22]);
 
 const EXCLUSIVE: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 
@@ -102,8 +95,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("TRN-07", || answered_well(history, &[ATTEMPTS, OF_RUNTIMES])),
-        finding("TRN-22", || answered_well(history, &[DOUBTFUL, STRICT])),
+        finding(TRN_07, || answered_well(history, &[ATTEMPTS, OF_RUNTIMES])),
+        finding(TRN_22, || answered_well(history, &[DOUBTFUL, STRICT])),
     ]
 }
 

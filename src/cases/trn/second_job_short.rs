@@ -1,30 +1,22 @@
 //! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and its second 2: only the
 //! first fits.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, train_jobs};
+use crate::prelude::*;
 
-pub(crate) const CASE: Case = Case::new(
-    "A TrainJob is not bound if its second replicated Job does not fit",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["TRN-04"])
-.nodes(&[nodes(2).gpus(8)]);
+pub(crate) const CASE: Case = case!("A TrainJob is not bound if its second replicated Job does not fit")
+    .clauses(&[TRN_04])
+    .nodes(&[nodes(2).gpus(8)]);
 
 const NAME: &str = "half";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_looked_at("TRN-04", NAME, train_job.pods()).await?;
+    test.until_looked_at(TRN_04, NAME, train_job.pods()).await?;
     test.scheduler_passes().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("TRN-04", || {
+    vec![finding(TRN_04, || {
         let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         train_jobs::never(history, &train_jobs::units(history, NAME)?, Some(barrier))
     })]

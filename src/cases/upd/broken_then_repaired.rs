@@ -3,34 +3,27 @@
 //! changed later, is updated, the group, which lacks a replica, is scaled in 4 -> 2, and the templates change
 //! back.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
 use conformance_driver::updates::resize;
-use conformance_expect::scaling;
-use conformance_history::{History, Live, MarkName, Pod, SharedMark};
-use conformance_judge::life::health::waits_for_room;
-use conformance_judge::life::{scaled, updates};
-use conformance_judge::{all, cleanup, finding};
-use serde_json::Value;
+use conformance_facts::health::waits_for_room;
+use conformance_judge::life::scaled;
 
-const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-const SCALED_IN: MarkName = MarkName::of_case("the group is scaled in");
-const REPAIRED: MarkName = MarkName::of_case("every pod is as it was at first");
+use crate::prelude::*;
+
+marks! {
+    OUTLASTED = "an update that began later is over";
+    SCALED_IN = "the group is scaled in";
+    REPAIRED = "every pod is as it was at first";
+}
 
 const SET: &str = "dodo";
 const CANARY: &str = "finch";
 const CLIQUE: &str = "dodo-0-front";
 const GROUP: &str = "dodo-0-pool";
 
-pub(crate) const CASE: Case = Case::new(
-    "A failing update stops after one step, and reverting repairs only that step",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["UPD-04", "UPD-11", "UPD-12", "UPD-14", "UPD-30", "UPD-32"])
-.nodes(&[nodes(1).gpus(8)]);
+pub(crate) const CASE: Case =
+    case!("A failing update stops after one step, and reverting repairs only that step")
+        .clauses(&[UPD_04, UPD_11, UPD_12, UPD_14, UPD_30, UPD_32])
+        .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CANARY] {
@@ -44,58 +37,54 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
         live.pods().any(|pod| its(&pod) && waits_for_room(pod))
     };
-    let begun = Awaited::demanded_by("UPD-12", "the first update step started");
+    let begun = Awaited::demanded_by(UPD_12, "the first update step started");
     test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
     test.revise(CANARY, "2").await?;
-    test.until_updated(CANARY, "UPD-02").await?;
+    test.until_updated(CANARY, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
     let gone = scaling::lost(&test.history(), SET);
-    test.until_gone(&gone).await.map_err(|stop| stop.owed_by("UPD-14"))?;
+    test.until_gone(&gone).await.map_err(|stop| stop.owed_by(UPD_14))?;
     test.mark(SCALED_IN, Value::Null);
     test.change_templates(SET, |clique| resize(clique, "1", 1)).await?;
-    test.until_updated(SET, "UPD-32").await?;
+    test.until_updated(SET, UPD_32).await?;
     test.mark(REPAIRED, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("UPD-04", || {
+        finding(UPD_04, || {
             updates::are_admitted(history)?;
             all([updates::steps_do_not_overlap(history, SET), history.reached(REPAIRED).map(drop)])
         }),
-        finding("UPD-11", || {
+        finding(UPD_11, || {
             updates::are_admitted(history)?;
             all([updates::only_old_is_taken(history, SET), history.reached(REPAIRED).map(drop)])
         }),
-        finding("UPD-12", || {
+        finding(UPD_12, || {
             updates::are_admitted(history)?;
-            let outlasted = history.waited_for(OUTLASTED)?;
-            updates::stopped_after_the_first_turn(history, SET, outlasted)?;
-            history.reached(OUTLASTED).map(drop)
+            history.at(OUTLASTED, |outlasted| updates::stopped_after_the_first_turn(history, SET, outlasted))
         }),
-        finding("UPD-14", || {
+        finding(UPD_14, || {
             updates::are_admitted(history)?;
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
-            let until = history.waited_for(SCALED_IN)?;
-            all([
-                scaled::highest_go_at_once(history, GROUP, scaled, until),
-                cleanup::removed(&history.upto(until), &scaling::lost(history, SET)),
-                cleanup::removed(history, &scaling::lost(history, SET)),
-            ])?;
-            history.reached(SCALED_IN).map(drop)
+            history.at(SCALED_IN, |until| {
+                all([
+                    scaled::highest_go_at_once(history, GROUP, scaled, until),
+                    cleanup::removed(&history.upto(until), &scaling::lost(history, SET)),
+                    cleanup::removed(history, &scaling::lost(history, SET)),
+                ])
+            })
         }),
-        finding("UPD-30", || {
+        finding(UPD_30, || {
             updates::are_admitted(history)?;
             all([updates::minimum_stays(history, SET), history.reached(REPAIRED).map(drop)])
         }),
-        finding("UPD-32", || {
+        finding(UPD_32, || {
             updates::are_admitted(history)?;
             history.reached(SCALED_IN)?;
-            let repaired = history.waited_for(REPAIRED)?;
-            updates::through(&history.before(repaired), SET)?;
-            history.reached(REPAIRED).map(drop)
+            history.at(REPAIRED, |repaired| updates::through(&history.before(repaired), SET))
         }),
     ]
 }

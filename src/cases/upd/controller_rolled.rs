@@ -3,36 +3,31 @@
 //! does not fit, the third waits for its update. Then the controller's Deployment is rolled, and afterwards
 //! the second node joins.
 
-use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Isolation, Need, nodes};
-use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
-use conformance_driver::limits;
 use conformance_driver::updates::resize;
-use conformance_history::{History, MarkName};
-use conformance_judge::life::health::waits_for_room;
-use conformance_judge::life::updates::{self, is_of_revision};
-use conformance_judge::{all, finding, kubelets, leadership};
-use serde_json::Value;
+use conformance_facts::health::waits_for_room;
+use conformance_facts::updates::is_of_revision;
+use conformance_judge::{kubelets, leadership};
 
-const ROLL: MarkName = MarkName::of_case("controller rolled");
-const JOIN: MarkName = MarkName::of_case("node joins");
-const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
+use crate::prelude::*;
+
+marks! {
+    ROLL = "controller rolled";
+    JOIN = "node joins";
+    UPDATED = "every pod is of the last template";
+}
 
 const SET: &str = "moulting";
 const BESIDE: &str = "bystander";
 /// The cliques that the update has reached when the controller is rolled.
 const TAKEN: [&str; 2] = ["moulting-0-worker", "moulting-1-worker"];
 
-pub(crate) const CASE: Case = Case::new(
-    "Rolling the controller during an update repeats no step, and the update completes",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["UPD-25"])
-.nodes(&[nodes(1).gpus(1), nodes(1).gpus(2).joining(1)])
-.isolation(Isolation::Exclusive)
-.needs(&[Need::Kubelets]);
+pub(crate) const CASE: Case =
+    case!("Rolling the controller during an update repeats no step, and the update completes")
+        .clauses(&[UPD_25])
+        .nodes(&[nodes(1).gpus(1), nodes(1).gpus(2).joining(1)])
+        .isolation(Isolation::Exclusive)
+        .needs(&[Need::Kubelets]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
@@ -43,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.change_templates(SET, |clique| resize(clique, "2", 1)).await? {
         return Ok(());
     }
-    let waiting = Awaited::demanded_by("UPD-02", "the second replica in its update step");
+    let waiting = Awaited::demanded_by(UPD_02, "the second replica in its update step");
     test.until(waiting, limits::SCHEDULING, |live| {
         // The previous pods have terminated.
         let its: Vec<_> = live.pods().filter(|pod| TAKEN.map(Some).contains(&pod.pod_clique())).collect();
@@ -58,7 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     led?;
     test.mark(JOIN, Value::Null);
     test.nodes_join(1).await?;
-    test.until_updated(SET, "UPD-25").await?;
+    test.until_updated(SET, UPD_25).await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
 }
@@ -74,19 +69,17 @@ async fn led_by_another(test: &TestContext, lease: &mut LeaseWatch) -> Result<()
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("UPD-25", || {
+    vec![finding(UPD_25, || {
         updates::are_admitted(history)?;
         let (rolled, _) = history.reached(ROLL)?;
-        let joining = history.waited_for(JOIN)?;
-        all([
-            leadership::one_leader_at_a_time(history),
-            kubelets::ran_on(history, rolled, joining),
-            updates::nothing_is_taken(history, BESIDE),
-            updates::only_old_is_taken(history, SET),
-        ])?;
-        history.reached(JOIN)?;
-        let updated = history.waited_for(UPDATED)?;
-        updates::through(&history.before(updated), SET)?;
-        history.reached(UPDATED).map(drop)
+        history.at(JOIN, |joining| {
+            all([
+                leadership::one_leader_at_a_time(history),
+                kubelets::ran_on(history, rolled, joining),
+                updates::nothing_is_taken(history, BESIDE),
+                updates::only_old_is_taken(history, SET),
+            ])
+        })?;
+        history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
     })]
 }

@@ -1,20 +1,20 @@
 //! Updates.
 
-pub(crate) mod all_at_once;
 pub(crate) mod broken_then_repaired;
-pub(crate) mod changed_early;
+pub(crate) mod changed_before_first_status;
 pub(crate) mod controller_rolled;
-pub(crate) mod down_first;
-pub(crate) mod in_place_full;
-pub(crate) mod kept_in_block;
-pub(crate) mod kept_in_rack;
-pub(crate) mod lost_meanwhile;
+pub(crate) mod freed_capacity_taken;
 pub(crate) mod never_ready;
-pub(crate) mod nothing_changed;
-pub(crate) mod old_until_its_turn;
+pub(crate) mod no_spare_capacity;
+pub(crate) mod old_template_before_step;
 pub(crate) mod on_delete;
-pub(crate) mod one_clique;
-pub(crate) mod place_taken;
-pub(crate) mod rolled;
-pub(crate) mod scaled_meanwhile;
-pub(crate) mod scaled_turn;
+pub(crate) mod on_delete_all_pods;
+pub(crate) mod only_changed_clique;
+pub(crate) mod pods_lost_during_update;
+pub(crate) mod replacement_stays_in_block;
+pub(crate) mod replacement_stays_in_rack;
+pub(crate) mod rolling_update;
+pub(crate) mod scaled_during_update;
+pub(crate) mod scaled_gang_updated;
+pub(crate) mod template_unchanged;
+pub(crate) mod unavailable_replicas_first;

@@ -3,40 +3,34 @@
 //! first is scaled in by one. The strategy changes to RollingRecreate, and back during another update.
 //! Finally two of its pods crash, and it is terminated and created again.
 
-use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
-use conformance_driver::limits;
-use conformance_driver::pod_health::Containers;
-use conformance_history::{History, MarkName, Pod, SharedMark};
-use conformance_judge::life::health::is_ready;
+use conformance_driver::context::Loss;
+use conformance_facts::health::is_ready;
+use conformance_facts::updates::is_of_revision;
 use conformance_judge::life::scaled;
-use conformance_judge::life::updates::{self, is_of_revision};
-use conformance_judge::{binding, finding};
-use serde_json::{Value, json};
 
-const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
-const BACK: MarkName = MarkName::of_case("the deleted pod is back");
-const GROWN: MarkName = MarkName::of_case("one pod more");
-/// Mark: the PodCliqueSet has one pod less, and its clique counts the new pods.
-const SHRUNK: MarkName = MarkName::of_case("one pod less");
-const ROLLED: MarkName = MarkName::of_case("what was old was rolled");
-/// Mark: the strategy changed back during an update, and a later update has ended.
-const HALTED: MarkName = MarkName::of_case("halted");
-const RECYCLED: MarkName = MarkName::of_case("recycled");
+use crate::prelude::*;
+
+marks! {
+    OUTLASTED = "an update that began later is over";
+    BACK = "the deleted pod is back";
+    GROWN = "one pod more";
+    /// The PodCliqueSet has one pod less, and its clique counts the new pods.
+    SHRUNK = "one pod less";
+    ROLLED = "what was old was rolled";
+    /// The strategy changed back during an update, and a later update has ended.
+    HALTED = "halted";
+    RECYCLED = "recycled";
+}
 
 const SET: &str = "hand";
 const CLIQUE: &str = "hand-0-finger";
 const CANARY: &str = "clockwork";
 
-pub(crate) const CASE: Case = Case::new(
-    "With OnDelete nothing is deleted, and only new pods use the new template",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["UPD-21", "UPD-22", "UPD-23", "UPD-24", "UPD-34", "UPD-35", "UPD-37"])
-.nodes(&[nodes(1).gpus(8)])
-.needs(&[Need::SimulatedNodes]);
+pub(crate) const CASE: Case =
+    case!("With OnDelete nothing is deleted, and only new pods use the new template")
+        .clauses(&[UPD_21, UPD_22, UPD_23, UPD_24, UPD_34, UPD_35, UPD_37])
+        .nodes(&[nodes(1).gpus(8)])
+        .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CANARY] {
@@ -46,7 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    until_ended(test, "UPD-35").await?;
+    until_ended(test, UPD_35).await?;
     outlasted(test, "2").await?;
     test.mark(OUTLASTED, Value::Null);
 
@@ -57,38 +51,38 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BACK, json!({"name": deleted}));
     lose(test, Loss::Evicted, pods.next().map_or("", String::as_str)).await?;
     test.scale("PodClique", CLIQUE, 4).await?;
-    until_ready(test, 4, "UPD-34").await?;
+    until_ready(test, 4, UPD_34).await?;
     test.until_ready_are_counted(CLIQUE, 4).await?;
     test.mark(GROWN, Value::Null);
 
     test.scale("PodClique", CLIQUE, 3).await?;
-    until_ready(test, 3, "UPD-23").await?;
-    let counted = Awaited::demanded_by("UPD-37", format!("the new pods of PodClique {CLIQUE} counted"));
+    until_ready(test, 3, UPD_23).await?;
+    let counted = Awaited::demanded_by(UPD_37, format!("the new pods of PodClique {CLIQUE} counted"));
     test.until(counted, limits::REACTION, |live| updates::counts_the_new(live, CLIQUE).is_ok()).await?;
     test.mark(SHRUNK, Value::Null);
 
     strategy(test, "RollingRecreate").await?;
-    test.until_updated(SET, "UPD-24").await?;
+    test.until_updated(SET, UPD_24).await?;
     test.mark(ROLLED, Value::Null);
     test.revise(SET, "3").await?;
-    let begun = Awaited::demanded_by("UPD-24", "the update to the third revision started");
+    let begun = Awaited::demanded_by(UPD_24, "the update to the third revision started");
     test.until(begun, limits::SCHEDULING, |live| live.pods().any(|pod| is_third(&pod))).await?;
     strategy(test, "OnDelete").await?;
-    until_ended(test, "UPD-24").await?;
+    until_ended(test, UPD_24).await?;
     outlasted(test, "3").await?;
     test.mark(HALTED, Value::Null);
     let halted = test.pods_of(CLIQUE);
     for pod in halted.iter().take(2) {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled(SET, "TERM-02", &[CLIQUE], &halted, true).await?;
+    test.until_recycled(SET, TERM_02, &[CLIQUE], &halted, true).await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())
 }
 
 async fn lose(test: &TestContext, by: Loss, pod: &str) -> Result<(), Stop> {
     test.lose_pod_by(by, pod).await?;
-    let back = Awaited::demanded_by("UPD-22", format!("Pod {pod} replaced"));
+    let back = Awaited::demanded_by(UPD_22, format!("Pod {pod} replaced"));
     test.until(back, limits::SCHEDULING, |live| live.get("Pod", pod).is_none() && live.bound_of(SET) == 3)
         .await
 }
@@ -123,7 +117,7 @@ async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Sto
 
 async fn outlasted(test: &TestContext, revision: &str) -> Result<(), Stop> {
     test.revise(CANARY, revision).await?;
-    test.until_updated(CANARY, "UPD-02").await
+    test.until_updated(CANARY, UPD_02).await
 }
 
 /// The point up to which the last strategy is watched; later deletions are a gang termination.
@@ -133,35 +127,32 @@ fn until_halted(history: &History) -> usize {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("UPD-21", || {
+        finding(UPD_21, || {
             updates::are_admitted(history)?;
-            let grown = history.waited_for(GROWN)?;
-            updates::nothing_is_taken(&history.upto(grown), SET)?;
-            history.reached(OUTLASTED)?;
-            history.reached(GROWN).map(drop)
+            history.at(GROWN, |grown| {
+                updates::nothing_is_taken(&history.upto(grown), SET)?;
+                history.reached(OUTLASTED).map(drop)
+            })
         }),
-        finding("UPD-22", || {
+        finding(UPD_22, || {
             updates::are_admitted(history)?;
             let (lost, mark) = history.reached(SharedMark::PodLost)?;
             let name = mark.detail["name"].as_str().unwrap_or_default();
-            let part = history.upto(history.waited_for(BACK)?);
-            binding::replaced(&part, lost, name)?;
-            binding::others_untouched(&part, lost, &[name])?;
-            history.reached(BACK).map(drop)
+            history.at(BACK, |place| {
+                let part = history.upto(place);
+                binding::replaced(&part, lost, name)?;
+                binding::others_untouched(&part, lost, &[name])
+            })
         }),
-        finding("UPD-23", || {
+        finding(UPD_23, || {
             updates::are_admitted(history)?;
             history.reached(GROWN)?;
-            let shrunk = history.waited_for(SHRUNK)?;
-            scaled::least_dear_go(&history.upto(shrunk), CLIQUE)?;
-            history.reached(SHRUNK).map(drop)
+            history.at(SHRUNK, |shrunk| scaled::least_dear_go(&history.upto(shrunk), CLIQUE))
         }),
-        finding("UPD-24", || {
+        finding(UPD_24, || {
             updates::are_admitted(history)?;
             history.reached(GROWN)?;
-            let rolled = history.waited_for(ROLLED)?;
-            updates::through(&history.before(rolled), SET)?;
-            history.reached(ROLLED)?;
+            history.at(ROLLED, |rolled| updates::through(&history.before(rolled), SET))?;
             let halted = until_halted(history);
             updates::nothing_is_taken_on_delete(&history.upto(halted), SET)?;
             history.reached(HALTED)?;
@@ -172,29 +163,23 @@ fn judge(history: &History) -> Vec<Finding> {
                 _ => Ok(()),
             }
         }),
-        finding("UPD-34", || {
+        finding(UPD_34, || {
             updates::are_admitted(history)?;
-            let grown = history.waited_for(GROWN)?;
-            updates::made_later_is_new(&history.upto(grown), SET)?;
-            history.reached(GROWN)?;
+            history.at(GROWN, |grown| updates::made_later_is_new(&history.upto(grown), SET))?;
             history.reached(HALTED)?;
-            let recycled = history.waited_for(RECYCLED)?;
-            let halted = until_halted(history);
-            updates::made_since_is_new(&history.upto(recycled), SET, halted, |_| true)?;
-            history.reached(RECYCLED).map(drop)
+            history.at(RECYCLED, |recycled| {
+                let halted = until_halted(history);
+                updates::made_since_is_new(&history.upto(recycled), SET, halted, |_| true)
+            })
         }),
-        finding("UPD-35", || {
+        finding(UPD_35, || {
             updates::are_admitted(history)?;
-            let outlasted = history.waited_for(OUTLASTED)?;
-            updates::ended_at_once(&history.upto(outlasted), SET)?;
-            history.reached(OUTLASTED).map(drop)
+            history.at(OUTLASTED, |outlasted| updates::ended_at_once(&history.upto(outlasted), SET))
         }),
-        finding("UPD-37", || {
+        finding(UPD_37, || {
             updates::are_admitted(history)?;
             history.reached(GROWN)?;
-            let shrunk = history.waited_for(SHRUNK)?;
-            updates::counts_the_new(&history.before(shrunk), CLIQUE)?;
-            history.reached(SHRUNK).map(drop)
+            history.at(SHRUNK, |shrunk| updates::counts_the_new(&history.before(shrunk), CLIQUE))
         }),
     ]
 }

@@ -1,9 +1,7 @@
 //! Admission attempts for Volcano's backend: it requires an existing queue, and honours a clique's required
 //! level.
 
-use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
-use conformance_judge::admission::{admitted, refused};
 
 use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
@@ -13,13 +11,14 @@ use crate::levels::{
     ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_CLIQUE,
     PREFERRED_OF_A_GROUP, REQUIRED,
 };
+use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::VOLCANO],
     given_to_it: given_to(|pcs| on(pcs, "volcano")),
     own: Some(Own {
         rules: Rules {
-            own: &[("VOL-03", refused("Volcano's rule on a Volcano PodCliqueSet", &[], no_such_queue))],
+            own: &[(VOL_03, refused("Volcano's rule on a Volcano PodCliqueSet", &[], no_such_queue))],
             others: &[
                 admitted("default-scheduler's rule on a Volcano PodCliqueSet", nine_podgroups),
                 admitted("KAI's rule on a Volcano PodCliqueSet", two_kai_queues),

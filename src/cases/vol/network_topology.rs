@@ -3,35 +3,24 @@
 //! group of two cliques.
 
 use conformance_contract::clauses::Feature::TopologyPerGroup;
-use conformance_contract::names::{BLOCK, HOST, RACK};
-use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
+use conformance_contract::names::{BLOCK, HOST};
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect::domains::{Domain, domains};
+use conformance_expect::hyper_nodes;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::volcano::POD_GROUP;
-use conformance_expect::{Expected, Gang, hyper_nodes};
-use conformance_history::{History, Live};
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{Shown, ensure, finding, violation};
-use serde_json::Value;
+
+use crate::prelude::*;
 
 const HYPER_NODE_MISSING: Code = Code::new("hyper-node-missing");
 const TIERS_OUT_OF_ORDER: Code = Code::new("tiers-out-of-order");
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 
-pub(crate) const CASE: Case = Case::new(
-    "Required levels become hard networkTopology; unsupported constraints are refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["VOL-05", "VOL-10"])
-.nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
-.only(&[Target::VOLCANO]);
+pub(crate) const CASE: Case =
+    case!("Required levels become hard networkTopology; unsupported constraints are refused")
+        .clauses(&[VOL_05, VOL_10])
+        .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
+        .only(&[Target::VOLCANO]);
 
 /// A PodCliqueSet, and the keys for its PodGroup and for its podgroup a; b has no constraint.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
@@ -140,7 +129,7 @@ fn kept_in(
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("VOL-05", || {
+        finding(VOL_05, || {
             let end = history.end();
             let domains = domains(end.of("Node"));
             if domains.is_empty() {
@@ -150,7 +139,7 @@ fn judge(history: &History) -> Vec<Finding> {
             SETS.iter()
                 .try_for_each(|(set, whole, part)| kept_in(&end, &history.base(set)?, &tiers, *whole, *part))
         }),
-        finding("VOL-10", || {
+        finding(VOL_10, || {
             if history.header.target.declares(TopologyPerGroup) {
                 return Err(Broken::NotAsked("the operator declares TopologyPerGroup".into()));
             }
@@ -163,6 +152,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use conformance_history::testing::{Story, object};
+    use conformance_judge::codes;
     use serde_json::json;
 
     fn ruling(whole: Value, a: Value) -> Ruling {
@@ -189,8 +179,11 @@ mod tests {
         assert!(ruling(by_number(3), Value::Null).is_err());
     }
 
-    #[test]
-    fn a_wider_level_has_a_higher_tier() {
+    #[rstest::rstest]
+    #[case::ascending(2, "", &[])]
+    #[case::in_the_tier_of_hosts(1, "", &["tiers-out-of-order"])]
+    #[case::without_a_hyper_node(2, "ry", &["hyper-node-missing"])]
+    fn a_wider_level_has_a_higher_tier(#[case] rack: u64, #[case] missing: &str, #[case] wanted: &[&str]) {
         let node = |name: &str, rack: &str| {
             let labels = json!({HOST: name, RACK: rack, BLOCK: "b"});
             json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
@@ -200,21 +193,18 @@ mod tests {
                 json!([{"type": "Node", "selector": {"labelMatch": {"matchLabels": {key: value}}}}]);
             json!({"kind": "HyperNode", "metadata": {"name": name}, "spec": {"tier": tier, "members": members}})
         };
-        let told = |rack: u64| {
-            let objects = [
-                node("1", "x"),
-                node("2", "y"),
-                holding("h1", 1, HOST, "1"),
-                holding("h2", 1, HOST, "2"),
-                holding("rx", rack, RACK, "x"),
-                holding("ry", 2, RACK, "y"),
-                holding("b", 3, BLOCK, "b"),
-            ];
-            let live = Story::on(Target::VOLCANO).all_added(objects).end().end();
-            let domains = domains(live.of("Node"));
-            tiers(&live, &domains).map(drop)
-        };
-        assert_eq!(told(2), Ok(()));
-        assert!(told(1).is_err());
+        let mut objects = vec![
+            node("1", "x"),
+            node("2", "y"),
+            holding("h1", 1, HOST, "1"),
+            holding("h2", 1, HOST, "2"),
+            holding("rx", rack, RACK, "x"),
+            holding("ry", 2, RACK, "y"),
+            holding("b", 3, BLOCK, "b"),
+        ];
+        objects.retain(|object| object["metadata"]["name"] != missing);
+        let live = Story::on(Target::VOLCANO).all_added(objects).end().end();
+        let domains = domains(live.of("Node"));
+        assert_eq!(codes(tiers(&live, &domains).map(drop)), wanted);
     }
 }

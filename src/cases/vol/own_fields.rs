@@ -1,25 +1,17 @@
 //! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then
 //! Volcano's own fields of the base's PodGroup are written, and the backend must write the PodGroup again.
 
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};
-use conformance_expect::{Expected, Gang};
-use conformance_history::{Change, History, SharedMark};
-use conformance_judge::{Shown, finding, foreign_fields, gang_resources, none, pods, violation};
-use serde_json::json;
+use conformance_history::Change;
+use conformance_judge::{foreign_fields, none, pods};
 
-pub(crate) const CASE: Case = Case::new(
-    "A PodGang becomes one PodGroup, and Volcano's own fields in it are kept",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["VOL-01", "VOL-02", "VOL-06", "VOL-09"])
-.nodes(&[nodes(1)])
-.only(&[Target::VOLCANO]);
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A PodGang becomes one PodGroup, and Volcano's own fields in it are kept")
+        .clauses(&[VOL_01, VOL_02, VOL_06, VOL_09])
+        .nodes(&[nodes(1)])
+        .only(&[Target::VOLCANO]);
 
 const SET: &str = "mapped";
 const NOT_ANNOTATED: Code = Code::new("not-annotated");
@@ -51,19 +43,19 @@ fn annotated(history: &History, gangs: &[Gang]) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("VOL-01", || {
+        finding(VOL_01, || {
             history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)
         }),
-        finding("VOL-02", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
-        finding("VOL-06", || {
+        finding(VOL_02, || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+        finding(VOL_06, || {
             history.waited_for(SharedMark::Converged)?;
             gang_resources::were_made(history, &history.gangs(SET)?)?;
             foreign_fields::kept(history)
         }),
-        finding("VOL-09", || {
+        finding(VOL_09, || {
             annotated(history, &history.gangs(SET)?)?;
             history.reached(SharedMark::Converged).map(drop)
         }),

@@ -3,30 +3,18 @@
 //! not at all.
 
 use conformance_contract::names::VOLCANO_QUEUE;
-use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::template;
-use conformance_driver::case::Case;
-use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::volcano::POD_GROUP;
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live};
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
-use conformance_judge::{Shown, ensure, finding, premise, violation};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-pub(crate) const CASE: Case = Case::new(
-    "One open queue reaches the PodGroup and stays; any other queue is refused",
-    |test| Box::pin(drive(test)),
-    judge,
-)
-.clauses(&["VOL-03", "VOL-07", "VOL-08"])
-.only(&[Target::VOLCANO]);
+pub(crate) const CASE: Case =
+    case!("One open queue reaches the PodGroup and stays; any other queue is refused")
+        .clauses(&[VOL_03, VOL_07, VOL_08])
+        .only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queues open.
 const OPEN: &[Attempt] = &[
@@ -160,13 +148,13 @@ fn resolved(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
-        finding("VOL-03", || resolved(history)),
-        finding("VOL-07", || {
-            premise("VOL-03", resolved(history))?;
+        finding(VOL_03, || resolved(history)),
+        finding(VOL_07, || {
+            premise(VOL_03, resolved(history))?;
             answers(history, MOVED)?;
             answers(history, MOVED_CLIQUES)
         }),
-        finding("VOL-08", || all_queued(history, |name| name == BY_CLIQUES)),
+        finding(VOL_08, || all_queued(history, |name| name == BY_CLIQUES)),
     ]
 }
 

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use conformance_cluster::deploy;
 use conformance_cluster::local::Part;
 use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::convergence::lacks;
 use conformance_driver::limits::{Limit, QUIET};
 use conformance_expect::Gang;
+use conformance_facts::leftovers::is_there_anyway;
+use conformance_facts::pod_gangs::misnamed;
+use conformance_facts::{convergence, updates};
 use conformance_history::{Live, MarkName, SharedMark, condition, text};
-use conformance_judge::leftovers::is_there_anyway;
-use conformance_judge::life::updates;
 use serde_json::Value;
 
 use super::alone::Load;
@@ -142,7 +142,7 @@ async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Fig
     let ended = Awaited::demanded_by("UPD-02", "the update of every PodCliqueSet ended");
     every_set(test, ended, sets, limit, |live, set, _| updates::lacks(live, set)).await?;
     let named = Awaited::demanded_by("UPD-31", "every PodGang refers to its existing pods");
-    every_set(test, named, sets, limit, |live, set, _| updates::misnamed(live, set)).await?;
+    every_set(test, named, sets, limit, |live, set, _| misnamed(live, set)).await?;
     converge(test, sets, limit, UPDATED).await?;
     figures.of_stage(&stage, Bindings::of(&test.history()), test.local()?);
     figures.of_writes(&stage, &test.note_operator_writes(stage.begin)?);
@@ -157,6 +157,8 @@ async fn converge(
     limit: Limit,
     mark: impl Into<MarkName>,
 ) -> Result<(), Stop> {
+    let lacks =
+        |live: &Live, set: &str, gangs: &[Gang]| convergence::lacks(live, set, gangs).map(|lack| lack.what);
     every_set(test, "every PodCliqueSet converged", sets, limit, lacks).await?;
     // Later writes would overlap with the next step.
     test.until_settled(|_| false).await;

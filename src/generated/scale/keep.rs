@@ -8,8 +8,8 @@
 //!
 //! The API server does not allow changes to the omitted fields of a pod.
 
+use conformance_facts::updates::REVISION;
 use conformance_history::{Change, list};
-use conformance_judge::life::updates::REVISION;
 use serde_json::{Map, Value, json};
 
 /// Fields of a pod's `spec` that nothing in the workload sets.

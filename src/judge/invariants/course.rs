@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::replicas;
+use conformance_facts::generations::recycles;
 use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
-
-use crate::life::generations::recycles;
 
 /// The versions ordered by resourceVersion across all kinds, because watches of different kinds deliver in
 /// any order.

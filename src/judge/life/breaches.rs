@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica};
+use conformance_facts::generations::{Recycle, recycles};
 use conformance_history::{Change, History, Version};
 
 use super::census::Census;
-use super::generations::{Recycle, recycles};
 
 /// An uninterrupted breach of a scope.
 #[derive(Debug, Clone, Copy)]
@@ -169,11 +169,11 @@ impl<'a, 'r> Walk<'a, 'r> {
 mod tests {
     use conformance_contract::names;
     use conformance_expect::scopes::replicas;
+    use conformance_facts::testing::{going, pair, pod, running, scope};
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
     use serde_json::{Value, json};
 
-    use super::super::generations::tests::{going, pair, pod, running, scope};
     use super::*;
 
     /// The seconds at which the scope's breaches begin and end.

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use conformance_facts::health::{is_bound, is_healthy, is_live, is_ready};
 use conformance_history::{Change, Pod, Version, count};
-
-use super::health::{is_bound, is_healthy, is_live, is_ready};
 
 /// The state after the events so far.
 #[derive(Debug, Clone, Default)]

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::Scope;
+use conformance_facts::generations::{only, recycles};
+use conformance_facts::health::is_bound;
 use conformance_history::{Change, History, Live, Pod, Version, list, text};
 use serde_json::Value;
 
-use super::generations::{only, recycles};
-use super::health::is_bound;
 use crate::{Shown, ensure, none, violation};
 
 const NONE_SHARED: Code = Code::new("no-claim-shared");
@@ -121,10 +121,10 @@ fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_facts::testing::{going, pod, scope};
     use conformance_history::testing::{Story, object};
     use serde_json::json;
 
-    use super::super::generations::tests::{going, pod, scope};
     use super::*;
     use crate::message;
 

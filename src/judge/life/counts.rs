@@ -5,12 +5,12 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Clique, ScalingGroup, SetReplica, clique_template, replicas};
+use conformance_facts::health::{is_bound, is_healthy, is_live, is_ready};
+use conformance_facts::updates::is_new;
 use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
 use serde_json::{Value, json};
 
 use super::census::Census;
-use super::health::{is_bound, is_healthy, is_live, is_ready};
-use super::updates::is_new;
 use crate::{Shown, all, none, patience, violation};
 
 const BINDING_NOT_FOLLOWED: Code = Code::new("binding-not-followed");

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Group};
+use conformance_facts::health::{is_bound, is_healthy, is_ready};
 use conformance_history::{Change, History, Live, Pod, condition, text};
 use serde_json::Value;
 
 use super::census::Census;
-use super::health::{is_bound, is_healthy, is_ready};
 use crate::{Shown, none, violation};
 
 const GANG_SAYS_OTHERWISE: Code = Code::new("pod-gang-says-otherwise");

@@ -20,12 +20,6 @@ const OTHER_MINIMUM: Code = Code::new("gang-resource-of-another-minimum");
 const BACK_IN_ANOTHER_SHAPE: Code = Code::new("back-in-another-shape");
 const BACK_IN_PART: Code = Code::new("back-in-part");
 
-/// Whether these PodCliques have left their gang: they have no pods, and no PodGang lists them.
-pub fn is_out(live: &Live, cliques: &[&str]) -> bool {
-    !live.pods().any(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)))
-        && !live.of("PodGang").any(|found| podgroups(found).any(|(name, _)| cliques.contains(&name)))
-}
-
 /// These PodCliques, scaled to 0, have left the gang. They have no pods, no PodGang lists them, and the gang
 /// resources of the remaining `gangs` require only the remaining pods.
 pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {

@@ -4,7 +4,7 @@ use conformance_history::testing::{Story, object, owned};
 use serde_json::json;
 
 use super::*;
-use crate::messages;
+use crate::{codes, messages};
 
 const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
 
@@ -69,7 +69,6 @@ fn what_is_idle_has_left(
     objects.extend(is_there.then(|| pod("w-0-b", 0, Some("n"))));
     let live = live(&objects);
     assert_eq!(told(is_idle(Target::VOLCANO, &live, &gangs(1), &["w-0-b"])), faults);
-    assert_eq!(is_out(&live, &["w-0-b"]), listed.len() == 1 && !is_there);
 }
 
 #[rstest::rstest]
@@ -83,16 +82,24 @@ fn what_is_back_is_asked_for(#[case] listed: &[&str], #[case] min: u64, #[case] 
 }
 
 #[rstest::rstest]
-#[case::idle("False", 1, 0)]
-#[case::breached("True", 1, 1)]
-#[case::unavailable("False", 0, 1)]
-fn what_is_idle_is_no_breach(#[case] breached: &str, #[case] available: u64, #[case] faults: usize) {
-    let mut clique = object("PodClique", "w-0-b");
-    clique["status"]["conditions"] = json!([{"type": "MinAvailableBreached", "status": breached}]);
+#[case::idle(Some("False"), 1, &[])]
+#[case::breached(Some("True"), 1, &["idle-is-breached"])]
+#[case::unavailable(Some("False"), 0, &["idle-is-breached"])]
+#[case::deleted(None, 1, &["idle-is-gone"])]
+fn what_is_idle_is_no_breach(
+    #[case] breached: Option<&str>,
+    #[case] available: u64,
+    #[case] wanted: &[&str],
+) {
+    let clique = breached.map(|status| {
+        let mut clique = object("PodClique", "w-0-b");
+        clique["status"]["conditions"] = json!([{"type": "MinAvailableBreached", "status": status}]);
+        clique
+    });
     let mut pcs = object("PodCliqueSet", "w");
     pcs["status"] = json!({"replicas": 1, "availableReplicas": available});
-    let ruling = is_no_breach(&live(&[clique, pcs]), ("PodClique", "w-0-b"), "w");
-    assert_eq!(told(ruling).len(), faults);
+    let objects: Vec<_> = clique.into_iter().chain([pcs]).collect();
+    assert_eq!(codes(is_no_breach(&live(&objects), ("PodClique", "w-0-b"), "w")), wanted);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Lifecycle predicates of a PodCliqueSet: status, termination, updates and scaling. Each is a function of a
 //! history.
 //!
-//! - [`health`], [`census`]: the state of pods, and the live pods of each clique
-//! - [`generations`], [`breaches`]: terminations of a scope, and the breaches before them
+//! - [`census`]: the live pods of each clique
+//! - [`breaches`]: the breaches of a scope before its terminations
 //! - [`counts`], [`gang_status`], [`observed`], [`conditions`], [`reasons`]: the content of statuses
 //! - [`metrics`]: the operator's metrics
 //! - [`termination`], [`updates`]: rules for gang termination and for updates
@@ -15,8 +15,6 @@ pub mod claims;
 pub mod conditions;
 pub mod counts;
 pub mod gang_status;
-pub mod generations;
-pub mod health;
 pub mod idle;
 pub mod metrics;
 pub mod observed;

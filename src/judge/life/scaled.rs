@@ -8,10 +8,10 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
+use conformance_facts::health::{is_bound, is_live, is_ready};
+use conformance_facts::updates::is_as_asked;
 use conformance_history::{Change, History, Live, Mark, Pod, SharedMark, Version, condition, count, text};
 
-use super::health::{is_bound, is_live, is_ready};
-use super::updates::is_as_asked;
 use crate::binding::{bindings, others_untouched};
 use crate::{Shown, ensure, none, patience, violation};
 

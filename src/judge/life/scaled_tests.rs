@@ -1,9 +1,9 @@
+use conformance_facts::updates::REVISION;
 use conformance_history::testing::{Story, object};
 use conformance_history::{MarkName, What};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::updates::REVISION;
 use super::*;
 use crate::message;
 

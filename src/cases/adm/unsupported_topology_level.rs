@@ -1,0 +1,65 @@
+//! One clique in a scaling group of one replica. Its PodGangs have one podgroup, so every target honours a
+//! required level of the PodCliqueSet. [`backends`] lists the other levels for each target.
+
+use crate::backends;
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A topology level that is not supported is refused, or admitted with a warning")
+        .clauses(&[ADM_09, ADM_17]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let Ok(own) = backends::own(test.target) else { return Ok(()) };
+    let asked = [false, true].map(|are_preferred| own.levels(test.target, are_preferred));
+    test.creates(&test.manifest("levelled")?, &asked.concat()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(ADM_09, || answered(history, false)), finding(ADM_17, || answered(history, true))]
+}
+
+fn answered(history: &History, are_preferred: bool) -> Ruling {
+    let target = history.header.target;
+    answers(history, &backends::own(target)?.levels(target, are_preferred))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_contract::target::{TARGETS, Target};
+    use conformance_facts::attempts::Wanted;
+    use conformance_history::testing::Story;
+
+    use super::*;
+    use crate::adm::answered as answers_of;
+
+    /// Rulings on required levels and on preferred ones, where the attempt `admitted` is admitted without a
+    /// warning.
+    fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
+        let own = backends::own(target).unwrap();
+        let asked = [own.levels(target, false), own.levels(target, true)].concat();
+        let story = answers_of::answered(Story::on(target), &asked, &[(admitted, 201, "")]);
+        let found = judge(&story.end()).into_iter().map(|finding| finding.ruling);
+        found.collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    #[test]
+    fn a_level_is_required_or_preferred() {
+        for target in TARGETS.into_iter().filter(|target| target.external().is_none()) {
+            assert_eq!(rulings(target, ""), [Ok(()), Ok(())], "{target}");
+            let own = backends::own(target).unwrap();
+            for attempt in own.levels(target, true) {
+                let [required, preferred] = rulings(target, attempt.title);
+                assert_eq!(required, Ok(()), "{target}: {}", attempt.title);
+                let is_broken = matches!(preferred, Err(Broken::Violated(_)));
+                assert_eq!(is_broken, attempt.wanted == Wanted::RefusedOrWarned, "{target}: {preferred:?}");
+            }
+            for attempt in own.levels(target, false) {
+                let [required, preferred] = rulings(target, attempt.title);
+                assert_eq!(preferred, Ok(()), "{target}: {}", attempt.title);
+                let is_broken = matches!(required, Err(Broken::Violated(_)));
+                assert_eq!(is_broken, attempt.wanted == Wanted::Refused, "{target}: {required:?}");
+            }
+        }
+    }
+}

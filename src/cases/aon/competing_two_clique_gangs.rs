@@ -1,0 +1,45 @@
+//! 4 nodes x 8 GPUs; two gangs of a leader and 2 workers, each x 8 GPUs, created at the same time by one
+//! PodCliqueSet: room for one of them and one clique of the other. With one gang resource per clique, each
+//! gang could get one clique.
+
+use conformance_contract::clauses::Feature;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("With room for one of two gangs of two cliques, one is bound whole")
+    .clauses(&[AON_04])
+    .nodes(&[nodes(4).gpus(8)])
+    .only(ATOMIC);
+
+pub(super) const ATOMIC: &[Target] =
+    &[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
+
+pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
+    match target.declares(Feature::AtomicPodGang) {
+        true => Ok(()),
+        false => Err(Broken::NotAsked(
+            "the target does not declare AtomicPodGang, so each clique is its own unit".into(),
+        )),
+    }
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    if is_atomic(test.target).is_err() {
+        return Ok(());
+    }
+    for gang in test.submit("rival-pair").await? {
+        test.until_released(&gang).await?;
+    }
+    test.until_bound(3).await?;
+    test.canaries().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(AON_04, || {
+        is_atomic(history.header.target)?;
+        history.reached(SharedMark::SchedulerPassed)?;
+        let rivals: Vec<_> =
+            history.gangs("rival-pair")?.iter().map(|gang| gang.units(history.header.target)).collect();
+        binding::some_whole_others_never(history, &rivals, 1, None)
+    })]
+}

@@ -1,0 +1,26 @@
+//! 4 nodes x 8 GPUs; a gang of clique `fits`, 2 pods x 8 GPUs, and clique `overflows`, 5 pods x 8 GPUs. The
+//! second clique alone needs more nodes than exist.
+
+use conformance_driver::pending::Again;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A gang is not bound if one of its two cliques does not fit")
+    .clauses(&[AON_08, KUBE_11])
+    .nodes(&[nodes(4).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("across").await? {
+        test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(AON_08, || {
+        // Always the whole hard gang: a target that promises less has a known deviation.
+        let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
+        all([binding::never(history, &hard_gangs, None), scheduler_passed(history)])
+    })]
+}

@@ -1,0 +1,89 @@
+//! 2 nodes x 8 GPUs; two gangs with the same name in two namespaces: one of 3 pods x 8 GPUs, which never
+//! fits, and one of 1 pod x 8 GPUs, which does. If the scheduler confuses them, either the small one waits
+//! for the other's minimum, or the large one is partially bound. Koordinator is excluded: its pending gangs
+//! sometimes block small ones (AON-10), which would hide the result.
+
+use conformance_cluster::deploy;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Two gangs with the same name in different namespaces are bound independently")
+        .clauses(&[AON_01, AON_02])
+        .nodes(&[nodes(2).gpus(8)])
+        .only(&[
+            Target::KUBE_POD_GROUP,
+            Target::KUBE_POD_GANG,
+            Target::KUBE_TREE,
+            Target::VOLCANO,
+            Target::KAI,
+        ]);
+
+marks! {
+    /// The pods of the other namespace, `{"pods", "bound"}`.
+    ELSEWHERE = "in the other namespace";
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("namesake").await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    let elsewhere = test.domain("elsewhere");
+    test.track(elsewhere.clone());
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": elsewhere, "labels": {names::RUN: test.test_cluster.run}}});
+    test.create("Namespace", &namespace).await?;
+    let mut small = test.manifest("namesake")?;
+    small["metadata"]["namespace"] = elsewhere.clone().into();
+    small["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 1.into();
+    deploy::create_unless_there(&test.test_cluster.client, &small).await?;
+    match test
+        .until_in(&elsewhere, "the pod of the small gang bound", SCHEDULING, |live| live.bound() == 1)
+        .await
+    {
+        // The check decides on a timeout; the large gang is checked in any case.
+        Ok(()) | Err(Stop::Wait(_)) => {}
+        Err(stop) => return Err(stop),
+    }
+    let (pods, bound) =
+        test.test_cluster.recorder.look(&elsewhere, |live| (live.pods().count(), live.bound()));
+    test.mark(ELSEWHERE, json!({"pods": pods, "bound": bound}));
+    test.canaries().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(AON_01, || small_is_bound(history)),
+        finding(AON_02, || {
+            let never = binding::never(history, &history.units("namesake")?, None);
+            all([never, scheduler_passed(history), history.reached(ELSEWHERE).map(drop)])
+        }),
+    ]
+}
+
+fn small_is_bound(history: &History) -> Ruling {
+    let (_, mark) = history.reached(ELSEWHERE)?;
+    let count = |key: &str| mark.detail[key].as_u64().unwrap_or_default();
+    ensure(count("bound") == 1, || {
+        violation(
+            binding::PODS_UNBOUND,
+            format!("{} of {} pods of the gang that fits are bound", count("bound"), count("pods")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_small_one_must_be_bound() {
+        let told = |detail: Value| small_is_bound(&Story::flat().mark(ELSEWHERE, detail).end()).is_ok();
+        assert!(told(json!({"pods": 1, "bound": 1})));
+        assert!(!told(json!({"pods": 1, "bound": 0})));
+        assert!(!told(json!({"pods": 0, "bound": 0})));
+    }
+}

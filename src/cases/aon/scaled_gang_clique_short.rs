@@ -1,0 +1,44 @@
+//! 4 nodes x 8 GPUs; a base gang of a leader and 2 workers and a scaled gang like it, each pod x 8 GPUs.
+//! After the base, there is room for the scaled gang's leader and none of its workers. With two more nodes,
+//! it fits.
+
+use conformance_expect::Unit;
+
+use super::competing_two_clique_gangs::{ATOMIC, is_atomic};
+use crate::prelude::*;
+
+marks! { BASE_BOUND = "base bound"; }
+
+pub(crate) const CASE: Case = case!("A scaled gang is not bound if one of its cliques does not fit")
+    .clauses(&[AON_07])
+    .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
+    .only(ATOMIC);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    if is_atomic(test.target).is_err() {
+        return Ok(());
+    }
+    let gangs = test.submit("paired").await?;
+    test.until_bound(3).await?;
+    test.mark(BASE_BOUND, Value::Null);
+    for gang in gangs.iter().filter(|gang| !gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    test.canaries().await?;
+    test.nodes_join(1).await?;
+    test.until_bound(6).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(AON_07, || {
+        is_atomic(history.header.target)?;
+        let (base_bound, _) = history.reached(BASE_BOUND)?;
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+        let gangs = history.gangs("paired")?;
+        let scaled = gangs.iter().filter(|gang| !gang.is_base);
+        let scaled: Vec<Unit> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();
+        binding::never(history, &scaled, Some(barrier))?;
+        binding::others_untouched(history, base_bound, &[])?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

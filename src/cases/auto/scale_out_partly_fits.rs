@@ -1,0 +1,50 @@
+//! 7 nodes x 8 GPUs; a scaling group of 1 replica of 2 pods x 8 GPUs, scaled 1 -> 5 in one step: room for two
+//! more replicas, and half of a third.
+
+use conformance_judge::gangs;
+
+use crate::prelude::*;
+
+marks! {
+    /// The scheduler has made its passes over all pods that do not fit.
+    AS_FAR_AS_THERE_IS_ROOM = "as far as there is room";
+}
+
+const SET: &str = "sprawl";
+
+pub(crate) const CASE: Case = case!("A scaling group scaled out by four binds only the replicas that fit")
+    .clauses(&[AUTO_04])
+    .nodes(&[nodes(7).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", "sprawl-0-pool", 5).await?;
+    let history = test.history();
+    let sent = test.manifest(SET)?;
+    let all = scaling::gangs(&history, &sent, history.entries.len());
+    for gang in all.iter().filter(|gang| !gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    test.until_bound(6).await?;
+    test.canaries().await?;
+    test.mark(AS_FAR_AS_THERE_IS_ROOM, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(AUTO_04, || {
+        let (scaled, _) = history.reached(SharedMark::Scaled)?;
+        history.at(AS_FAR_AS_THERE_IS_ROOM, |end| {
+            let until = history.upto(end);
+            let wanted = scaling::gangs(&until, history.submitted(SET)?, scaled + 1);
+            let further: Vec<&Gang> = wanted.iter().filter(|gang| !gang.is_base).collect();
+            let units: Vec<_> = further.iter().map(|gang| gang.units(history.header.target)).collect();
+            all([
+                gangs::scaled(&until, &until.end(), &wanted),
+                binding::some_whole_others_never(&until, &units, 2, None),
+                binding::others_untouched(&until, scaled, &[]),
+            ])
+        })
+    })]
+}

@@ -1,0 +1,112 @@
+//! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both required, and a scaling group of pods without
+//! requests. The clique is scaled 2 -> 5: two more are bound, and one waits. Then it is scaled in by one at a
+//! time. The operator must delete the waiting pod, then one that is not Ready, and, after one was added, the
+//! newest. The group is scaled 1 -> 3 -> 2.
+
+use conformance_judge::gangs;
+use conformance_judge::life::scaled;
+
+use crate::prelude::*;
+
+marks! {
+    /// The pod that does not fit has waited for a pass of the scheduler.
+    SURPLUS_WAITS = "surplus waits";
+    GROUP_IN = "group about to be scaled in";
+    GROUP_IS_IN = "group scaled in";
+}
+
+const SET: &str = "ebb";
+const CLIQUE: &str = "ebb-0-worker";
+const GROUP: &str = "ebb-0-pool";
+
+pub(crate) const CASE: Case =
+    case!("Scale-out adds surplus to a running gang, and scale-in deletes waiting pods first")
+        .clauses(&[AUTO_03, AUTO_07, AUTO_15])
+        .nodes(&[nodes(4).gpus(8)])
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodClique", CLIQUE, 5).await?;
+    // Four pods of the clique and one of the group.
+    test.until_bound(5).await?;
+    let released = Awaited::demanded_by(GANG_07, "the surplus pods released to the scheduler");
+    test.until(released, REACTION, |live| {
+        own(live).count() == 5 && own(live).all(|pod| pod.gates().is_empty())
+    })
+    .await?;
+    test.canaries().await?;
+    test.until_followed(SET).await?;
+    test.mark(SURPLUS_WAITS, Value::Null);
+    in_to(test, 4).await?;
+    let crashing = test.look(|live| {
+        let surplus = own(live).filter(|pod| index(*pod) >= 2);
+        surplus.min_by_key(|pod| index(*pod)).map(|pod| pod.name().to_owned())
+    });
+    let crashing = crashing.unwrap_or_default();
+    test.pod_becomes(&crashing, Containers::Crashing).await?;
+    test.until_ready_are_counted(CLIQUE, 3).await?;
+    in_to(test, 3).await?;
+    test.scale_as_an_autoscaler("PodClique", CLIQUE, 4).await?;
+    test.until_converged(SET).await?;
+    in_to(test, 3).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 3).await?;
+    test.until_converged(SET).await?;
+    test.mark(GROUP_IN, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(GROUP_IS_IN, Value::Null);
+    Ok(())
+}
+
+fn own(live: &Live) -> impl Iterator<Item = Pod<'_>> {
+    live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating())
+}
+
+fn index(pod: Pod<'_>) -> usize {
+    pod.label(names::POD_INDEX).and_then(|index| index.parse().ok()).unwrap_or(0)
+}
+
+async fn in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
+    test.caught_up().await?;
+    test.scale_as_an_autoscaler("PodClique", CLIQUE, replicas).await?;
+    let wanted = usize::try_from(replicas).unwrap_or(0);
+    let awaited = Awaited::demanded_by(GANG_10, format!("{wanted} pods of PodClique {CLIQUE}"));
+    test.until(awaited, REACTION, |live| {
+        live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).count() == wanted
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(AUTO_03, || {
+            let (scaled, _) = history.reached(SharedMark::Scaled)?;
+            history.at(SURPLUS_WAITS, |waits| {
+                let until = history.upto(waits);
+                binding::others_untouched(&until, scaled, &[])?;
+                let all = scaling::gangs(history, history.submitted(SET)?, scaled + 1);
+                gangs::no_minimum_grows(&until, &all, scaled)?;
+                let live = until.end();
+                binding::exactly(&live, CLIQUE, 4)?;
+                gangs::base(&live, SET, &all)?;
+                gang_resources::as_the_pod_gangs_say(&until, &live, &all)
+            })
+        }),
+        finding(AUTO_07, || {
+            history.reached(SURPLUS_WAITS)?;
+            scaled::least_dear_go(history, CLIQUE)?;
+            let (all_in, _) = history.reached(GROUP_IN)?;
+            binding::whole(&history.before(all_in), &history.units(SET)?)
+        }),
+        finding(AUTO_15, || {
+            let (scaled, _) = history.reached(GROUP_IN)?;
+            history.at(GROUP_IS_IN, |until| {
+                scaled::highest_go(history, GROUP, scaled, until)?;
+                binding::whole(&history.before(until), &history.units(SET)?)
+            })
+        }),
+    ]
+}

@@ -1,0 +1,174 @@
+//! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each, and of a scaling group of 2
+//! replicas (minimum 1) of pods without requests. `back` is scaled to 0 for longer than the termination delay
+//! of 4 s, and a pod of `front` is lost meanwhile. A guest of 1 pod x 8 GPUs takes a node of `back`, which is
+//! scaled to 2 again: one pod short. The guest is deleted. Then the group is scaled to 0, and to 1.
+
+use conformance_facts::cliques::have_left;
+use conformance_judge::life::idle;
+
+use crate::prelude::*;
+
+marks! {
+    /// `back` has been idle for a termination delay and a pass of the scheduler.
+    IDLE = "idle for a termination delay";
+    REPLACED = "a lost pod of the others is replaced";
+    /// `back`, which does not fit, has waited for a pass of the scheduler and a termination delay.
+    SHORT = "one pod short";
+    WHOLE = "back and whole";
+    GROUP_IDLE = "the group is idle";
+    GROUP_WHOLE = "the group is back and whole";
+    DELAY_OVER = "a termination delay is over";
+}
+
+const DELAY: &str = "4s";
+
+const SET: &str = "dozing";
+const GUEST: &str = "lodger";
+const FRONT: &str = "dozing-0-front";
+const BACK: &str = "dozing-0-back";
+const GROUP: &str = "dozing-0-pool";
+const MEMBERS: [&str; 2] = ["dozing-0-pool-0-unit", "dozing-0-pool-1-unit"];
+
+pub(crate) const CASE: Case = case!("Scaling a clique or group to 0 and back keeps the gang whole")
+    .clauses(&[AUTO_06, AUTO_14])
+    .nodes(&[nodes(4).gpus(8)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let clock = test.clock(DELAY).await?;
+    test.scale_as_an_autoscaler("PodClique", BACK, 0).await?;
+    until_out(test, &[BACK]).await?;
+    test.until_converged(SET).await?;
+    test.clock_runs(&clock, 1, DELAY_OVER).await?;
+    test.canaries().await?;
+    test.mark(IDLE, Value::Null);
+    // On a slow machine, the lost pod's gang would otherwise be terminated before the pod is replaced.
+    test.delay_termination(SET, "1h").await?;
+    if let Some(lost) = test.pods_of(FRONT).first() {
+        test.lose_pod(lost).await?;
+    }
+    until_ready(test, AUTO_06, FRONT, 2).await?;
+    test.until_converged(SET).await?;
+    test.delay_termination(SET, DELAY).await?;
+    test.mark(REPLACED, Value::Null);
+    test.submit(GUEST).await?;
+    test.until_converged(GUEST).await?;
+    test.scale_as_an_autoscaler("PodClique", BACK, 2).await?;
+    let released = Awaited::demanded_by(AUTO_14, format!("2 pods of {BACK} released to the scheduler"));
+    test.until(released, REACTION, |live| {
+        of(live, BACK).count() == 2 && of(live, BACK).all(|pod| pod.gates().is_empty())
+    })
+    .await?;
+    test.scheduler_passes().await?;
+    test.clock_runs(&clock, 1, DELAY_OVER).await?;
+    test.canaries().await?;
+    test.mark(SHORT, Value::Null);
+    test.delete("PodCliqueSet", GUEST).await?;
+    until_ready(test, AUTO_14, BACK, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(WHOLE, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 0).await?;
+    until_out(test, &MEMBERS).await?;
+    test.until_converged(SET).await?;
+    test.canaries().await?;
+    test.mark(GROUP_IDLE, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 1).await?;
+    until_ready(test, AUTO_14, MEMBERS[0], 1).await?;
+    test.until_converged(SET).await?;
+    test.mark(GROUP_WHOLE, Value::Null);
+    Ok(())
+}
+
+async fn until_out(test: &TestContext, cliques: &[&str]) -> Result<(), Stop> {
+    let awaited =
+        Awaited::demanded_by(AUTO_06, format!("{} without pods and in no PodGang", cliques.join(" and ")));
+    test.until(awaited, REACTION, |live| have_left(live, cliques)).await
+}
+
+async fn until_ready(
+    test: &TestContext,
+    clause: &'static str,
+    clique: &str,
+    count: usize,
+) -> Result<(), Stop> {
+    let awaited = Awaited::demanded_by(clause, format!("{count} pods of {clique} bound and Ready"));
+    test.until(awaited, SCHEDULING, |live| {
+        let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+        of(live, clique).count() == count && of(live, clique).all(is_ready)
+    })
+    .await
+}
+
+fn of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
+}
+
+fn scaled(history: &History, n: usize) -> Result<usize, Broken> {
+    let found = history.marks(SharedMark::Scaled).nth(n);
+    found
+        .map(|(at, _)| at)
+        .ok_or_else(|| Broken::NotReached(format!("the object was scaled fewer than {} times", n + 1)))
+}
+
+fn gangs(history: &History, scaled: usize) -> Result<Vec<Gang>, Broken> {
+    Ok(scaling::gangs(history, history.submitted(SET)?, scaled + 1))
+}
+
+fn others_run_on(history: &History, from: usize, until: usize, cliques: &[&str]) -> Result<(), Broken> {
+    let before = history.before(from);
+    let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
+    let its: Vec<_> = before.pods().filter(is_its).map(Pod::name).collect();
+    binding::others_untouched(&history.upto(until), from, &its)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(AUTO_06, || goes_idle(history)), finding(AUTO_14, || comes_back(history))]
+}
+
+fn goes_idle(history: &History) -> Ruling {
+    let target = history.header.target;
+    let from = scaled(history, 0)?;
+    history.at(IDLE, |until| {
+        others_run_on(history, from, until, &[BACK])?;
+        let live = history.before(until);
+        idle::is_idle(target, &live, &gangs(history, from)?, &[BACK])?;
+        idle::is_no_breach(&live, ("PodClique", BACK), SET)
+    })?;
+    history.at(REPLACED, |until| {
+        let (lost_at, lost) = history.reached(SharedMark::PodLost)?;
+        let lost = lost.detail["name"].as_str().unwrap_or_default();
+        binding::replaced(&history.upto(until), lost_at, lost)?;
+        binding::others_untouched(&history.upto(until), lost_at, &[lost])
+    })?;
+    let from = scaled(history, 2)?;
+    history.at(GROUP_IDLE, |until| {
+        others_run_on(history, from, until, &MEMBERS)?;
+        let live = history.before(until);
+        idle::is_idle(target, &live, &gangs(history, from)?, &MEMBERS)?;
+        idle::is_no_breach(&live, ("PodCliqueScalingGroup", GROUP), SET)
+    })
+}
+
+fn comes_back(history: &History) -> Ruling {
+    let target = history.header.target;
+    let from = scaled(history, 1)?;
+    history.at(SHORT, |until| {
+        idle::none_bound(history, &[BACK], from, until)?;
+        others_run_on(history, from, until, &[])
+    })?;
+    history.at(WHOLE, |until| {
+        others_run_on(history, from, until, &["lodger-0-only"])?;
+        let (live, whole) = (history.before(until), gangs(history, from)?);
+        binding::all(&live, &whole)?;
+        idle::is_back(target, &live, &whole)
+    })?;
+    let from = scaled(history, 3)?;
+    history.at(GROUP_WHOLE, |until| {
+        others_run_on(history, from, until, &[])?;
+        let (live, whole) = (history.before(until), gangs(history, from)?);
+        binding::all(&live, &whole)?;
+        idle::is_back(target, &live, &whole)
+    })
+}

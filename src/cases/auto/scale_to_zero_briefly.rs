@@ -1,0 +1,81 @@
+//! A gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and then
+//! the group, is scaled to 0 and back to 1 without a pause. An operator may see both changes, or only the
+//! last.
+
+use conformance_judge::gangs;
+
+use crate::prelude::*;
+
+marks! { BACK = "both are back"; }
+
+const SET: &str = "brief";
+const PODCLIQUES: [&str; 3] = ["brief-0-steady", "brief-0-blinking", "brief-0-group-0-member"];
+
+const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
+
+pub(crate) const CASE: Case = case!("A clique and scaling group scaled to 0 and back are bound again")
+    .clauses(&[AUTO_14])
+    .nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name) in [("PodClique", PODCLIQUES[1]), ("PodCliqueScalingGroup", "brief-0-group")] {
+        test.scale_as_an_autoscaler(kind, name, 0).await?;
+        test.scale_as_an_autoscaler(kind, name, 1).await?;
+        test.until_converged(SET).await?;
+    }
+    test.mark(BACK, Value::Null);
+    Ok(())
+}
+
+fn ready(live: &Live, clique: &str) -> Ruling {
+    let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    let is_ready = its.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
+    ensure(is_ready, || violation(NOT_READY, format!("PodClique {clique}: no pod is Ready, want at least 1")))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(AUTO_14, || {
+        history.at(BACK, |back| {
+            let live = history.before(back);
+            let all_gangs = scaling::gangs(history, history.submitted(SET)?, back);
+            gangs::base(&live, SET, &all_gangs)?;
+            gangs::references_are_the_pods(&live, &all_gangs)?;
+            all(PODCLIQUES.map(|clique| binding::exactly(&live, clique, 1)))?;
+            all(PODCLIQUES.map(|clique| ready(&live, clique)))
+        })
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, owned, running};
+    use conformance_judge::codes;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Every pod is bound, and the one that was scaled to 0 and back has this status of condition Ready.
+    fn ruling(ready: &str) -> Ruling {
+        let manifests =
+            grove_yaml::documents(crate::manifest("auto/scale-to-zero-briefly")).expect("the manifest");
+        let podgroup = |clique: &str| {
+            let pod = format!("{clique}-0");
+            json!({"name": clique, "minReplicas": 1, "podReferences": [{"name": pod}]})
+        };
+        let mut gang = owned(object("PodGang", "brief-0"), "PodCliqueSet", SET);
+        gang["spec"]["podgroups"] = json!(PODCLIQUES.map(podgroup));
+        let mut pods = PODCLIQUES.map(|clique| running(&format!("{clique}-0"), "brief-0", clique, "n"));
+        pods[1]["status"]["conditions"][0]["status"] = json!(ready);
+        let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
+        let story = story.added(object("PodCliqueSet", SET)).added(gang).all_added(pods);
+        judge(&story.mark(BACK, Value::Null).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn what_was_scaled_back_is_ready() {
+        assert_eq!(ruling("True"), Ok(()));
+        assert_eq!(codes(ruling("False")), ["not-ready-after-it-was-scaled-back"]);
+    }
+}

@@ -1,0 +1,81 @@
+//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and a scaling group of 1
+//! replica of 2 pods without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs, everything is bound. A
+//! standalone clique is scaled 1 -> 2. Then the leader crashes for the termination delay of 5 s.
+
+use conformance_judge::life::scaled;
+
+use crate::prelude::*;
+
+marks! {
+    BOUND = "all bound";
+    RECYCLED = "recycled and whole";
+}
+
+const SET: &str = "eager";
+const GROUP: &str = "eager-0-wing";
+const SIDE: &str = "eager-0-side";
+const CLIQUES: [&str; 5] =
+    ["eager-0-lead", SIDE, "eager-0-wing-0-unit", "eager-0-wing-1-unit", "eager-0-wing-2-unit"];
+
+pub(crate) const CASE: Case =
+    case!("A group scaled while its base waits is bound; gang termination keeps its replicas")
+        .clauses(&[AUTO_09, AUTO_16])
+        .nodes(&[nodes(1), nodes(1).gpus(8).joining(1)])
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    for base in gangs.iter().filter(|gang| gang.is_base) {
+        test.until_released(base).await?;
+    }
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 3).await?;
+    let made = Awaited::demanded_by(GANG_03, "pods of the group's new replicas");
+    test.until(made, REACTION, |live| {
+        let of = |clique: &str| live.pods().filter(|pod| pod.pod_clique() == Some(clique)).count();
+        of(CLIQUES[3]) == 2 && of(CLIQUES[4]) == 2
+    })
+    .await?;
+    test.scheduler_passes().await?;
+    test.nodes_join(1).await?;
+    test.until_bound(8).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodClique", SIDE, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(BOUND, Value::Null);
+    let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
+    test.until_recycled("replica 0 of PodCliqueSet eager", AUTO_09, &CLIQUES, &old, true).await?;
+    test.until_converged(SET).await?;
+    test.mark(RECYCLED, Value::Null);
+    Ok(())
+}
+
+fn gangs(history: &History) -> Result<Vec<Gang>, Broken> {
+    Ok(scaling::gangs(history, history.submitted(SET)?, history.entries.len()))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(AUTO_09, || {
+            history.reached(BOUND)?;
+            history.at(RECYCLED, |place| {
+                let live = history.before(place);
+                scaled::asks_for(&live, "PodCliqueScalingGroup", GROUP, 3)?;
+                scaled::asks_for(&live, "PodClique", SIDE, 2)?;
+                binding::all(&live, &gangs(history)?)
+            })
+        }),
+        finding(AUTO_16, || {
+            let gangs = gangs(history)?;
+            let scaled: Vec<_> = gangs.iter().filter(|gang| !gang.is_base).collect();
+            let units: Vec<_> = scaled.iter().flat_map(|gang| gang.units(history.header.target)).collect();
+            let bound = history.marks(BOUND).next().map_or(history.entries.len(), |(at, _)| at);
+            let first = history.upto(bound);
+            // The base does not fit before the node joins, even if the case stopped early.
+            let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
+            let never = binding::never(&first, &units, barrier);
+            all([never, binding::base_first(&first, &gangs), scheduler_passed(history)])?;
+            history.at(BOUND, |place| binding::all(&history.before(place), &gangs))
+        }),
+    ]
+}

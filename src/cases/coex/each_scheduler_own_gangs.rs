@@ -1,0 +1,108 @@
+//! 2 nodes x 32 GPUs, shared by all schedulers of the cluster; a gang of 2 pods x 4 GPUs for each of up to 4
+//! schedulers. They need 32 GPUs in all: every node has room for all of them, so no two schedulers can
+//! promise the same GPU. Then `too-big-alongside` of the target: 8 pods x 8 GPUs, of which at most 6 fit next
+//! to the others. The audit log shows who bound a pod, because each scheduler has its own user.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use conformance_cluster::schedulers::{self, installation};
+use conformance_contract::target::TARGETS;
+use conformance_driver::limits::SETTLE;
+use conformance_judge::{audit, coexistence};
+use jiff::Timestamp;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Each scheduler binds only its own gangs, and each backend only its resources")
+        .clauses(&[COEX_01, COEX_02, COEX_03])
+        .nodes(&[nodes(2).gpus(32)])
+        .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
+
+/// Poll interval for the audit log, which has no watch.
+const PACE: Duration = Duration::from_millis(50);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let (all, begin) = (targets(test), Timestamp::now());
+    let mut pods = 0;
+    for target in all {
+        let mut beside = test.manifest_for(target, "alongside")?;
+        beside["metadata"]["name"] = name(test.target, target.backend()).into();
+        pods += test.submit_value(beside).await?.iter().map(|gang| gang.pods()).sum::<usize>();
+    }
+    test.until_bound(pods).await?;
+    for gang in test.submit("too-big-alongside").await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    test.note_operator_writes(begin)?;
+    note_binders(test).await
+}
+
+/// The name of a scheduler's PodCliqueSet in a target's test. KAI identifies PodGroups by name alone.
+fn name(target: Target, scheduler: &str) -> String {
+    let number = TARGETS.into_iter().take_while(|other| *other != target).count();
+    format!("alongside-{number}-{scheduler}")
+}
+
+pub(super) fn targets(test: &TestContext) -> Vec<Target> {
+    let there = &test.test_cluster;
+    let present = there.schedulers.iter().filter(|of| there.cluster.scheduler_failed(**of).is_none());
+    let of_scheduler = |scheduler| match test.target.scheduler() == scheduler {
+        true => Some(test.target),
+        false => TARGETS.into_iter().find(|target| target.scheduler() == scheduler),
+    };
+    present.copied().filter_map(of_scheduler).collect()
+}
+
+async fn note_binders(test: &TestContext) -> Result<(), Stop> {
+    let cluster = test.local()?;
+    let begin = Instant::now();
+    loop {
+        let bindings = cluster.bindings(&test.namespace)?;
+        let written = |pod: &str| bindings.iter().any(|binding| binding.pod == pod);
+        let all =
+            test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
+        if all || begin.elapsed() > test.length(SETTLE) {
+            let bound: Vec<_> = bindings.iter().map(|b| json!({"pod": b.pod, "user": b.user})).collect();
+            let users: BTreeMap<_, _> =
+                schedulers::all().map(|of| (of.name(), installation(of).user)).collect();
+            let stood_in_for = cluster.spec().stood_in_for();
+            test.mark(
+                SharedMark::BoundBy,
+                json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}),
+            );
+            return Ok(());
+        }
+        tokio::time::sleep(PACE).await;
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(COEX_01, || {
+            coexistence::bound_by_its_own(history)?;
+            // For a pod that is not bound, the binder is unknown.
+            premise(COEX_03, each_is_whole(history))
+        }),
+        finding(COEX_02, || {
+            coexistence::resources_of_own_gangs(history)?;
+            audit::only_what_there_was(history)
+        }),
+        finding(COEX_03, || {
+            each_is_whole(history)?;
+            all([
+                binding::never(history, &history.units("too-big-alongside")?, None),
+                scheduler_passed(history),
+            ])
+        }),
+    ]
+}
+
+fn each_is_whole(history: &History) -> Ruling {
+    let end = history.end();
+    for scheduler in coexistence::schedulers(history)? {
+        binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
+    }
+    Ok(())
+}

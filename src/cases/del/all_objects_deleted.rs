@@ -1,0 +1,27 @@
+//! 2 replicas with surplus, a scaling group and scaled PodGangs run; then the PodCliqueSet is deleted. The
+//! case lists every kind that the API server serves in the namespace, not only the kinds in the history.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Deleting a running PodCliqueSet deletes every object that was created for it")
+        .clauses(&[DEL_01])
+        .nodes(&[nodes(1)]);
+
+const SET: &str = "gone";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
+    test.submit(SET).await?;
+    let converged = test.converged_or_not(SET).await?;
+    test.delete("PodCliqueSet", SET).await?;
+    test.until_nothing_left().await?;
+    converged
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(DEL_01, || {
+        history.reached(SharedMark::Deleted)?;
+        cleanup::nothing_left(history)
+    })]
+}

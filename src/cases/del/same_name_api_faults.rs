@@ -1,0 +1,92 @@
+//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs: all of them fit. Each runs, is deleted, and is created
+//! again at once under the same name, each time with a different fault between the operator and the API
+//! server. For the last one, the scheduler receives each event of the gang's resources half a second late. It
+//! sees the second gang's pods together with the first gang's resources.
+
+use conformance_proxy::Action;
+
+use super::same_name_again::{all_of, nothing_survived};
+use crate::before_put_back::before_put_back;
+use crate::disturbances::{self, Disturbed, gang_resources_watched};
+use crate::prelude::*;
+
+marks! {
+    /// The scheduler received gang resources late: `{"set", "rules", "times"}`.
+    LATE = "the scheduler heard late of gang resources";
+}
+
+pub(crate) const CASE: Case =
+    case!("A PodCliqueSet recreated under the same name is scheduled despite API faults", restored)
+        .clauses(&[DEL_08, DEL_12])
+        .nodes(&[nodes(4).gpus(72)])
+        .isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut disturbed = Disturbed::begin(test).await?;
+    let mut before = 0;
+    while disturbed.next(test).await? {
+        again(test, before).await?;
+        before += 4;
+    }
+    let late = Action::DelayEvents { milliseconds: 500 };
+    let late = gang_resources_watched(test, &format!("*{}*", set_name(before)), &late).await?;
+    again(test, before).await?;
+    let times: u64 = late.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum();
+    test.mark(LATE, json!({"set": set_name(before), "rules": late.len(), "times": times}));
+    Ok(())
+}
+
+fn set_name(before: usize) -> String {
+    format!("disturbed-{before}")
+}
+
+async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
+    let mut pcs = test.manifest("disturbed")?;
+    let name = set_name(before);
+    pcs["metadata"]["name"] = name.as_str().into();
+    test.submit_value(pcs.clone()).await?;
+    test.until_bound(before + 4).await?;
+    let old = test.look(|live| all_of(live, &name));
+    test.delete("PodCliqueSet", &name).await?;
+    test.until(&format!("the first PodCliqueSet {name} deleted"), limits::CLEANUP, |live| {
+        live.get("PodCliqueSet", &name).is_none()
+    })
+    .await?;
+    test.submit_value(pcs).await?;
+    test.until(&format!("the second PodCliqueSet {name} bound"), limits::RECOVERY, |live| {
+        live.bound() == before + 4 && all_of(live, &name).is_disjoint(&old)
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    let deletions = || {
+        let marks = history.marks(SharedMark::Deleted);
+        marks.map(|(deleted, mark)| (deleted, mark.detail["name"].as_str().unwrap_or_default()))
+    };
+    vec![
+        finding(DEL_08, || {
+            history.reached(SharedMark::Deleted)?;
+            let end = history.end();
+            for (_, set) in deletions() {
+                binding::whole(&end, &history.units(set)?)?;
+            }
+            disturbances::took_place(history)?;
+            let (_, late) = history.reached(LATE)?;
+            if late.detail["times"] != 0 || late.detail["rules"] == 0 {
+                return Ok(());
+            }
+            let last = late.detail["set"].as_str().unwrap_or_default();
+            gang_resources::were_made(history, &history.gangs(last)?)?;
+            Err(Broken::NotReached("no event of a gang resource reached the scheduler late".into()))
+        }),
+        finding(DEL_12, || {
+            history.reached(SharedMark::Deleted)?;
+            for (deleted, set) in deletions() {
+                nothing_survived(history, deleted, set)?;
+            }
+            disturbances::took_place(history)
+        }),
+    ]
+}

@@ -1,0 +1,30 @@
+//! 2 replicas with base and scaled PodGangs, surplus and a scaling group, all bound and ready. Then nothing
+//! happens for 10 s.
+
+use conformance_driver::limits::QUIET;
+use conformance_judge::{audit, idle_writes};
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A converged workload changes no object for 10 s, without write attempts")
+        .clauses(&[GANG_11])
+        .nodes(&[nodes(1)]);
+
+const SET: &str = "resting";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.comes_to_rest().await?;
+    test.watch_rest(QUIET).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(GANG_11, || {
+        let (at_rest, _) = history.reached(SharedMark::AtRest)?;
+        let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
+        idle_writes::quiet(history, at_rest, watched)?;
+        audit::nothing_requested(history, at_rest..watched)
+    })]
+}

@@ -1,0 +1,133 @@
+//! A clique of 3 pods, minimum 1. One pod is deleted, and a third party's finalizer holds it while the clique
+//! is scaled from 3 to 2. Then the finalizer is removed.
+
+use std::collections::BTreeSet;
+
+use conformance_history::Change;
+use conformance_judge::none;
+
+use crate::prelude::*;
+
+const TOO_FEW_LEFT: Code = Code::new("too-few-left");
+
+pub(crate) const CASE: Case = case!("Scaling a clique in does not count a pod that is already terminating")
+    .clauses(&[GANG_25])
+    .nodes(&[nodes(1)]);
+
+const SET: &str = "leaving";
+const CLIQUE: &str = "leaving-0-worker";
+const LEFT: usize = 2;
+const FINALIZER: &str = "example.com/hold";
+
+marks! {
+    /// The smaller clique is settled, and the terminating pod still exists.
+    SMALLER = "smaller";
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let first = test.look(|live| live.pods().map(|pod| pod.name().to_owned()).min());
+    let Some(held) = first else { return Ok(()) };
+    test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
+    let driven = while_it_leaves(test, &held).await;
+    // No other actor removes the finalizer.
+    test.attempt(http::Method::PATCH, "Pod", &held, &json!({"metadata": {"finalizers": null}})).await?;
+    driven?;
+    test.until_converged(SET).await
+}
+
+async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
+    test.delete("Pod", held).await?;
+    test.until(Awaited::of_harness("the deleted pod terminating"), REACTION, |live| {
+        live.get("Pod", held).is_some_and(|pod| pod["metadata"]["deletionTimestamp"].is_string())
+    })
+    .await?;
+    test.scale("PodClique", CLIQUE, 2).await?;
+    let is_smaller = |live: &Live| {
+        live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating()).count() == LEFT
+    };
+    // The clique may have this many pods from the start.
+    test.until_settled(|_| false).await;
+    test.until("the wanted number of pods, not counting the terminating one", REACTION, is_smaller).await?;
+    test.mark(SMALLER, Value::Null);
+    Ok(())
+}
+
+fn enough_stay(history: &History) -> Ruling {
+    let (scaled, _) = history.reached(SharedMark::Scaled)?;
+    let until = history.reached(SMALLER).map_or(history.entries.len(), |(place, _)| place);
+    let mut staying: BTreeSet<&str> = BTreeSet::new();
+    let mut violations = Vec::new();
+    for version in history.pods().filter(|version| version.pod().pod_clique() == Some(CLIQUE)) {
+        let leaves = version.change == Change::Deleted || version.pod().is_terminating();
+        if !leaves {
+            staying.insert(version.uid());
+        } else if staying.remove(version.uid())
+            && (scaled..until).contains(&version.index)
+            && staying.len() < LEFT
+        {
+            let message = format!(
+                "Pod {} was deleted, but only {} other pods of PodClique {CLIQUE} remained, want {LEFT}",
+                version.name(),
+                staying.len()
+            );
+            violations.push(violation(TOO_FEW_LEFT, message).shown_by("terminating", version));
+        }
+    }
+    none(violations)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(GANG_25, || {
+        enough_stay(history)?;
+        history.reached(SMALLER)?;
+        let converged = history.marks(SharedMark::Converged).count();
+        match converged {
+            2.. => Ok(()),
+            _ => {
+                Err(Broken::NotReached("the PodCliqueSet did not converge after the pod was deleted".into()))
+            }
+        }
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+
+    use super::*;
+
+    fn pod(name: &str, leaves: bool) -> Value {
+        let mut pod = object("Pod", name);
+        pod["metadata"]["labels"] = json!({"grove.io/podclique": CLIQUE});
+        if leaves {
+            pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        pod
+    }
+
+    /// Three pods, of which the first terminates; the clique is scaled.
+    fn scaled() -> Story {
+        let all = ["a", "b", "c"].map(|name| pod(name, false));
+        Story::flat().all_added(all).modified(pod("a", true)).mark(SharedMark::Scaled, Value::Null)
+    }
+
+    #[rstest::rstest]
+    #[case::nobody_goes(|story: Story| story, true)]
+    #[case::its_replacement_goes(|story: Story| story.added(pod("d", false)).modified(pod("d", true)), true)]
+    #[case::one_more_goes(|story: Story| story.modified(pod("b", true)), false)]
+    #[case::and_is_made_anew(|story: Story| story.deleted(pod("b", false)).added(pod("d", false)), false)]
+    fn two_stay(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
+        let ruling = enough_stay(&then(scaled()).mark(SMALLER, Value::Null).end());
+        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+    }
+
+    #[test]
+    fn what_was_before_counts_for_nothing() {
+        let all = ["a", "b"].map(|name| pod(name, false));
+        let story = Story::flat().all_added(all).modified(pod("a", true));
+        assert_eq!(enough_stay(&story.mark(SharedMark::Scaled, Value::Null).end()), Ok(()));
+        assert!(matches!(enough_stay(&Story::flat().end()), Err(Broken::NotReached(_))));
+    }
+}

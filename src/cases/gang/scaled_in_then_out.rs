@@ -1,0 +1,46 @@
+//! A PodCliqueSet of 2 replicas, each with 2 replicas of a scaling group; the names share prefixes and
+//! suffixes. A scaling group is scaled 2 -> 1 -> 2 and the PodCliqueSet 2 -> 1 -> 2 without a pause. Objects
+//! are created while earlier ones of the same name terminate.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("Scaling in and out again at once ends in the original state")
+    .clauses(&[GANG_10])
+    .nodes(&[nodes(1)]);
+
+const SET: &str = "p";
+const STEPS: [(&str, &str, [u32; 2]); 2] =
+    [("PodCliqueScalingGroup", "p-0-p-0", [1, 2]), ("PodCliqueSet", SET, [1, 2])];
+
+marks! { OVER = "all steps over"; }
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name, sizes) in STEPS {
+        for replicas in sizes {
+            test.scale(kind, name, replicas).await?;
+        }
+        // The old state looks as if nothing were left to do.
+        test.until_settled(|_| false).await;
+        test.until_converged(SET).await?;
+        let history = test.history();
+        test.until("gang resources that match their PodGangs", REACTION, |live| {
+            as_it_was(&history, live).is_ok()
+        })
+        .await?;
+    }
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+fn as_it_was(history: &History, live: &Live) -> Ruling {
+    gang_resources::as_scaled_last(history, live, SET)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(GANG_10, || {
+        as_it_was(history, &history.end())?;
+        history.reached(OVER).map(drop)
+    })]
+}

@@ -1,0 +1,94 @@
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Its Workload and PodGroup are deleted while it
+//! is pending; then a third node joins.
+
+use super::by_hand;
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("The deleted Workload and PodGroup of a pending gang are restored")
+    .clauses(&[GANG_12, GANG_26])
+    .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
+    .only(KUBE);
+
+const SET: &str = "healed";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.scheduler_passes_over(&gangs[0]).await?;
+    let gang = test.base_gang(SET)?;
+    let group = by_hand::pod_group(test, &gang);
+
+    by_hand::delete_until_restored(test, "Workload", &gang.name).await?;
+    let lost = by_hand::uid(test, "PodGroup", &group);
+    test.delete("PodGroup", &group).await?;
+    by_hand::release(test, &group).await?;
+    by_hand::until_restored(test, "PodGroup", &group, lost).await?;
+
+    test.nodes_join(1).await?;
+    test.until_bound(3).await
+}
+
+fn restored(history: &History) -> Ruling {
+    let units = history.units(SET)?;
+    history.waited_for(SharedMark::SchedulerPassed)?;
+    gang_resources::were_made(history, &history.gangs(SET)?)?;
+    if let Some((first, _)) = history.marks(SharedMark::Deleted).next() {
+        binding::was_pending(history, &units, first)?;
+    }
+    for (index, mark) in history.marks(SharedMark::Deleted) {
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        gang_resources::restored(history, index, text("kind"), text("name"))?;
+    }
+    if history.marks(SharedMark::Deleted).count() < 2 {
+        return Err(Broken::NotReached("not every gang resource was deleted".into()));
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(GANG_12, || restored(history)),
+        finding(GANG_26, || {
+            premise(GANG_12, restored(history))?;
+            binding::whole(&history.end(), &history.units(SET)?)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+    use serde_json::json;
+
+    use super::*;
+
+    const POD_GANG: &str = "healed-0";
+
+    fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {
+        let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        let passed = made.workers(SET, 3, bound).mark(SharedMark::SchedulerPassed, json!(null));
+        let deleted = passed.mark(SharedMark::Deleted, json!({"kind": "Workload", "name": POD_GANG}));
+        judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
+    }
+
+    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        assert!(matches!(ruling(MADE, 0), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        for bound in [0, 2] {
+            let ruling = ruling(&[], bound);
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+    }
+
+    #[test]
+    fn a_gang_that_is_bound_in_part_is_not_pending() {
+        let ruling = ruling(MADE, 2);
+        assert!(matches!(ruling, Err(Broken::Premise { clause: "AON-02", .. })), "{ruling:?}");
+    }
+}

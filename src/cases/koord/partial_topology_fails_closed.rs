@@ -1,0 +1,34 @@
+//! Two PodGangs created by hand, without admission: `grouped` asks for a rack for one of its two podgroups by
+//! a group config, `plain` asks for nothing. Once `plain` has its PodGroups, the backend has processed both.
+
+use conformance_judge::fail_closed::failed_closed;
+use conformance_judge::gang_groups;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A PodGang with topology for only some of its podgroups fails closed")
+    .clauses(&[KOORD_05])
+    .only(&[Target::KOORDINATOR])
+    .needs(&[Need::PodGangsByHand]);
+
+const GROUPED: &str = "grouped";
+const PLAIN: &str = "plain";
+const CONFIG: &str = "grouped-model-0";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for name in [GROUPED, PLAIN] {
+        test.create("PodGang", &test.manifest(name)?).await?;
+    }
+    test.until_told(&Gang::made_by_hand(GROUPED), CONFIG).await?;
+    test.until("the PodGroups of the PodGang without topology", REACTION, |live| {
+        gang_groups::complete(live, PLAIN).is_ok()
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(KOORD_05, || {
+        failed_closed(history, &Gang::made_by_hand(GROUPED), CONFIG)?;
+        gang_groups::complete(&history.end(), PLAIN)
+    })]
+}

@@ -1,0 +1,177 @@
+//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`,
+//! and a requested tree is refused. Then the gate is turned on: `after` becomes a tree, and so does the
+//! second replica of `before`, whose first replica stays as it is. The controller started before the gate was
+//! on stays up.
+
+use conformance_cluster::local::{ClusterSpec, Part};
+use conformance_history::is_controlled_by;
+use conformance_judge::admission;
+
+use super::mapping::ask_for;
+use crate::prelude::*;
+
+const COMPOSITE_MADE: Code = Code::new("composite-made");
+const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
+const NOT_FLAT: Code = Code::new("not-flat");
+const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
+
+pub(crate) const CASE: Case =
+    case!("New PodGangs become trees once CompositePodGroup is served; existing ones stay flat")
+        .clauses(&[KUBE_09, KUBE_19])
+        .nodes(&[nodes(1)])
+        .isolation(Isolation::Dedicated)
+        .only(&[Target::KUBE_TREE]);
+
+const GATE: &str = "CompositePodGroup";
+
+marks! { FLAT = "before is flat"; }
+
+const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| {})];
+const WITH: &[Attempt] = &[admitted("a tree that is served now", |_| {})];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let asking = test.manifest("after")?;
+    restored(test, |test| Box::pin(without_trees(test))).await?;
+    test.creates_until(&asking, WITH, limits::RECOVERY).await?;
+    test.look_at_controller().await?;
+    test.until_cluster_watched().await?;
+    submit_unasked(test, "after").await?;
+    test.scale("PodCliqueSet", "before", 2).await?;
+    test.until_bound(9).await
+}
+
+async fn submit_unasked(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+    let mut pcs = test.manifest(name)?;
+    ask_for(&mut pcs, None);
+    test.submit_value(pcs).await.map(drop)
+}
+
+async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
+    let was = test.local()?.spec();
+    let gates_off = |spec: &mut ClusterSpec| {
+        spec.api_gates = spec.api_gates.clone().with(GATE, false);
+        spec.scheduler_gates = spec.scheduler_gates.clone().with(GATE, false);
+    };
+    test.take_away(Part::KUBE_SCHEDULER).await?;
+    test.restart_api_server(gates_off).await?;
+    test.start_scheduler().await?;
+    test.restart_controller(was.controller).await?;
+    test.creates(&test.manifest("after")?, WITHOUT).await?;
+    submit_unasked(test, "before").await?;
+    test.until_bound(3).await?;
+    // The watches reconnect one after the other.
+    test.until("the flat PodGroups", limits::RECOVERY, |live| {
+        live.of("PodGang").next().is_some() && live.of("PodGroup").count() >= 2
+    })
+    .await?;
+    test.mark(FLAT, Value::Null);
+    Ok(())
+}
+
+fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
+    let owner = live.get("PodGang", pod_gang);
+    let owner = owner.ok_or_else(|| Broken::NotReached(format!("PodGang {pod_gang} does not exist")))?;
+    let own = |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
+    ensure(own("CompositePodGroup").next().is_none(), || {
+        violation(COMPOSITE_MADE, format!("PodGang {pod_gang}: has a CompositePodGroup, want none"))
+    })?;
+    let groups: Vec<_> = own("PodGroup").map(|group| &group["spec"]).collect();
+    ensure(groups.len() == 2, || {
+        violation(
+            WRONG_NUMBER_OF_GROUPS,
+            format!("PodGang {pod_gang}: has {} PodGroups, want 2", groups.len()),
+        )
+    })?;
+    let is_whole = |spec: &&&Value| {
+        spec["parentCompositePodGroupName"].is_null() && spec["workloadRef"]["workloadName"] == pod_gang
+    };
+    match groups.iter().find(|spec| !is_whole(spec)) {
+        None => Ok(()),
+        Some(spec) => Err(violation(
+            NOT_FLAT,
+            format!("PodGang {pod_gang}: a PodGroup has the spec {spec}, want a flat PodGroup"),
+        )
+        .into()),
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(KUBE_09, || {
+            history.reached(SharedMark::ApiServerRestarted)?;
+            answers(history, WITHOUT)?;
+            let (flat, _) = history.reached(FLAT)?;
+            let before = history.base("before")?;
+            is_flat(&history.before(flat), &before.name)?;
+            answers(history, WITH)?;
+            admission::one_process(history)?;
+            let end = history.end();
+            is_flat(&end, &before.name)?;
+            let mut trees = history.gangs("after")?;
+            let scaled = scaling::gangs(history, history.submitted("before")?, history.entries.len());
+            trees.extend(scaled.into_iter().filter(|gang| gang.replica == 1));
+            gang_resources::as_the_pod_gangs_say(history, &end, &trees)
+        }),
+        finding(KUBE_19, || says_the_mapping(history)),
+    ]
+}
+
+fn says_the_mapping(history: &History) -> Ruling {
+    let (_, controller) = history.reached(SharedMark::Controller)?;
+    let lines = controller.detail["said"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_it = |line: &Value| {
+        line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
+    };
+    ensure(lines.iter().any(is_it), || {
+        violation(MAPPING_NOT_LOGGED, "controller log: does not report the API and mapping of gangs")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, owned};
+    use conformance_judge::codes;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::said(&["starting", "scheduling.k8s.io/v1beta1: a PodGroup per podgroup"], true)]
+    #[case::without_the_version(&["a PodGroup per podgroup"], false)]
+    #[case::in_two_lines(&["scheduling.k8s.io/v1beta1", "a PodGroup per podgroup"], false)]
+    #[case::silent(&[], false)]
+    fn the_log_names_version_and_mapping(#[case] said: &[&str], #[case] holds: bool) {
+        let story = Story::on(Target::KUBE_TREE).mark(SharedMark::Controller, json!({"said": said}));
+        assert_eq!(says_the_mapping(&story.end()).is_ok(), holds);
+        assert!(matches!(says_the_mapping(&Story::flat().end()), Err(Broken::NotReached(_))));
+    }
+
+    /// PodGang `g` with two PodGroups, after this edit.
+    #[rstest]
+    #[case::flat(|_: &mut Vec<Value>| {}, &[])]
+    #[case::below_a_parent(
+        |objects: &mut Vec<Value>| objects[1]["spec"]["parentCompositePodGroupName"] = json!("g"),
+        &["not-flat"]
+    )]
+    #[case::of_another_workload(
+        |objects: &mut Vec<Value>| objects[2]["spec"]["workloadRef"]["workloadName"] = json!("h"),
+        &["not-flat"]
+    )]
+    #[case::with_a_composite(
+        |objects: &mut Vec<Value>| objects.push(owned(object("CompositePodGroup", "g"), "PodGang", "g")),
+        &["composite-made"]
+    )]
+    #[case::one_missing(|objects: &mut Vec<Value>| drop(objects.pop()), &["wrong-number-of-groups"])]
+    fn an_existing_pod_gang_stays_flat(#[case] edit: fn(&mut Vec<Value>), #[case] wanted: &[&str]) {
+        let group = |name: &str| {
+            let mut group = owned(object("PodGroup", name), "PodGang", "g");
+            group["spec"] = json!({"workloadRef": {"workloadName": "g"}});
+            group
+        };
+        let mut objects = vec![object("PodGang", "g"), group("g-a"), group("g-b")];
+        edit(&mut objects);
+        let live = Story::on(Target::KUBE_TREE).all_added(objects).end().end();
+        assert_eq!(codes(is_flat(&live, "g")), wanted);
+    }
+}

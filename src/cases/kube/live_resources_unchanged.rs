@@ -1,0 +1,107 @@
+//! A live gang is scaled in every way, and its minimum is changed by hand in its PodGang. A changed minimum
+//! is also sent to its PodCliqueSet, which admission refuses. Its Workloads and PodGroups stay as they were
+//! created.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Gang resources of a live gang are never patched or recreated on changes")
+        .clauses(&[KUBE_04])
+        .nodes(&[nodes(1)])
+        .only(KUBE);
+
+const SET: &str = "kept";
+
+marks! { DONE = "all of it was tried"; }
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name, replicas) in [
+        ("PodClique", "kept-0-router", 4),
+        ("PodCliqueScalingGroup", "kept-0-model", 3),
+        ("PodCliqueSet", SET, 2),
+    ] {
+        test.scale(kind, name, replicas).await?;
+        test.until_converged(SET).await?;
+    }
+    // ADM-03 decides whether these are refused.
+    let gang = test.base_gang(SET)?;
+    let mut podgroups = test.look(|live| gang.find(live).map(|found| found["spec"]["podgroups"].clone()));
+    if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
+        podgroup["minReplicas"] = json!(2);
+    }
+    let body = json!({"spec": {"podgroups": podgroups}});
+    test.attempt(http::Method::PATCH, "PodGang", &gang.name, &body).await?;
+    test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&test.manifest(SET)?)).await?;
+    // A change of generation that must be processed, after everything before it.
+    test.scale("PodClique", "kept-0-router", 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(DONE, Value::Null);
+    Ok(())
+}
+
+fn larger_minimum(pcs: &Value) -> Value {
+    let mut cliques = pcs["spec"]["template"]["cliques"].clone();
+    cliques[0]["spec"]["minAvailable"] = cliques[0]["spec"]["replicas"].clone();
+    json!({"spec": {"template": {"cliques": cliques}}})
+}
+
+/// There were gang resources that could have been reshaped.
+fn had_a_shape(history: &History) -> Ruling {
+    history.waited_for(SharedMark::Converged)?;
+    gang_resources::were_made(history, &history.gangs(SET)?)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(KUBE_04, || {
+        let reshaped = gang_resources::never_reshaped(history, history.entries.len());
+        all([reshaped, had_a_shape(history), history.reached(DONE).map(drop)])
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+
+    const POD_GANG: &str = "kept-0";
+
+    fn converged(resources: &[(&str, &str)]) -> Story {
+        let sent = Story::flat().submitted(one_clique(SET, 2)).added(its_gang(SET, 2));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        made.mark(SharedMark::Converged, Value::Null)
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.mark(DONE, Value::Null).end()).remove(0).ruling
+    }
+
+    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "kept-0-kept-0-worker")];
+
+    fn patched() -> Value {
+        let mut workload = object("Workload", POD_GANG);
+        workload["spec"] = json!({"podGroupTemplates": []});
+        workload
+    }
+
+    #[test]
+    fn gang_resources_stay_what_they_are() {
+        assert_eq!(ruling(converged(MADE)), Ok(()));
+        assert!(matches!(ruling(converged(MADE).modified(patched())), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(converged(&MADE[..1]).modified(patched())), Err(Broken::Violated(_))));
+        let early = judge(&converged(MADE).end()).remove(0).ruling;
+        assert!(matches!(early, Err(Broken::NotReached(_))), "not all of it was tried");
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_reshape() {
+        for made in [&MADE[..0], &MADE[..1]] {
+            let ruling = ruling(converged(made));
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+        let stopped = judge(&Story::flat().submitted(one_clique(SET, 2)).end()).remove(0).ruling;
+        assert!(matches!(stopped, Err(Broken::NotReached(_))), "{stopped:?}");
+    }
+}

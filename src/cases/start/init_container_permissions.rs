@@ -1,0 +1,39 @@
+//! 1 node; two cliques, one starting after the other. Then the PodCliqueSet is deleted.
+
+use conformance_judge::startup;
+
+use crate::prelude::*;
+
+marks! { RIGHTS = "rights of the init container"; }
+
+const SET: &str = "modest";
+
+pub(crate) const CASE: Case =
+    case!("Init containers may only read pods, and their access is deleted with the PodCliqueSet")
+        .clauses(&[START_03, DEL_01])
+        .nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.read_init_rights(RIGHTS).await?;
+    test.delete("PodCliqueSet", SET).await?;
+    test.until_nothing_left().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(START_03, || {
+            startup::token_in_one_container(history, SET)?;
+            for (_, mark) in history.marks(RIGHTS) {
+                startup::least_rights(mark)?;
+            }
+            match history.marks(RIGHTS).count() {
+                0 => Err(Broken::NotReached("the rights of the service account were not read".into())),
+                _ => Ok(()),
+            }
+        }),
+        finding(DEL_01, || cleanup::nothing_left(history)),
+    ]
+}

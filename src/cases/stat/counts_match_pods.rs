@@ -1,0 +1,141 @@
+//! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1).
+//! Its pods fail, recover, terminate slowly, two at a time, and wait for room, and replicas are removed. Then
+//! a second replica of the PodCliqueSet finds no room, and it is scaled to 0 and back to 1. Its clique
+//! changes to pods of 64 GPUs, which fit nowhere, and back. At every rest, the statuses must equal a recount.
+
+use conformance_driver::updates::resize;
+use conformance_facts::health::waits_for_room;
+use conformance_facts::updates::is_of_revision;
+use conformance_judge::life::{counts, observed};
+
+use super::rests::{self, at_every_rest};
+use crate::prelude::*;
+
+const SET: &str = "census";
+const ROUTER: &str = "census-0-router";
+const GROUP: &str = "census-0-pool";
+
+const RESTS: usize = 12;
+/// The number of rests from the update on.
+const RESTS_WITH_UPDATES: usize = 2;
+
+pub(crate) const CASE: Case = case!("Counts and conditions equal a recount of the pods after every change")
+    .clauses(&[STAT_01, STAT_03, STAT_04, STAT_06, STAT_07, STAT_12, STAT_13, TERM_01])
+    .nodes(&[nodes(3).gpus(8)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    rest(test, "all pods are bound and Ready").await?;
+    let routers = test.pods_of(ROUTER);
+    let [first, second, third] = routers.as_slice() else {
+        return Err(Stop::Refused {
+            action: "find three router pods".into(),
+            reason: format!("found {routers:?}"),
+        });
+    };
+    test.pod_becomes(first, Containers::Crashing).await?;
+    rest(test, "one of three router pods crashes").await?;
+    test.pod_becomes(second, Containers::Crashing).await?;
+    rest(test, "two of three router pods crash").await?;
+    test.pod_becomes(second, Containers::Creating).await?;
+    rest(test, "one of them is replaced").await?;
+    test.pod_becomes(first, Containers::Ready).await?;
+    test.pod_becomes(second, Containers::Ready).await?;
+    rest(test, "all router pods are Ready again").await?;
+    // The terminating pods still exist, and their replacements do not fit.
+    let lost = [second, third];
+    for pod in lost {
+        test.hold_pod(pod).await?;
+        test.lose_pod(pod).await?;
+    }
+    let replaced = Awaited::demanded_by(AON_11, format!("pods {second} and {third} replaced"));
+    test.until(replaced, limits::REACTION, |live| {
+        live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER) && !pod.is_terminating()).count() == 3
+    })
+    .await?;
+    rest(test, "two pods terminate and their replacements wait").await?;
+    for pod in lost {
+        test.let_pod_go(pod).await?;
+    }
+    let gone = Awaited::demanded_by(AON_11, format!("the replacements of pods {second} and {third} bound"));
+    test.until(gone, limits::SCHEDULING, |live| {
+        lost.iter().all(|pod| live.get("Pod", pod).is_none()) && live.bound() == 5
+    })
+    .await?;
+    rest(test, "the terminating pods are deleted").await?;
+    test.scale("PodCliqueScalingGroup", GROUP, 1).await?;
+    test.until_converged(SET).await?;
+    rest(test, "a scaling group replica is removed").await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    test.caught_up().await?;
+    let history = test.history();
+    let gangs = scaling::gangs(&history, &test.manifest(SET)?, history.entries.len());
+    for gang in gangs.iter().filter(|gang| gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    rest(test, "a second PodCliqueSet replica has no room").await?;
+    test.scale("PodCliqueSet", SET, 0).await?;
+    test.until_converged(SET).await?;
+    rest(test, "the PodCliqueSet is scaled to 0").await?;
+    test.scale("PodCliqueSet", SET, 1).await?;
+    test.until_converged(SET).await?;
+    // The group does not change. In a single gang, its recreated pods would wait for the clique.
+    let router_is = |revision, gpus| {
+        move |clique: &mut Value| {
+            if clique["name"] == "router" {
+                resize(clique, revision, gpus);
+            }
+        }
+    };
+    if !test.change_templates(SET, router_is("2", 64)).await? {
+        return Ok(());
+    }
+    let stuck = Awaited::demanded_by(UPD_12, "the first update step of the clique, without room");
+    test.until(stuck, limits::SCHEDULING, |live| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
+        its.filter(|pod| is_of_revision(*pod, "2")).any(waits_for_room)
+    })
+    .await?;
+    rest(test, "an update makes no progress").await?;
+    test.change_templates(SET, router_is("3", 1)).await?;
+    test.until_updated(SET, UPD_32).await?;
+    rest(test, "the update has ended").await
+}
+
+async fn rest(test: &TestContext, what: &str) -> Result<(), Stop> {
+    rests::rest(test, SET, STAT_01, what).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    // Rests with an update do not apply to an operator without updates.
+    let is_asked = updates::are_admitted(history).is_ok();
+    let rests = if is_asked { RESTS } else { RESTS - RESTS_WITH_UPDATES };
+    vec![
+        finding(STAT_01, || {
+            counts::go_together(history)?;
+            at_every_rest(history, SET, rests, rests::cliques)
+        }),
+        finding(STAT_03, || at_every_rest(history, SET, rests, rests::groups)),
+        finding(STAT_04, || {
+            let pcs = history.submitted(SET)?;
+            at_every_rest(history, SET, rests, |live, _| counts::of_set(live, pcs))
+        }),
+        finding(STAT_06, || {
+            at_every_rest(history, SET, rests, |live, _| match counts::is_observed(live, SET) {
+                true => Vec::new(),
+                false => vec![format!(
+                    "PodCliqueSet {SET} or one of its objects: observedGeneration differs from generation"
+                )],
+            })
+        }),
+        finding(STAT_07, || rests::gangs_at_every_rest(history, SET, rests)),
+        finding(STAT_12, || {
+            observed::never_ahead(history, SET)?;
+            rests::all_reached(history, rests)
+        }),
+        finding(STAT_13, || rests::phases_at_every_rest(history, SET, rests)),
+        finding(TERM_01, || at_every_rest(history, SET, rests, rests::breaches)),
+    ]
+}

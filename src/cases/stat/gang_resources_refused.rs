@@ -1,0 +1,86 @@
+//! 1 node; a gang of 2 pods. A fault proxy in front of the operator refuses its gang resources until it has
+//! tried several times.
+
+use conformance_cluster::local::Part;
+use conformance_driver::limits::RECOVERY;
+use conformance_expect::schedulers;
+use conformance_history::{Kind, event_note, list, text};
+use conformance_judge::life::reasons;
+use conformance_proxy::{Action, Match, Rule, Verb};
+use jiff::Timestamp;
+
+use crate::prelude::*;
+
+marks! {
+    /// The times of the refused creates of one gang resource: `{"at"}`.
+    ATTEMPTS = "attempts in vain";
+    MADE = "gang resources made";
+    OVER = "no failure told";
+}
+
+const SET: &str = "declined";
+const TIMES: usize = 7;
+/// The proxy's message.
+const REFUSED: &str = "refused by a fault rule";
+
+pub(crate) const CASE: Case =
+    case!("Refused gang resources are reported and retried with growing delays", restored)
+        .clauses(&[STAT_10, STAT_17])
+        .nodes(&[nodes(1)])
+        .isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
+    let plurals: Vec<_> = kinds.map(|kind| kind.plural).collect();
+    let made = Match::of(&[Verb::Create, Verb::Patch, Verb::Update], &plurals);
+    let refuse = Action::Refuse { code: 500, retry_after_seconds: None };
+    let rule = Rule::new("gang resources refused", made.in_namespace(&test.namespace), refuse);
+    let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
+    test.submit(SET).await?;
+    let told = Awaited::demanded_by(STAT_10, "the refusal reported");
+    test.until(told, REACTION, |live| is_told(live) && live.of("Event").any(is_warning)).await?;
+    test.until_applied(&proxy, rule, TIMES, "retried creates of gang resources", RECOVERY).await?;
+    proxy.release(rule);
+    let faults = proxy.faults();
+    // One of them, if several are created at the same time.
+    let first = faults.first().map(|fault| (fault.resource.clone(), fault.name.clone()));
+    let same = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
+    let at: Vec<_> = same.map(|fault| fault.time.to_string()).collect();
+    test.mark(ATTEMPTS, json!({"at": at}));
+    test.until_converged(SET).await?;
+    test.mark(MADE, Value::Null);
+    let over = Awaited::demanded_by(STAT_10, "the refusal no longer reported");
+    test.until(over, REACTION, |live| !is_told(live)).await?;
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+fn is_told(live: &Live) -> bool {
+    let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
+    all.flat_map(|object| list(&object["status"]["conditions"]))
+        .any(|found| text(&found["message"]).contains(REFUSED))
+}
+
+fn is_warning(event: &Value) -> bool {
+    event["type"] == "Warning" && event_note(event).contains(REFUSED)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(STAT_10, || {
+            history.waited_for(ATTEMPTS)?;
+            let gangs = history.gangs(SET)?;
+            let gang: &Gang =
+                gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
+            reasons::failure_told(history, gang, REFUSED)?;
+            let (made, _) = history.reached(MADE)?;
+            reasons::failure_over(history, gang, REFUSED, made)?;
+            history.reached(OVER).map(drop)
+        }),
+        finding(STAT_17, || {
+            let (_, attempts) = history.reached(ATTEMPTS)?;
+            let at = list(&attempts.detail["at"]).iter().filter_map(|at| text(at).parse::<Timestamp>().ok());
+            reasons::pauses_grow(&at.collect::<Vec<_>>())
+        }),
+    ]
+}

@@ -1,0 +1,136 @@
+//! 1 node x 8 GPUs. A gang of 2 pods x 8 GPUs waits for room, and a scaled gang of 1 waits for it. In a
+//! running gang of 2, one pod crashes, and its termination delay of an hour has just started. The update of
+//! another 2 pods is stuck because their replacements do not fit. Then nothing happens for 10 s. Then 3 more
+//! nodes join: room for the 4 waiting pods. Simulated nodes do not start containers.
+
+use conformance_driver::limits::QUIET;
+use conformance_driver::updates::resize;
+use conformance_expect::scopes::replicas;
+use conformance_facts::health::waits_for_room;
+use conformance_facts::updates::is_of_revision;
+use conformance_history::count;
+use conformance_judge::life::reasons::{self, Why};
+use conformance_judge::life::{conditions, counts, metrics};
+
+use crate::prelude::*;
+
+marks! {
+    WAITING = "everything waits";
+    BOUND = "all that waited is bound";
+    TOLD = "statuses say what is bound";
+}
+
+const WAITS: &str = "waits";
+const RUNS: &str = "runs-out-0-worker";
+const STUCK: &str = "stuck";
+
+pub(crate) const CASE: Case = case!("A pending gang reports why, without repeated writes, until it is bound")
+    .clauses(&[STAT_02, STAT_08, STAT_09, STAT_11, STAT_14, STAT_15])
+    .nodes(&[nodes(1).gpus(8), nodes(3).gpus(8).joining(1)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in ["runs-out", STUCK] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    test.first_pod_becomes(RUNS, Containers::Crashing).await?;
+    test.until_breach_is("True", RUNS).await?;
+    // An operator without updates is not asked about a stuck one.
+    let is_updated = test.change_templates(STUCK, |clique| resize(clique, "2", 64)).await?;
+    // The consequences for the PodCliqueSet, and the reason the other one waits, are reported once.
+    let history = test.history();
+    let gangs = history.gangs(WAITS).unwrap_or_default();
+    test.until_settled(|live| {
+        let mut whys = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?)));
+        whys.all(|(gang, why)| reasons::is_told(live, &history, gang, &why))
+            && live.get("PodCliqueSet", "runs-out").is_some_and(|pcs| pcs["status"]["availableReplicas"] == 0)
+            && (!is_updated || live.pods().any(|pod| waits_for_room(pod) && is_of_revision(pod, "2")))
+    })
+    .await;
+    // The scheduler keeps retrying a waiting gang, so nothing ever becomes silent.
+    test.canaries().await?;
+    test.mark(WAITING, Value::Null);
+    test.watch_rest(QUIET).await?;
+    test.read_metrics().await?;
+    test.nodes_join(1).await?;
+    // Not Ready, because nothing starts the containers.
+    let waited = ["waits-0-worker", "waits-0-pool-0-helper", "waits-0-pool-1-helper"];
+    let bound = |live: &Live| {
+        let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| waited.contains(&clique));
+        live.pods().filter(its).filter(|pod| pod.node().is_some()).count() == 4
+    };
+    test.until(Awaited::demanded_by(AON_01, "all pods bound"), SCHEDULING, bound).await?;
+    test.mark(BOUND, Value::Null);
+    test.caught_up().await?;
+    let history = test.history();
+    let gangs = history.gangs(WAITS).unwrap_or_default();
+    let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
+    test.until(
+        Awaited::demanded_by(STAT_02, "bound pods counted in the statuses, and no pending reason left"),
+        REACTION,
+        |live| {
+            let counted = gangs.iter().flat_map(|gang| &gang.groups).all(|group| {
+                let found = live.get("PodClique", &group.clique);
+                found
+                    .is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
+            });
+            counted && !whys.iter().any(|(gang, why)| reasons::is_told(live, &history, gang, why))
+        },
+    )
+    .await?;
+    test.mark(TOLD, Value::Null);
+    test.read_metrics().await
+}
+
+/// Why a gang waits: a base gang for the scheduler, a scaled one for its base.
+fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
+    match gang.is_base {
+        true => Some(Why::Scheduler),
+        false => gangs.iter().find(|base| base.is_base).map(|base| Why::Base(base.name.clone())),
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(STAT_02, || {
+            let shape = replicas(history.submitted(WAITS)?).into_iter().next();
+            let shape = shape.ok_or_else(|| {
+                Broken::NotReached("the PodCliqueSet was submitted without replicas".into())
+            })?;
+            let members = shape.groups.iter().flat_map(|group| {
+                (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>())
+            });
+            let cliques: Vec<_> = shape.standalone.iter().cloned().chain(members).collect();
+            all(cliques.iter().map(|clique| counts::follow_binding(history, clique)))?;
+            history.reached(TOLD).map(drop)
+        }),
+        finding(STAT_08, || {
+            conditions::facts_are_said_once(history)?;
+            let (waiting, _) = history.reached(WAITING)?;
+            let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
+            conditions::no_write_loops(history, waiting, watched)
+        }),
+        finding(STAT_09, || {
+            let (waiting, _) = history.reached(SharedMark::WatchedForRest)?;
+            let waited = history.upto(waiting);
+            let gangs = history.gangs(WAITS)?;
+            let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
+            all(whys.iter().map(|(gang, why)| reasons::told(&waited, gang, why)))
+        }),
+        finding(STAT_11, || metrics::agree(history, 2)),
+        finding(STAT_14, || {
+            conditions::transitions_are_true(history)?;
+            history.reached(SharedMark::WatchedForRest).map(drop)
+        }),
+        finding(STAT_15, || {
+            let (bound, _) = history.reached(BOUND)?;
+            let gangs = history.gangs(WAITS)?;
+            let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
+            all(whys.iter().map(|(gang, why)| reasons::over(history, gang, why, bound)))
+        }),
+    ]
+}

@@ -1,0 +1,114 @@
+//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). Pods fail and
+//! recover, and the group is scaled. Meanwhile a fault proxy disturbs every second status write of the
+//! operator: it returns a conflict, drops the response after the commit, drops the write, or sends it twice.
+//! A run with every crash point also disturbs only the n-th write, for every n.
+
+use conformance_cluster::local::Part;
+use conformance_judge::life::counts;
+use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
+
+use super::rests::{self, at_every_rest};
+use crate::before_put_back::before_put_back;
+use crate::prelude::*;
+
+marks! {
+    /// Status writes were disturbed: `{"by", "times", "rests"}`.
+    DISTURBED = "status writes disturbed";
+}
+
+const SET: &str = "tossed";
+const CLIQUE: &str = "tossed-0-router";
+const GROUP: &str = "tossed-0-pool";
+
+const RESTS: usize = 4;
+
+pub(crate) const CASE: Case =
+    case!("Statuses equal a recount despite lost, duplicated or conflicting status writes", restored)
+        .clauses(&[STAT_05])
+        .nodes(&[nodes(1)])
+        .needs(&[Need::SimulatedNodes])
+        .isolation(Isolation::Dedicated);
+
+fn disturbances() -> [(&'static str, Action); 4] {
+    [
+        ("conflict", Action::Refuse { code: 409, retry_after_seconds: None }),
+        ("response dropped", Action::LoseAnswer),
+        ("lost", Action::Drop),
+        ("sent twice", Action::Duplicate),
+    ]
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let before = proxy.count(&statuses(test));
+    round(test, "without faults").await?;
+    let writes = proxy.count(&statuses(test)) - before;
+    for (name, action) in disturbances() {
+        let often = When { every: 2, ..When::default() };
+        disturbed(test, &proxy, &format!("every second write: {name}"), action.clone(), often).await?;
+        let alone = if test.test_cluster.thorough.every_crash_point { writes } else { 0 };
+        for n in 1..=alone {
+            disturbed(test, &proxy, &format!("write {n}: {name}"), action.clone(), When::nth(n)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn disturbed(
+    test: &mut TestContext,
+    proxy: &ProxyHandle,
+    name: &str,
+    action: Action,
+    when: When,
+) -> Result<(), Stop> {
+    let rule = proxy.add(Rule { when, ..Rule::new(name, statuses(test), action) })?;
+    let ended = round(test, name).await;
+    proxy.release(rule);
+    test.mark(DISTURBED, json!({"by": name, "times": proxy.applied(rule)}));
+    ended
+}
+
+fn statuses(test: &TestContext) -> Match {
+    let kinds = ["podcliques", "podcliquescalinggroups", "podcliquesets", "podgangs"];
+    let statuses = kinds.map(|kind| format!("{kind}/status"));
+    let statuses: Vec<_> = statuses.iter().map(String::as_str).collect();
+    Match::of(&[Verb::Patch, Verb::Update], &statuses).in_namespace(&test.namespace)
+}
+
+async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
+    let pods = test.pods_of(CLIQUE);
+    for (containers, then) in [(Containers::Crashing, "crash"), (Containers::Ready, "are Ready again")] {
+        for pod in &pods {
+            test.pod_becomes(pod, containers).await?;
+        }
+        rests::rest(test, SET, STAT_05, &format!("{what}: all pods {then}")).await?;
+    }
+    for replicas in [1, 2] {
+        test.scale("PodCliqueScalingGroup", GROUP, replicas).await?;
+        rests::rest(test, SET, STAT_05, &format!("{what}: {replicas} replicas")).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding(STAT_05, || {
+        let rounds = history.marks(DISTURBED).count() + 1;
+        let pcs = history.submitted(SET)?;
+        at_every_rest(history, SET, rounds * RESTS, |live, there| {
+            let recounts = [rests::cliques, rests::groups, rests::breaches];
+            let faults = recounts.iter().flat_map(|recount| recount(live, there));
+            faults.chain(counts::of_set(live, pcs)).collect()
+        })?;
+        let idle = history.marks(DISTURBED).find(|(_, mark)| mark.detail["times"] == 0);
+        match idle {
+            Some((_, mark)) if mark.detail["by"].as_str().is_some_and(|by| by.starts_with("every")) => {
+                Err(Broken::NotReached(format!("API fault {} was never applied", mark.detail["by"])))
+            }
+            _ if rounds > disturbances().len() => Ok(()),
+            _ => Err(Broken::NotReached(format!("there were only {rounds} rounds"))),
+        }
+    })]
+}

@@ -1,0 +1,43 @@
+//! 1 node; a gang of 2 pods, one of which crashes as soon as both run.
+
+use super::{DELAY, replica};
+use crate::prelude::*;
+
+marks! { ANSWERED = "early loss answered"; }
+
+const CLIQUE: &str = "hasty-0-worker";
+
+pub(crate) const CASE: Case =
+    case!("A gang breached as soon as it runs is terminated after terminationDelay")
+        .clauses(&[TERM_02, TERM_22])
+        .nodes(&[nodes(1)])
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("hasty").await?;
+    test.until_converged("hasty").await?;
+    let old = test.pods_of(CLIQUE);
+    if let Some(pod) = old.first() {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled("hasty", TERM_02, &[CLIQUE], &old, true).await?;
+    test.mark(ANSWERED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(TERM_02, || {
+            let hasty = replica(history, "hasty", 0)?;
+            premise(TERM_22, termination::nothing_else_deleted(history, &hasty))?;
+            termination::after_the_delay(history, &hasty, &hasty.scope(), DELAY)?;
+            history.reached(ANSWERED)?;
+            termination::times(history, &hasty, &hasty.scope(), 1)
+        }),
+        finding(TERM_22, || {
+            let hasty = replica(history, "hasty", 0)?;
+            termination::nothing_else_deleted(history, &hasty)?;
+            history.reached(ANSWERED).map(drop)
+        }),
+    ]
+}

@@ -1,0 +1,61 @@
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. A pod of the first crashes, and
+//! the gang is terminated and created again after the termination delay. The freed capacity has room for one
+//! of the two gangs and one more pod. Then 2 more nodes join.
+
+use conformance_facts::generations;
+
+use super::replica;
+use crate::prelude::*;
+
+marks! {
+    DECIDED = "the freed room was fought for";
+    BOTH_BOUND = "both bound";
+}
+
+const CHAMPION: &str = "champion";
+const CLIQUE: &str = "champion-0-worker";
+const CHALLENGER: &str = "challenger";
+
+pub(crate) const CASE: Case =
+    case!("Capacity freed by a terminated gang goes to one gang, which is bound whole")
+        .clauses(&[TERM_09])
+        .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(CHAMPION).await?;
+    test.until_started(CHAMPION).await?;
+    let challengers = test.submit(CHALLENGER).await?;
+    for gang in &challengers {
+        test.until_released(gang).await?;
+    }
+    let old = test.pods_of(CLIQUE);
+    if let Some(pod) = old.first() {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled("the running gang", TERM_02, &[CLIQUE], &old, false).await?;
+    for gang in gangs.iter().chain(&challengers) {
+        test.until_released(gang).await?;
+    }
+    test.until_bound(3).await?;
+    test.scheduler_passes().await?;
+    test.mark(DECIDED, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_bound(6).await?;
+    test.mark(BOTH_BOUND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TERM_09, || {
+        let champion = replica(history, CHAMPION, 0)?;
+        history.waited_for(DECIDED)?;
+        termination::times(history, &champion, &champion.scope(), 1)?;
+        let again = generations::only(history, &champion.scope(), 1);
+        let decided = again.waited_for(DECIDED)?;
+        let gangs = [history.units(CHAMPION)?, history.units(CHALLENGER)?];
+        binding::some_whole_others_never(&again, &gangs, 1, Some(decided))?;
+        history.reached(BOTH_BOUND)?;
+        binding::whole(&again.end(), &gangs.concat())
+    })]
+}

@@ -1,0 +1,64 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs. One pod crashes and stays Terminating when the gang is
+//! terminated: the new generation is one pod short. Then a node joins: the new generation fits while the old
+//! pod still exists. The old pod is released last.
+
+use conformance_facts::generations;
+
+use super::replica;
+use crate::prelude::*;
+
+marks! {
+    /// The scheduler has made its pass over the new generation, which does not fit yet.
+    SHORT = "one pod short beside the old pod";
+    /// The new generation is bound whole, and the old pod still exists.
+    BESIDE = "bound beside the old pod";
+    GONE = "the old pod gone";
+}
+
+const SET: &str = "clinging";
+const CLIQUE: &str = "clinging-0-worker";
+
+pub(crate) const CASE: Case = case!("A recreated gang is never partially bound while an old pod terminates")
+    .clauses(&[TERM_08])
+    .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    let old = test.pods_of(CLIQUE);
+    let hanging = old.first().cloned().unwrap_or_default();
+    test.hold_pod(&hanging).await?;
+    test.pod_becomes(&hanging, Containers::Crashing).await?;
+    let new = |live: &Live, holds: fn(&Pod<'_>) -> bool| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        its.filter(|pod| !old.iter().any(|name| name == pod.name()) && holds(pod)).count()
+    };
+    let released = Awaited::demanded_by(TERM_08, "the new generation released while the old pod terminates");
+    test.until(released, SCHEDULING, |live| new(live, |pod| pod.gates().is_empty()) == 3).await?;
+    test.scheduler_passes().await?;
+    test.mark(SHORT, Value::Null);
+    test.nodes_join(1).await?;
+    let bound = Awaited::demanded_by(TERM_08, "the new generation bound while the old pod terminates");
+    test.until(bound, SCHEDULING, |live| new(live, |pod| pod.node().is_some()) == 3).await?;
+    test.mark(BESIDE, json!({"hanging": hanging}));
+    test.until_held_pod_gone(&hanging).await?;
+    test.until_converged(SET).await?;
+    test.mark(GONE, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TERM_08, || {
+        let clinging = replica(history, SET, 0)?;
+        let units = history.units(SET)?;
+        history.at(SHORT, |short| {
+            termination::times(history, &clinging, &clinging.scope(), 1)?;
+            binding::never(&generations::only(&history.upto(short), &clinging.scope(), 1), &units, None)
+        })?;
+        let beside = history.waited_for(BESIDE)?;
+        binding::whole(&generations::only(&history.upto(beside), &clinging.scope(), 1).end(), &units)?;
+        history.reached(GONE)?;
+        binding::whole(&history.end(), &units)
+    })]
+}

@@ -1,0 +1,59 @@
+//! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9: the first is bound, the second fits nowhere.
+//! The gang must release its node repeatedly while its termination delay of 6 s expires four times. Then a
+//! node with 16 GPUs joins.
+
+use conformance_driver::limits::RETRIES;
+use conformance_facts::generations::recycles;
+
+use super::{is_bound, not_recycled_early, replica};
+use crate::prelude::*;
+
+marks! {
+    WAITED = "the delay has run out again and again";
+    WHOLE = "whole at last";
+}
+
+const SET: &str = "lopsided";
+const CLIQUES: [&str; 2] = ["lopsided-0-narrow", "lopsided-0-wide"];
+/// The termination delay of the manifest, in seconds.
+const DELAY: u32 = 6;
+
+const NOT_GIVEN_BACK: Code = Code::new("room-not-given-back-again");
+
+pub(crate) const CASE: Case =
+    case!("A partially bound gang releases its capacity once per terminationDelay until it fits")
+        .clauses(&[TERM_17])
+        .nodes(&[nodes(1).gpus(8), nodes(1).gpus(16).joining(1)])
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let clock = test.clock(&format!("{DELAY}s")).await?;
+    test.submit(SET).await?;
+    let narrow = Awaited::demanded_by(AON_01, "the pod that fits bound");
+    test.until(narrow, SCHEDULING, |live| is_bound(live, CLIQUES[0])).await?;
+    test.clock_runs(&clock, 4, WAITED).await?;
+    test.nodes_join(1).await?;
+    let whole = Awaited::demanded_by(TERM_17, "both pods bound");
+    test.until(whole, RETRIES, |live| CLIQUES.iter().all(|clique| is_bound(live, clique))).await?;
+    test.mark(WHOLE, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TERM_17, || {
+        let waited = history.waited_for(WAITED)?;
+        let scope = replica(history, SET, 0)?.scope();
+        let all_recycles = recycles(history, &scope);
+        all(all_recycles.iter().map(|recycle| not_recycled_early(history, recycle, DELAY)))?;
+        let meanwhile = all_recycles.iter().filter(|recycle| recycle.begun.index < waited);
+        let count = meanwhile.count();
+        ensure(count >= 2, || {
+            let message = format!(
+                "the gang released its capacity {count} times in 4 terminationDelays, want at least 2"
+            );
+            violation(NOT_GIVEN_BACK, message)
+        })?;
+        history.reached(WHOLE)?;
+        all(CLIQUES.map(|clique| binding::exactly(&history.end(), clique, 1)))
+    })]
+}

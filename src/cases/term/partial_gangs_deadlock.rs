@@ -1,0 +1,88 @@
+//! Rack left of one node x 8 GPUs, rack right of 2 nodes x 8 GPUs that join one by one. A gang of a pod in
+//! rack left and 2 in rack right has its first clique bound. Then a gang of one pod in each rack has its
+//! second clique bound. Each gang now needs the node that the other holds, and neither is ever breached.
+//! Their termination delay is 20 s, so that both are half bound on a busy machine too. Finally the same
+//! capacity is added again.
+
+use conformance_driver::limits::RETRIES;
+
+use crate::prelude::*;
+
+marks! {
+    HALVES = "two half gangs";
+    ONE = "one of them whole";
+    BOTH = "both whole";
+}
+
+const SETS: [&str; 2] = ["stubborn", "obstinate"];
+
+pub(crate) const CASE: Case =
+    case!("Of two partially bound gangs that block each other, one releases its capacity")
+        .clauses(&[TERM_17])
+        .nodes(&[
+            nodes(1).gpus(8).rack("left"),
+            nodes(1).gpus(8).rack("right").joining(1),
+            nodes(1).gpus(8).rack("right").joining(2),
+            nodes(1).gpus(8).rack("left").joining(3),
+            nodes(2).gpus(8).rack("right").joining(3),
+        ]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    submit(test, SETS[0]).await?;
+    until_bound(test, "stubborn-0-left", 1).await?;
+    submit(test, SETS[1]).await?;
+    test.nodes_join(1).await?;
+    until_bound(test, "obstinate-0-right", 1).await?;
+    test.nodes_join(2).await?;
+    test.mark(HALVES, Value::Null);
+    let one = Awaited::demanded_by(TERM_17, "one of the two gangs bound whole");
+    test.until(one, RETRIES, |live| SETS.iter().any(|set| is_whole(live, set))).await?;
+    test.mark(ONE, Value::Null);
+    test.nodes_join(3).await?;
+    let both = Awaited::demanded_by(TERM_17, "both gangs bound whole");
+    test.until(both, RETRIES, |live| SETS.iter().all(|set| is_whole(live, set))).await?;
+    test.mark(BOTH, Value::Null);
+    Ok(())
+}
+
+async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+    let mut pcs = test.manifest(name)?;
+    for index in 0..2 {
+        let clique = &mut pcs["spec"]["template"]["cliques"][index];
+        let rack = test.domain(clique["name"].as_str().unwrap_or_default());
+        clique["spec"]["podSpec"]["nodeSelector"][RACK] = json!(rack);
+    }
+    test.submit_value(pcs).await.map(drop)
+}
+
+async fn until_bound(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
+    let bound = Awaited::demanded_by(AON_01, format!("{count} pods of PodClique {clique} bound"));
+    test.until(bound, SCHEDULING, |live| bound_of(live, clique) == count).await
+}
+
+fn bound_of(live: &Live, clique: &str) -> usize {
+    let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    its.filter(|pod| pod.node().is_some()).count()
+}
+
+fn is_whole(live: &Live, set: &str) -> bool {
+    let right = if set == SETS[0] { 2 } else { 1 };
+    bound_of(live, &format!("{set}-0-left")) == 1 && bound_of(live, &format!("{set}-0-right")) == right
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TERM_17, || {
+        let (halves, _) = history.reached(HALVES)?;
+        let then = history.before(halves);
+        if SETS.iter().any(|set| is_whole(&then, set)) {
+            return Err(Broken::NotReached("the gangs did not block each other".into()));
+        }
+        let one = history.waited_for(ONE)?;
+        let units = SETS.map(|set| history.units(set));
+        let [stubborn, obstinate] = units;
+        let (stubborn, obstinate) = (stubborn?, obstinate?);
+        let live = history.before(one);
+        binding::whole(&live, &stubborn).or_else(|_| binding::whole(&live, &obstinate))?;
+        history.at(BOTH, |both| binding::whole(&history.before(both), &[stubborn, obstinate].concat()))
+    })]
+}

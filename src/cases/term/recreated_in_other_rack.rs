@@ -1,0 +1,53 @@
+//! Rack old of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs that must be in one rack fills it.
+//! Then rack new of 3 nodes x 8 GPUs joins. The pod on the small node is lost together with the node: rack
+//! old has room for 2 pods of the recreated gang, and a scheduler that ignores racks would use it.
+
+use conformance_facts::generations;
+
+use super::replica;
+use crate::prelude::*;
+
+marks! { BOUND = "bound in another domain"; }
+
+const SET: &str = "nomad";
+
+pub(crate) const CASE: Case = Case::new(
+    "A recreated gang moves to another rack if the old rack has no room",
+    |test| Box::pin(drive(test, SET)),
+    |history| judge(history, SET, RACK),
+)
+.clauses(&[TERM_18])
+.nodes(&[
+    nodes(1).gpus(16).rack("old"),
+    nodes(1).gpus(8).rack("old"),
+    nodes(3).gpus(8).rack("new").joining(1),
+]);
+
+pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+    let clique = format!("{set}-0-worker");
+    test.submit(set).await?;
+    test.until_started(set).await?;
+    test.nodes_join(1).await?;
+    let old = test.pods_of(&clique);
+    let alone = test.look(|live| {
+        let pods: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(&clique)).collect();
+        let beside = |pod: &Pod<'_>| pods.iter().filter(|other| other.node() == pod.node()).count();
+        pods.iter().find(|pod| beside(pod) == 1).map(|pod| pod.name().to_owned()).unwrap_or_default()
+    });
+    test.lose_pod_and_room(&alone).await?;
+    test.until_recycled("the gang in its old domain", TERM_18, &[&clique], &old, true).await?;
+    test.mark(BOUND, Value::Null);
+    Ok(())
+}
+
+pub(super) fn judge(history: &History, set: &str, level: &str) -> Vec<Finding> {
+    vec![finding(TERM_18, || {
+        let nomad = replica(history, set, 0)?;
+        history.at(BOUND, |bound| {
+            termination::times(history, &nomad, &nomad.scope(), 1)?;
+            let again = generations::only(history, &nomad.scope(), 1);
+            let placed = placement::gang_in_one_domain(&again, &history.base(set)?.name, level);
+            all([placed, binding::whole(&history.before(bound), &history.units(set)?)])
+        })
+    })]
+}

@@ -1,0 +1,64 @@
+//! 1 node x 4 GPUs; a scaling group of 4 replicas of one pod x 1 GPU (minimum 1). The pod of the first
+//! replica crashes and stays Terminating when the replica is terminated, so its replacement does not fit.
+//! Meanwhile the group is scaled in 4 -> 2. Then the old pod is released.
+
+use conformance_expect::scopes::Scope;
+use conformance_judge::life::scaled;
+
+use super::replica;
+use crate::prelude::*;
+
+marks! {
+    SCALED_IN = "the group is scaled in";
+    BACK = "the recycled replica is back";
+}
+
+const SET: &str = "glacier";
+const GROUP: &str = "glacier-0-wing";
+const UNITS: [&str; 2] = ["glacier-0-wing-0-unit", "glacier-0-wing-1-unit"];
+
+pub(crate) const CASE: Case = case!("Scaling in during gang termination removes the highest replicas only")
+    .clauses(&[UPD_14])
+    .nodes(&[nodes(1).gpus(4)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    let hanging = test.pods_of(UNITS[0]).into_iter().next().unwrap_or_default();
+    test.hold_pod(&hanging).await?;
+    test.pod_becomes(&hanging, Containers::Crashing).await?;
+    let taken = Awaited::demanded_by(TERM_04, "the first replica terminated");
+    test.until(taken, limits::SCHEDULING, |live| {
+        live.get("Pod", &hanging).is_none_or(|pod| Pod(pod).is_terminating())
+    })
+    .await?;
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
+    let gone = scaling::lost(&test.history(), SET);
+    test.until_gone(&gone).await.map_err(|stop| stop.owed_by(UPD_14))?;
+    test.mark(SCALED_IN, Value::Null);
+    test.until_held_pod_gone(&hanging).await?;
+    test.until_converged(SET).await.map_err(|stop| stop.owed_by(UPD_14))?;
+    test.mark(BACK, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(UPD_14, || {
+        let (scaled, _) = history.reached(SharedMark::Scaled)?;
+        history.at(SCALED_IN, |until| {
+            let lost = scaling::lost(history, SET);
+            all([
+                scaled::highest_go_at_once(history, GROUP, scaled, until),
+                cleanup::removed(&history.upto(until), &lost),
+                cleanup::removed(history, &lost),
+            ])
+        })?;
+        history.at(BACK, |back| {
+            let live = history.before(back);
+            all(UNITS.map(|unit| binding::exactly(&live, unit, 1)))
+        })?;
+        let wing = Scope::GroupReplica { group: GROUP.into(), index: 0 };
+        termination::times(history, &replica(history, SET, 0)?, &wing, 1)
+    })]
+}

@@ -1,0 +1,65 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs (minimum 2) loses one together with its node, for three
+//! termination delays. A second gang of 2, both required, has a delay of 10 s: one of its pods crashes and
+//! recovers in time, then crashes permanently.
+
+use std::time::Duration;
+
+use super::{DELAY, replica};
+use crate::prelude::*;
+
+marks! {
+    WAITED = "three delays after the loss";
+    FOR_GOOD = "breached for good";
+}
+
+const CLIQUE: &str = "sturdy-0-worker";
+const MENDED: &str = "mended-0-worker";
+/// Long enough to recover within it on a slow machine.
+const LONG_DELAY: Duration = Duration::from_secs(10);
+
+pub(crate) const CASE: Case = case!("A short breach or a loss above the minimum terminates no gang")
+    .clauses(&[TERM_03])
+    .nodes(&[nodes(3).gpus(8)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in ["sturdy", "mended"] {
+        test.submit(set).await?;
+    }
+    test.until_converged("sturdy").await?;
+    test.until_started("mended").await?;
+    let pods = test.pods_of(MENDED);
+    let first = pods.first().cloned().unwrap_or_default();
+    test.pod_becomes(&first, Containers::Crashing).await?;
+    test.until_breach_is("True", MENDED).await?;
+    test.pod_becomes(&first, Containers::Ready).await?;
+    test.until_breach_is("False", MENDED).await?;
+    test.mark(FOR_GOOD, Value::Null);
+    test.pod_becomes(&first, Containers::Crashing).await?;
+    let clock = test.clock("2s").await?;
+    let lost = test.pods_of(CLIQUE).first().cloned().unwrap_or_default();
+    test.lose_pod_and_room(&lost).await?;
+    test.clock_runs(&clock, 3, WAITED).await?;
+    test.until_recycled("mended", TERM_02, &[MENDED], &pods, true).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TERM_03, || {
+        let (sturdy, mended) = (replica(history, "sturdy", 0)?, replica(history, "mended", 0)?);
+        let held = history.upto(history.waited_for(SharedMark::Converged)?);
+        for replica in [&sturdy, &mended] {
+            premise(TERM_05, termination::times(&held, replica, &replica.scope(), 0))?;
+        }
+        let for_good = history.waited_for(FOR_GOOD)?;
+        termination::times(&history.upto(for_good), &mended, &mended.scope(), 0)?;
+        history.at(WAITED, |waited| {
+            termination::times(&history.upto(waited), &sturdy, &sturdy.scope(), 0)?;
+            termination::nothing_else_deleted(&history.upto(waited), &sturdy)?;
+            termination::after_the_delay(history, &sturdy, &sturdy.scope(), DELAY)?;
+            history.reached(FOR_GOOD)?;
+            termination::nothing_else_deleted(history, &mended)?;
+            termination::after_the_delay(history, &mended, &mended.scope(), LONG_DELAY)
+        })?;
+        termination::times(history, &mended, &mended.scope(), 1)
+    })]
+}

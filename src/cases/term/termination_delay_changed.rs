@@ -1,0 +1,245 @@
+//! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first
+//! replica is scaled out, and another is breached; then the delay is cut to 2 s. The second replica is
+//! breached and scaled in at once. Then the clique that was scaled out is deleted by hand. Finally the
+//! PodCliqueSet is deleted while the delay of its replica runs; one of its pods stays Terminating until that
+//! delay would have expired.
+
+use conformance_expect::scopes::Scope;
+use conformance_facts::generations;
+use conformance_history::{Change, Version, count};
+use conformance_judge::none;
+use jiff::SignedDuration;
+
+use super::replica;
+use crate::prelude::*;
+
+const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("recycled-before-the-change");
+const RECYCLED_LATE: Code = Code::new("recycled-late-after-the-change");
+const MADE_AFTER_DELETION: Code = Code::new("made-after-the-deletion");
+const OTHER_REPLICAS: Code = Code::new("came-back-with-other-replicas");
+
+marks! {
+    CUT = "delay cut";
+    SCALED_IN = "replica scaled in while its clock ran";
+    BY_HAND = "clique deleted by hand";
+    BACK = "clique back";
+    /// A delay runs, and the PodCliqueSet is about to be deleted.
+    SET_DELETED = "set deleted while a clock runs";
+    OUTLASTED = "a deletion longer than the delay";
+}
+
+const SET: &str = "revised";
+const WORKER: &str = "revised-0-worker";
+const SIDE: &str = "revised-0-side";
+
+/// The delay when the PodCliqueSet is deleted: long enough to delete it before the delay expires.
+const LONG: &str = "8s";
+const SHORT: SignedDuration = SignedDuration::from_secs(2);
+
+pub(crate) const CASE: Case =
+    case!("Changing terminationDelay affects running delays; scale-in and deletion end them")
+        .clauses(&[TERM_15, TERM_29, TERM_30])
+        .nodes(&[nodes(1)])
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    test.scale("PodClique", WORKER, 3).await?;
+    test.until_converged(SET).await?;
+    let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();
+    test.first_pod_becomes(SIDE, Containers::Crashing).await?;
+    test.until_breach_is("True", SIDE).await?;
+    test.mark(CUT, Value::Null);
+    test.delay_termination(SET, "2s").await?;
+    test.until_recycled("replica 0 of PodCliqueSet revised", TERM_15, &[WORKER, SIDE], &old, true).await?;
+    test.until_converged(SET).await?;
+    // Long enough to scale in before it expires.
+    test.delay_termination(SET, "20s").await?;
+    test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
+    test.until_breach_is("True", "revised-1-side").await?;
+    test.scale("PodCliqueSet", SET, 1).await?;
+    test.until_converged(SET).await.map_err(|stop| stop.owed_by(TERM_29))?;
+    test.mark(SCALED_IN, Value::Null);
+    test.mark(BY_HAND, Value::Null);
+    let old = test.pods_of(WORKER);
+    test.delete("PodClique", WORKER).await?;
+    let back = Awaited::demanded_by(TERM_30, "the PodClique recreated with its replicas");
+    test.until(back, REACTION, |live| {
+        let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(WORKER) && !pod.is_terminating());
+        let new: Vec<_> = of_clique.filter(|pod| !old.iter().any(|name| name == pod.name())).collect();
+        new.len() == 3 && new.iter().all(|pod| pod.node().is_some())
+    })
+    .await?;
+    test.mark(BACK, Value::Null);
+    test.delay_termination(SET, LONG).await?;
+    let clock = test.clock(LONG).await?;
+    let hanging = test.pods_of(WORKER).into_iter().next().unwrap_or_default();
+    test.hold_pod(&hanging).await?;
+    test.first_pod_becomes(SIDE, Containers::Crashing).await?;
+    test.until_breach_is("True", SIDE).await?;
+    test.mark(SET_DELETED, Value::Null);
+    test.delete("PodCliqueSet", SET).await?;
+    test.clock_runs(&clock, 1, OUTLASTED).await?;
+    test.let_pod_go(&hanging).await?;
+    test.stop_clock(clock).await?;
+    test.until_nothing_left().await
+}
+
+/// The first termination follows the change of the delay, within the time that a new delay would take.
+fn follows_the_change(history: &History) -> Ruling {
+    let scope = replica(history, SET, 0)?.scope();
+    let (cut, _) = history.reached(CUT)?;
+    for recycle in generations::recycles(history, &scope).iter().take(1) {
+        let after = recycle.begun.at.duration_since(history.entries[cut].at);
+        ensure(recycle.begun.index > cut, || {
+            violation(
+                RECYCLED_BEFORE_THE_CHANGE,
+                format!("{scope} was terminated while its terminationDelay was one hour"),
+            )
+            .shown_by("first deletion", recycle.begun)
+        })?;
+        ensure(after <= SHORT + termination::patience(history), || {
+            let message = format!(
+                "{scope} was terminated {} s after terminationDelay was cut to 2 s: too late",
+                after.as_secs()
+            );
+            violation(RECYCLED_LATE, message).shown_by("first deletion", recycle.begun)
+        })?;
+    }
+    Ok(())
+}
+
+fn recycled_once(history: &History) -> Ruling {
+    let first = replica(history, SET, 0)?;
+    termination::times(history, &first, &first.scope(), 1)
+}
+
+/// The resourceVersion at which the PodCliqueSet's deletion is visible.
+fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Broken> {
+    let not_reached = |why: &str| Broken::NotReached(why.into());
+    let is_going = |version: &Version<'_>| {
+        version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
+    };
+    let gone = history.named("PodCliqueSet", SET).find(|version| version.index > from && is_going(version));
+    let gone = gone.ok_or_else(|| not_reached("the deletion of the PodCliqueSet was not observed"))?;
+    let last = generations::recycles(history, scope).pop();
+    match last.is_some_and(|recycle| recycle.begun.index > from && recycle.begun.revision() < gone.revision())
+    {
+        true => Err(not_reached("the terminationDelay had expired before the PodCliqueSet was deleted")),
+        false => Ok(gone.revision()),
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(TERM_15, || {
+            follows_the_change(history)?;
+            history.at(BY_HAND, |place| recycled_once(&history.upto(place)))
+        }),
+        finding(TERM_29, || {
+            let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+            premise(TERM_15, recycled_once(&history.upto(history.waited_for(BY_HAND)?)))?;
+            termination::times(history, &second, &second.scope(), 0)?;
+            history.reached(SCALED_IN)?;
+            let (deleted, _) = history.reached(SET_DELETED)?;
+            let gone = deleted_at(history, &first.scope(), deleted)?;
+            history.at(OUTLASTED, |_| {
+                let made = history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added);
+                none(made.map(|made| {
+                    let message =
+                        format!("Pod {} was created after the PodCliqueSet was deleted", made.name());
+                    violation(MADE_AFTER_DELETION, message).shown_by("made", made)
+                }))
+            })?;
+            cleanup::nothing_left(history)
+        }),
+        finding(TERM_30, || {
+            let (by_hand, _) = history.reached(BY_HAND)?;
+            let back = history.waited_for(BACK)?;
+            let live = history.before(back);
+            let replicas = live.get("PodClique", WORKER).and_then(|found| count(&found["spec"]["replicas"]));
+            ensure(replicas == Some(3), || {
+                violation(
+                    OTHER_REPLICAS,
+                    format!("PodClique {WORKER}: recreated with {replicas:?} replicas, want 3"),
+                )
+            })?;
+            let others: Vec<_> = history
+                .before(by_hand)
+                .pods()
+                .filter(|pod| pod.pod_clique() == Some(WORKER))
+                .map(|pod| pod.name().to_owned())
+                .collect();
+            let others: Vec<_> = others.iter().map(String::as_str).collect();
+            history.reached(BACK)?;
+            let (deleted, _) = history.reached(SET_DELETED)?;
+            binding::others_untouched(&history.upto(deleted), by_hand, &others)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_history::SharedMark;
+    use conformance_history::testing::{Story, object};
+    use conformance_judge::codes;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(name: &str, node: Option<&str>) -> Value {
+        let mut pod = object("Pod", name);
+        pod["metadata"]["labels"] =
+            json!({names::PART_OF: SET, names::REPLICA_INDEX: "0", names::POD_CLIQUE: SIDE});
+        pod["spec"]["nodeName"] = json!(node);
+        pod
+    }
+
+    fn terminating(mut object: Value) -> Value {
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object
+    }
+
+    /// One pod of the first replica is bound.
+    fn begin() -> Story {
+        let manifests =
+            grove_yaml::documents(crate::manifest("term/termination-delay-changed")).expect("the manifest");
+        manifests.into_iter().fold(Story::flat(), Story::submitted).added(pod("a", Some("n")))
+    }
+
+    fn cut(story: Story) -> Story {
+        story.mark(CUT, Value::Null)
+    }
+
+    /// The first replica is terminated, and its new pod is bound.
+    fn recycled(story: Story) -> Story {
+        let gone = story.modified(terminating(pod("a", Some("n"))));
+        gone.added(pod("b", None)).modified(pod("b", Some("n")))
+    }
+
+    #[test]
+    fn a_termination_follows_the_change_of_its_delay() {
+        let ruling = |story: Story| judge(&story.mark(BY_HAND, Value::Null).end()).remove(0).ruling;
+        assert_eq!(ruling(recycled(cut(begin()).later(12))), Ok(()));
+        assert_eq!(codes(ruling(cut(recycled(begin())))), ["recycled-before-the-change"]);
+        let late = recycled(cut(begin()).later(13));
+        assert_eq!(codes(ruling(late)), ["recycled-late-after-the-change"]);
+    }
+
+    #[test]
+    fn no_pod_is_created_after_the_deletion() {
+        let ruling = |before: Option<Value>, after: Option<Value>| {
+            let story = recycled(cut(begin())).mark(SCALED_IN, Value::Null).mark(BY_HAND, Value::Null);
+            let story = story.mark(SET_DELETED, Value::Null).all_added(before);
+            let story = story.modified(terminating(object("PodCliqueSet", SET))).all_added(after);
+            let history = story.mark(OUTLASTED, Value::Null).mark(SharedMark::LeftOver, json!([])).end();
+            judge(&history).remove(1).ruling
+        };
+        let new = || Some(pod("c", None));
+        assert_eq!(ruling(new(), None), Ok(()));
+        assert_eq!(codes(ruling(None, new())), ["made-after-the-deletion"]);
+    }
+}

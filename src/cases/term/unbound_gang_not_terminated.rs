@@ -1,0 +1,81 @@
+//! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs. A gang of 4 pods x 8 GPUs never fits, and cannot use the
+//! first gang's nodes. A pod of the first is lost together with its node: the gang is terminated, created
+//! again, and waits. Both gangs wait while the termination delay expires three times. Then the node is back:
+//! the first is bound whole, is breached again, and is terminated again. Then 4 nodes x 8 GPUs join: the
+//! second is bound with its original pods.
+
+use conformance_facts::generations;
+
+use super::{DELAY, replica};
+use crate::prelude::*;
+
+marks! {
+    WAITED = "the delay has run out again and again";
+    ALL_BOUND = "all bound at last";
+}
+
+const SET: &str = "patient";
+const CLIQUE: &str = "patient-0-worker";
+const HOPELESS: &str = "hopeless";
+
+pub(crate) const CASE: Case = case!("A gang is terminated only if its current pods were bound whole")
+    .clauses(&[TERM_05, TERM_06, TERM_24])
+    .nodes(&[nodes(3).gpus(4), nodes(4).gpus(8).joining(1)])
+    .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    let clock = test.clock("2s").await?;
+    for gang in test.submit(HOPELESS).await? {
+        test.until_released(&gang).await?;
+    }
+    let old = test.pods_of(CLIQUE);
+    let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
+    test.until_recycled("patient", TERM_02, &[CLIQUE], &old, false).await?;
+    test.clock_runs(&clock, 3, WAITED).await?;
+    test.cordon(&node, false).await?;
+    let waiting = test.pods_of(CLIQUE);
+    test.until_bound(3).await?;
+    test.until_converged(SET).await?;
+    if let Some(pod) = waiting.first() {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled("PodCliqueSet patient again", TERM_24, &[CLIQUE], &waiting, true).await?;
+    test.nodes_join(1).await?;
+    test.until_bound(7).await?;
+    test.mark(ALL_BOUND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(TERM_05, || {
+            let hopeless = replica(history, HOPELESS, 0)?;
+            termination::times(history, &hopeless, &hopeless.scope(), 0)?;
+            termination::nothing_else_deleted(history, &hopeless)?;
+            history.reached(ALL_BOUND)?;
+            binding::whole(&history.end(), &history.units(HOPELESS)?)
+        }),
+        finding(TERM_06, || {
+            let patient = replica(history, SET, 0)?;
+            let scope = patient.scope();
+            let meanwhile = history.upto(history.waited_for(WAITED)?);
+            termination::times(&meanwhile, &patient, &scope, 1)?;
+            history.reached(WAITED)?;
+            termination::nothing_else_deleted(&meanwhile, &patient)?;
+            termination::after_the_delay(&meanwhile, &patient, &scope, DELAY)
+        }),
+        finding(TERM_24, || {
+            let patient = replica(history, SET, 0)?;
+            let scope = patient.scope();
+            let (waited, _) = history.reached(WAITED)?;
+            premise(TERM_06, termination::times(&history.upto(waited), &patient, &scope, 1))?;
+            termination::nothing_else_deleted(history, &patient)?;
+            termination::after_the_delay(history, &patient, &scope, DELAY)?;
+            history.reached(ALL_BOUND)?;
+            termination::times(history, &patient, &scope, 2)?;
+            binding::whole(&generations::only(history, &scope, 2).end(), &history.units(SET)?)
+        }),
+    ]
+}

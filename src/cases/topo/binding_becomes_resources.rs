@@ -1,0 +1,66 @@
+//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share. Then a
+//! third rack of one node joins and is deleted again; a leased node loses its rack label instead. KAI's
+//! Topology lists the binding's keys regardless of nodes; Volcano's HyperNodes are the domains of the
+//! existing nodes. A synthetic root above all levels is allowed.
+
+use conformance_driver::test_cluster::TOPOLOGY;
+use conformance_expect::schedulers;
+use conformance_facts::topology::is_in_sync;
+use conformance_judge::topology_resources::follow;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("A ClusterTopologyBinding becomes the scheduler's topology resources, which follow the nodes")
+        .clauses(&[TOPO_09])
+        .nodes(&[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)]);
+
+const POINTS: [MarkName; 3] = [
+    MarkName::of_case("as it is"),
+    MarkName::of_case("with a rack more"),
+    MarkName::of_case("with a rack less"),
+];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    until_it_follows(test, POINTS[0]).await?;
+    test.nodes_join(1).await?;
+    until_it_follows(test, POINTS[1]).await?;
+    late_rack_goes(test).await?;
+    until_it_follows(test, POINTS[2]).await
+}
+
+async fn late_rack_goes(test: &mut TestContext) -> Result<(), Stop> {
+    let late = test.nodes.last().map(|node| node.name.clone()).unwrap_or_default();
+    if test.test_cluster.cluster.node_pools().size().is_some() {
+        let without = json!({"metadata": {"labels": {(RACK): null}}});
+        return test.patch("Node", &late, without).await.map(drop);
+    }
+    test.delete("Node", &late).await?;
+    test.until_in_cluster(Awaited::of_harness("the node deleted"), REACTION, |live| {
+        live.get("Node", &late).is_none()
+    })
+    .await
+}
+
+async fn until_it_follows(test: &TestContext, point: MarkName) -> Result<(), Stop> {
+    let backend = test.target.backend();
+    let expectations = schedulers::of(test.target);
+    let follows = |live: &Live| {
+        let binding = live.get("ClusterTopologyBinding", TOPOLOGY);
+        binding.is_some_and(|binding| expectations.topology_faults(binding, live, &test.namespace).is_empty())
+            && is_in_sync(live, TOPOLOGY, backend) == Some(true)
+    };
+    test.until_in_cluster(&format!("topology resources that match the nodes ({point})"), REACTION, follows)
+        .await?;
+    test.mark(point, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TOPO_09, || {
+        for point in POINTS {
+            history.at(point, |place| follow(history, &history.before(place), TOPOLOGY))?;
+        }
+        Ok(())
+    })]
+}

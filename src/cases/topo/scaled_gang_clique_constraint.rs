@@ -1,0 +1,29 @@
+//! 3 racks of 2 nodes x 8 GPUs, with interleaved node names; a base gang and two scaled ones of 2 pods x 8
+//! GPUs each. Their clique must be in one rack, and the PodCliqueSet has no constraint.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("Scaled gangs satisfy the constraints of their cliques")
+    .clauses(&[TOPO_06, KUBE_11])
+    .nodes(&[
+        nodes(1).gpus(8).rack("a"),
+        nodes(1).gpus(8).rack("b"),
+        nodes(1).gpus(8).rack("c"),
+        nodes(1).gpus(8).rack("a"),
+        nodes(1).gpus(8).rack("b"),
+        nodes(1).gpus(8).rack("c"),
+    ])
+    .only(&[Target::KUBE_POD_GROUP, Target::KUBE_TREE, Target::KAI]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("clique-packed").await?;
+    test.until_bound(6).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TOPO_06, || {
+        let gangs = history.gangs("clique-packed")?;
+        placement::replicas_in_one_domain(history, &gangs, RACK)?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

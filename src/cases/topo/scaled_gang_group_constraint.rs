@@ -1,0 +1,31 @@
+//! A block of 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled ones of 4
+//! pods x 8 GPUs each. The PodCliqueSet must be in one block, which is always satisfied here. Its scaling
+//! group must be in one rack, and for scaled gangs this replaces the PodCliqueSet's constraint.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Scaled gangs use the scaling group's constraint, not the wider PodCliqueSet constraint")
+        .clauses(&[TOPO_05, KUBE_11])
+        .nodes(&[
+            nodes(1).gpus(16).rack("a"),
+            nodes(1).gpus(16).rack("b"),
+            nodes(1).gpus(16).rack("c"),
+            nodes(1).gpus(16).rack("a"),
+            nodes(1).gpus(16).rack("b"),
+            nodes(1).gpus(16).rack("c"),
+        ])
+        .only(&[Target::KUBE_TREE, Target::KAI]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("group-packed").await?;
+    test.until_bound(12).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(TOPO_05, || {
+        let gangs = history.gangs("group-packed")?;
+        placement::replicas_in_one_domain(history, &gangs, RACK)?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

@@ -1,0 +1,47 @@
+//! A TrainJob runs when the plugin is stopped. Another is submitted while the plugin is down, and again once
+//! it is back.
+
+use conformance_cluster::local::Part;
+use conformance_facts::attempts::unanswered;
+use conformance_judge::admission::left_nothing;
+
+use crate::before_put_back::before_put_back;
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("Without the plugin, new TrainJobs are refused and a running one continues", restored)
+        .clauses(&[TRN_23])
+        .nodes(&[nodes(2).gpus(1)])
+        .needs(&[Need::TrainerPlugin])
+        .isolation(Isolation::Dedicated);
+
+const RUNS: &str = "runs";
+const LATER: &str = "later";
+const QUEUE: &str = "team-a";
+
+marks! { BACK = "the plugin is back"; }
+
+const AWAY: &[Attempt] = &[unanswered("a TrainJob without the plugin", &["trainer-kai-plugin"], |_| {})];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(RUNS).await?;
+    test.until_pods_of(TRN_23, RUNS, train_job.pods()).await?;
+    test.take_away(Part::TRAINER_PLUGIN).await?;
+    test.creates(&test.document("TrainJob", LATER)?, AWAY).await?;
+    test.start_ready(Part::TRAINER_PLUGIN).await?;
+    test.mark(BACK, Value::Null);
+    let train_job = test.submit_train_job(LATER).await?;
+    test.until_pods_of(TRN_23, LATER, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding(TRN_23, || {
+        answers(history, AWAY)?;
+        left_nothing(history, AWAY)?;
+        let (away, _) = history.reached(SharedMark::PartTakenAway)?;
+        let (back, _) = history.reached(BACK)?;
+        train_jobs::has_the_same_pods(history, RUNS, away, back)?;
+        [RUNS, LATER].into_iter().try_for_each(|name| train_jobs::queue_is(history, name, Some(QUEUE)))
+    })]
+}

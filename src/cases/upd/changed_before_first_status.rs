@@ -1,0 +1,51 @@
+//! 1 node; a clique of 2 pods, and one of 1 that shows that the operator has had time for the first. A fault
+//! proxy refuses the operator's status writes for the first PodCliqueSet. Its template changes before any
+//! status is written; then the writes are let through.
+
+use conformance_cluster::local::Part;
+use conformance_facts::updates::lacks_pods;
+use conformance_proxy::{Action, Match, Rule, Verb};
+
+use crate::before_put_back::before_put_back;
+use crate::prelude::*;
+
+marks! { NEW = "every pod is new"; }
+
+const SET: &str = "hasty";
+const CANARY: &str = "steady";
+
+pub(crate) const CASE: Case =
+    case!("A template change before the first status write reaches every pod", restored)
+        .clauses(&[UPD_02])
+        .nodes(&[nodes(1)])
+        .isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let statuses = Match {
+        name: Some(SET.to_owned()),
+        ..Match::of(&[Verb::Patch, Verb::Update], &["podcliquesets/status"]).in_namespace(&test.namespace)
+    };
+    let refuse = Action::Refuse { code: 503, retry_after_seconds: None };
+    let rule = Rule::new("status writes of PodCliqueSet hasty refused", statuses, refuse);
+    let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
+    test.submit(SET).await?;
+    test.until_applied(&proxy, rule, 1, "the first status write refused", limits::REACTION).await?;
+    test.submit(CANARY).await?;
+    test.until_converged(CANARY).await?;
+    let is_admitted = test.revise(SET, "2").await?;
+    proxy.release(rule);
+    if is_admitted {
+        let new = Awaited::demanded_by(UPD_02, "every pod of PodCliqueSet hasty new and Ready");
+        test.until(new, limits::SCHEDULING, |live| lacks_pods(live, SET).is_none()).await?;
+        test.mark(NEW, Value::Null);
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding(UPD_02, || {
+        updates::are_admitted(history)?;
+        history.at(NEW, |new| updates::pods_through(&history.before(new), SET))
+    })]
+}

@@ -1,0 +1,89 @@
+//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all required. Its nodes are cordoned for all
+//! but two gangs, one of a single pod and one of 2 pods x 8 GPUs. The single pod waits, the template changes,
+//! and it takes the node that the first update step frees. Then the two pods are submitted, and do not fit;
+//! submitted earlier, they might keep the free node blocked by their retries (AON-10 of Koordinator). After a
+//! later update has ended, 3 nodes x 8 GPUs join, room for all, and the others are uncordoned.
+
+use crate::prelude::*;
+
+marks! {
+    TAKEN = "the freed place is taken";
+    OUTLASTED = "an update that began later is over";
+    UPDATED = "every pod is new";
+}
+
+const SET: &str = "parlour";
+const CLIQUE: &str = "parlour-0-guest";
+/// Fits on the node that an update step frees.
+const SINGLE: &str = "cuckoo";
+/// Does not fit there.
+const PAIR: &str = "magpies";
+const CANARY: &str = "wren";
+
+pub(crate) const CASE: Case =
+    case!("A waiting gang may take an update's freed capacity; the update then waits")
+        .clauses(&[UPD_06])
+        .nodes(&[nodes(3).gpus(8), nodes(1), nodes(3).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let mut closed = Vec::new();
+    for pod in test.pods_of(CLIQUE) {
+        let node = test.node_of(&pod)?;
+        test.close(&node, true).await?;
+        closed.push(node);
+    }
+    test.submit(CANARY).await?;
+    test.until_converged(CANARY).await?;
+    released(test, SINGLE).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    let taken =
+        Awaited::demanded_by(UPD_06, format!("{SINGLE} bound in the place that the first update step freed"));
+    test.until(taken, limits::SCHEDULING, |live| live.bound_of(SINGLE) == 1).await?;
+    test.mark(TAKEN, Value::Null);
+    released(test, PAIR).await?;
+    test.revise(CANARY, "2").await?;
+    test.until_updated(CANARY, UPD_02).await?;
+    test.mark(OUTLASTED, Value::Null);
+    test.nodes_join(1).await?;
+    for node in &closed {
+        test.close(node, false).await?;
+    }
+    test.until_updated(SET, UPD_06).await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+async fn released(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+    for gang in test.submit(set).await? {
+        test.until_released(&gang).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(UPD_06, || {
+        updates::are_admitted(history)?;
+        let room = history.marks(OUTLASTED).next().map(|(place, _)| place);
+        all([
+            binding::never(history, &history.units(PAIR)?, room),
+            updates::one_turn_at_a_time(history, SET),
+            updates::only_old_is_taken(history, SET),
+        ])?;
+        history.at(OUTLASTED, |outlasted| {
+            updates::stopped_after_the_first_turn(history, SET, outlasted)?;
+            let (taken, _) = history.reached(TAKEN)?;
+            binding::whole(&history.before(taken), &history.units(SINGLE)?)?;
+            // Only the canary changes meanwhile.
+            let live = history.before(taken);
+            let canary: Vec<_> =
+                live.pods().filter(|pod| pod.label(names::PART_OF) == Some(CANARY)).collect();
+            let canary: Vec<_> = canary.iter().map(|pod| pod.name()).collect();
+            binding::others_untouched(&history.upto(outlasted), taken, &canary)
+        })?;
+        history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
+    })]
+}

@@ -1,0 +1,34 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all required: no room for another pod. Its template changes.
+
+use crate::prelude::*;
+
+marks! { UPDATED = "every pod is new"; }
+
+const SET: &str = "brimful";
+
+pub(crate) const CASE: Case = case!("An update of a gang that fills its nodes proceeds pod by pod")
+    .clauses(&[UPD_05])
+    .nodes(&[nodes(3).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if test.revise(SET, "2").await? {
+        test.until_updated(SET, UPD_05).await?;
+        test.mark(UPDATED, Value::Null);
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(UPD_05, || {
+        updates::are_admitted(history)?;
+        updates::one_turn_at_a_time(history, SET)?;
+        updates::only_old_is_taken(history, SET)?;
+        history.at(UPDATED, |updated| {
+            let live = history.before(updated);
+            updates::through(&live, SET)?;
+            binding::whole(&live, &history.units(SET)?)
+        })
+    })]
+}

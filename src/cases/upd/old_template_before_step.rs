@@ -1,0 +1,81 @@
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with
+//! a GPU. The templates change to pods of 64 GPUs, which do not fit, so the update stops at the first
+//! replica. In the second, a pod of the clique and one of the group are lost; with the old template, they
+//! fit. The same is repeated after a second change to such pods. Then the templates change back to pods with
+//! a GPU.
+
+use conformance_driver::updates::resize;
+use conformance_facts::health::{is_bound, waits_for_room};
+use conformance_facts::updates::is_of_revision;
+
+use crate::prelude::*;
+
+/// Mark: the lost pods are bound again, after the first change and after the second.
+const RESTORED: [MarkName; 2] = [
+    MarkName::of_case("what was lost is bound again"),
+    MarkName::of_case("what was lost is bound again after a second change"),
+];
+
+marks! { UPDATED = "every pod is of the last template"; }
+
+const SET: &str = "relic";
+const FIRST: &str = "relic-0-keeper";
+const LATER: [&str; 2] = ["relic-1-keeper", "relic-1-wing-1-ward"];
+
+pub(crate) const CASE: Case =
+    case!("Pods lost before their replica's update step are recreated from the old template")
+        .clauses(&[UPD_16])
+        .nodes(&[nodes(1).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (revision, restored) in ["2", "3"].into_iter().zip(RESTORED) {
+        if !test.change_templates(SET, |clique| resize(clique, revision, 64)).await? {
+            return Ok(());
+        }
+        until_stuck(test, revision).await?;
+        lose_and_restore(test).await?;
+        test.mark(restored, Value::Null);
+    }
+    test.change_templates(SET, |clique| resize(clique, "4", 1)).await?;
+    test.until_updated(SET, UPD_32).await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
+    let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && waits_for_room(*pod);
+    let begun = Awaited::demanded_by(UPD_12, format!("the first update step to revision {revision} started"));
+    test.until(begun, limits::SCHEDULING, |live| {
+        live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))
+    })
+    .await
+}
+
+async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
+    let before = LATER.map(|clique| test.pods_of(clique));
+    for lost in before.iter().filter_map(|pods| pods.first()) {
+        test.lose_pod(lost).await?;
+    }
+    let restored = Awaited::demanded_by(UPD_16, "the lost pods bound again");
+    test.until(restored, limits::SCHEDULING, |live| {
+        LATER.iter().zip(&before).all(|(clique, before)| {
+            let bound: Vec<_> =
+                live.pods().filter(|pod| pod.pod_clique() == Some(*clique) && is_bound(*pod)).collect();
+            bound.len() == before.len() && bound.iter().any(|pod| before.iter().all(|old| old != pod.name()))
+        })
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(UPD_16, || {
+        updates::are_admitted(history)?;
+        all([updates::restored_as_it_was(history, SET), updates::only_old_is_taken(history, SET)])?;
+        for restored in RESTORED {
+            history.reached(restored)?;
+        }
+        history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
+    })]
+}

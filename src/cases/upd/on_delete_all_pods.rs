@@ -1,0 +1,72 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes.
+//! All nodes are cordoned, and all of its pods deleted by hand. Then two nodes are uncordoned, room for 2 of
+//! 3, and then the third.
+
+use std::collections::BTreeSet;
+
+use conformance_facts::generations;
+
+use crate::prelude::*;
+use crate::term::replica;
+
+marks! {
+    DELETED = "all pods deleted by hand";
+    /// The scheduler has made its pass with room for 2 of 3.
+    SHORT = "room for two of three";
+    BACK = "all are back";
+}
+
+const SET: &str = "hydra";
+const CLIQUE: &str = "hydra-0-head";
+
+pub(crate) const CASE: Case = case!("A gang whose pods are all deleted under OnDelete is bound whole again")
+    .clauses(&[UPD_36])
+    .nodes(&[nodes(3).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    let nodes: Vec<_> = test.nodes.iter().map(|node| node.name.clone()).collect();
+    for node in &nodes {
+        test.close(node, true).await?;
+    }
+    test.mark(DELETED, Value::Null);
+    let old: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
+    for pod in test.pods_of(CLIQUE) {
+        test.lose_pod(&pod).await?;
+    }
+    let made = Awaited::demanded_by(UPD_36, "all three pods created again and released");
+    test.until(made, SCHEDULING, |live| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        its.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3
+    })
+    .await?;
+    for node in nodes.iter().skip(1) {
+        test.close(node, false).await?;
+    }
+    test.scheduler_passes().await?;
+    test.mark(SHORT, Value::Null);
+    for node in nodes.iter().take(1) {
+        test.close(node, false).await?;
+    }
+    let back = Awaited::demanded_by(UPD_36, "all three pods bound again");
+    test.until(back, SCHEDULING, |live| live.bound_of(SET) == 3).await?;
+    test.mark(BACK, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(UPD_36, || {
+        updates::are_admitted(history)?;
+        let (deleted, _) = history.reached(DELETED)?;
+        let (scope, units) = (replica(history, SET, 0)?.scope(), history.units(SET)?);
+        history.at(SHORT, |place| {
+            let until_short = history.upto(place);
+            binding::never(&generations::made_since(&until_short, &scope, deleted), &units, None)
+        })?;
+        history.at(BACK, |place| binding::whole(&history.before(place), &units))
+    })]
+}

@@ -1,0 +1,121 @@
+//! 1 node without GPUs; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas of a pod (minimum
+//! 1). The PodCliqueSet, the group and the clique are each scaled out by one right before the template
+//! changes, and by one more once the update has started. The next update scales everything back in the same
+//! two steps: the clique to fewer pods than were updated, and the PodCliqueSet while the replica that is
+//! removed is being updated.
+
+use conformance_facts::updates::is_of_revision;
+use conformance_judge::gangs;
+
+use crate::prelude::*;
+
+marks! {
+    BEGUN = "an update has begun";
+    /// Everything that was scaled out before and during an update exists, and is new.
+    GROWN = "all is scaled out and new";
+    /// Everything that was scaled in before and during an update is gone, and the rest is new.
+    SHRUNK = "all is scaled in and new";
+}
+
+const SET: (&str, &str) = ("PodCliqueSet", "harvest");
+const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "harvest-0-train");
+const CLIQUE: (&str, &str) = ("PodClique", "harvest-0-hand");
+
+pub(crate) const CASE: Case =
+    case!("Scaling before and during an update ends with exactly the requested pods")
+        .clauses(&[UPD_13, UPD_33])
+        .nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET.1).await?;
+    test.until_converged(SET.1).await?;
+
+    scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
+    if !test.revise(SET.1, "2").await? {
+        return Ok(());
+    }
+    until_new(test, "harvest-0-hand", "2", 1).await?;
+    test.mark(BEGUN, Value::Null);
+    scale(test, [(SET, 3), (GROUP, 4), (CLIQUE, 4)]).await?;
+    until_exact(test, GROWN).await?;
+
+    scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
+    test.revise(SET.1, "3").await?;
+    // The clique keeps one pod, so two updated pods are more than will be left.
+    until_new(test, "harvest-0-hand", "3", 2).await?;
+    test.mark(BEGUN, Value::Null);
+    scale(test, [(GROUP, 1), (CLIQUE, 1)]).await?;
+    until_new(test, "harvest-1-hand", "3", 1).await?;
+    scale(test, [(SET, 1)]).await?;
+    until_exact(test, SHRUNK).await
+}
+
+async fn scale<const N: usize>(test: &TestContext, to: [((&str, &str), u32); N]) -> Result<(), Stop> {
+    for ((kind, name), replicas) in to {
+        test.scale_as_an_autoscaler(kind, name, replicas).await?;
+    }
+    Ok(())
+}
+
+async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usize) -> Result<(), Stop> {
+    let awaited =
+        Awaited::demanded_by(UPD_13, format!("{count} pods of PodClique {clique} of revision {revision}"));
+    test.until(awaited, limits::SCHEDULING, |live| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
+        its.filter(|pod| is_of_revision(*pod, revision)).count() >= count
+    })
+    .await
+}
+
+/// Waits until an update has ended and everything, including the statuses, matches the last scaling.
+async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
+    let owed = |stop: Stop| stop.owed_by(UPD_13);
+    test.until_updated(SET.1, UPD_13).await?;
+    test.until_converged(SET.1).await.map_err(owed)?;
+    test.until_gone(&scaled_in(&test.history())).await.map_err(owed)?;
+    let exact = Awaited::demanded_by(UPD_13, "statuses that count exactly the existing pods");
+    test.until(exact, limits::REACTION, |live| updates::counted(live, SET.1).is_ok()).await?;
+    test.mark(mark, json!({"name": SET.1}));
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(UPD_13, || {
+            updates::are_admitted(history)?;
+            updates::nothing_is_made_twice(history, SET.1)?;
+            for mark in [GROWN, SHRUNK] {
+                history.at(mark, |over| exact(&history.upto(over)))?;
+            }
+            Ok(())
+        }),
+        finding(UPD_33, || {
+            updates::are_admitted(history)?;
+            let begun = history.marks(BEGUN).map(|(place, _)| place);
+            all(begun.map(|place| updates::made_since_is_new(history, SET.1, place, is_made_in_it)))?;
+            history.reached(GROWN)?;
+            history.reached(SHRUNK).map(drop)
+        }),
+    ]
+}
+
+/// Whether a pod belongs to the clique whose update has started, or was added during an update. Elsewhere,
+/// the operator may still finish earlier work with the old template.
+fn is_made_in_it(pod: Pod<'_>) -> bool {
+    let is_added = [(names::REPLICA_INDEX, "2"), (names::SCALING_GROUP_REPLICA_INDEX, "3")];
+    pod.pod_clique() == Some(CLIQUE.1)
+        || is_added.iter().any(|(label, index)| pod.label(label) == Some(index))
+}
+
+fn scaled_in(history: &History) -> Vec<Gang> {
+    let grown = history.marks(GROWN).next();
+    grown.map(|(place, _)| scaling::lost_since(history, SET.1, place)).unwrap_or_default()
+}
+
+fn exact(history: &History) -> Ruling {
+    let live = history.end();
+    updates::through(&live, SET.1)?;
+    gangs::as_scaled_last(history, &live, SET.1)?;
+    updates::counted(&live, SET.1)?;
+    cleanup::removed(history, &scaled_in(history))
+}

@@ -1,0 +1,67 @@
+//! 4 nodes x 8 GPUs; a scaling group of 2 replicas of 2 pods x 8 GPUs (minimum 1). A node of the scaled
+//! replica is cordoned and the template changes: when the replica is updated, it is one pod short. Then the
+//! node is uncordoned.
+
+use conformance_expect::Unit;
+use conformance_expect::scopes::Scope;
+use conformance_facts::generations;
+
+use crate::prelude::*;
+
+marks! {
+    ROOM = "room for all again";
+    UPDATED = "every pod is new";
+}
+
+const SET: &str = "tandem";
+const GROUP: &str = "tandem-0-bike";
+const SCALED: &str = "tandem-0-bike-1-rider";
+
+pub(crate) const CASE: Case = case!("A scaled gang recreated by an update step is bound whole or waits")
+    .clauses(&[UPD_09])
+    .nodes(&[nodes(4).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let old = test.pods_of(SCALED);
+    let node = test.node_of(old.first().map_or("", String::as_str))?;
+    test.cordon(&node, true).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    test.until_recycled(SCALED, UPD_09, &[SCALED], &old, false).await?;
+    for gang in gangs.iter().filter(|gang| !gang.is_base) {
+        test.until_released(gang).await.map_err(|stop| stop.owed_by(UPD_09))?;
+    }
+    test.scheduler_passes().await?;
+    test.mark(ROOM, Value::Null);
+    test.cordon(&node, false).await?;
+    test.until_updated(SET, UPD_09).await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+fn units_of_scaled(history: &History, gangs: &[Gang]) -> Vec<Unit> {
+    let scaled = gangs.iter().filter(|gang| !gang.is_base);
+    scaled.flat_map(|gang| gang.units(history.header.target)).collect()
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding(UPD_09, || {
+        updates::are_admitted(history)?;
+        let gangs = history.gangs(SET)?;
+        let units = units_of_scaled(history, &gangs);
+        let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
+        // Nothing may be bound before there is room, even if the case stopped early.
+        let room = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
+        let never = binding::never(&generations::only(&history.upto(room), &replica, 1), &units, None);
+        all([never, scheduler_passed(history)])?;
+        let again = generations::only(history, &replica, 1);
+        binding::base_first(&again, &gangs)?;
+        history.at(UPDATED, |updated| {
+            updates::through(&history.before(updated), SET)?;
+            binding::whole(&history.before(updated), &units)
+        })
+    })]
+}

@@ -1,0 +1,116 @@
+//! 1 node; a clique of 2 pods and a scaling group of 1, and a canary of 1 pod. Everything in the first
+//! PodCliqueSet that is not a template changes, including its replicas several times in a row and the limits
+//! of its autoscalers. Then a label, an annotation and the pod spec of the canary's template change, one
+//! after the other.
+
+use crate::prelude::*;
+
+marks! { UPDATED = "updated"; }
+
+const SET: &str = "still";
+const CANARY: &str = "brook";
+
+pub(crate) const CASE: Case =
+    case!("An update starts only if a template's labels, annotations or pod spec change")
+        .clauses(&[UPD_01, UPD_26])
+        .nodes(&[nodes(1)]);
+
+fn changes() -> [(&'static str, Value); 3] {
+    let containers = json!([{"name": "bird", "image": "registry.k8s.io/pause:3.10", "env": [{"name": "REVISION", "value": "2"}]}]);
+    [
+        ("/labels", json!({"conformance.grove.io/changed": "label"})),
+        ("/annotations", json!({"conformance.grove.io/changed": "annotation"})),
+        ("/spec/podSpec/containers", containers),
+    ]
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in [SET, CANARY] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    for patch in [
+        json!({"metadata": {"labels": {"team": "a"}, "annotations": {"note": "a"}}}),
+        json!({"spec": {"template": {"terminationDelay": "3h"}}}),
+        json!({"spec": {"updateStrategy": {"type": "RollingRecreate"}}}),
+        json!({"spec": {"template": {"headlessServiceConfig": {"publishNotReadyAddresses": false}}}}),
+    ] {
+        test.patch("PodCliqueSet", SET, patch).await?;
+    }
+    for replicas in [5, 2, 4, 3] {
+        test.change_templates(SET, |clique| clique["spec"]["replicas"] = json!(replicas)).await?;
+    }
+    test.change_templates(SET, |clique| {
+        if let Some(config) = clique["spec"].get_mut("autoScalingConfig") {
+            config["maxReplicas"] = json!(7);
+        }
+    })
+    .await?;
+    test.patch(
+        "PodCliqueSet",
+        SET,
+        json!({"spec": {"template": {"podCliqueScalingGroups": [larger(test)?]}}}),
+    )
+    .await?;
+    // Defaults that the webhook and the API server fill in anyway.
+    let unchanged = test.change_templates(SET, |clique| {
+        clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
+        clique["spec"]["podSpec"]["terminationGracePeriodSeconds"] = json!(30);
+    });
+    unchanged.await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    for (field, value) in changes() {
+        let changed = test.change_templates(CANARY, |clique| set(clique, field, &value));
+        if !changed.await? {
+            return Ok(());
+        }
+        test.until_updated(CANARY, UPD_01).await?;
+        test.mark(UPDATED, json!({"field": field}));
+    }
+    Ok(())
+}
+
+/// The scaling group with other limits, and with more replicas for later replicas of the PodCliqueSet.
+fn larger(test: &TestContext) -> Result<Value, Stop> {
+    let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
+    group["replicas"] = json!(2);
+    group["scaleConfig"] = json!({"minReplicas": 2, "maxReplicas": 5});
+    Ok(group)
+}
+
+fn set(clique: &mut Value, field: &str, value: &Value) {
+    match field.rsplit_once('/') {
+        Some(("", field)) => clique[field] = value.clone(),
+        Some((parent, field)) => {
+            if let Some(parent) = clique.pointer_mut(parent) {
+                parent[field] = value.clone();
+            }
+        }
+        None => {}
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding(UPD_01, || {
+            updates::are_admitted(history)?;
+            for (place, _) in history.marks(UPDATED) {
+                updates::pods_through(&history.before(place), CANARY)?;
+            }
+            let updated = history.marks(UPDATED).count();
+            if updated < changes().len() {
+                return Err(Broken::NotReached(format!(
+                    "{updated} of {} changes were made",
+                    changes().len()
+                )));
+            }
+            Ok(())
+        }),
+        finding(UPD_26, || {
+            updates::are_admitted(history)?;
+            all([updates::nothing_is_taken(history, SET), updates::only_old_is_taken(history, CANARY)])?;
+            // The first of these updates shows that the operator has had time for the earlier changes.
+            history.reached(UPDATED).map(drop)
+        }),
+    ]
+}

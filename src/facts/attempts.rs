@@ -1,0 +1,237 @@
+//! Attempts to create or change a PodCliqueSet, and the replies of the API server.
+//!
+//! A case states its attempts as data ([`Attempt`]): variations of a PodCliqueSet, each with the answer that
+//! the contract requires. The driver sends them and records a mark with each [`Reply`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The answer that the contract requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Admitted,
+    /// Refused by the rules with a 4xx. A webhook that does not answer does not count.
+    Refused,
+    /// Refused by the rules with any message, or admitted with a warning that contains the attempt's words.
+    RefusedOrWarned,
+    /// Refused with a 5xx that names the webhook, because it does not answer.
+    Unanswered,
+    /// Admitted or refused; only the message is checked.
+    Judged,
+}
+
+/// A variation of a PodCliqueSet, and the required answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    /// A description, unique in its case.
+    pub title: &'static str,
+    pub edit: Edit,
+    pub wanted: Wanted,
+    /// Words that the refusal, or else the warnings, must contain; case does not matter. They include only
+    /// what the clause demands, because the wording is the implementation's. `a|b` accepts either.
+    pub says: &'static [&'static str],
+    /// Words that the refusal and the warnings must not contain.
+    pub silent: &'static [&'static str],
+}
+
+/// How a variation of a PodCliqueSet is made.
+#[derive(Debug, Clone, Copy)]
+pub enum Edit {
+    By(fn(&mut Value)),
+    /// Values at JSON pointers, for tables; `null` removes a field.
+    Set(&'static [(String, Value)]),
+}
+
+impl Edit {
+    pub fn apply(self, pcs: &mut Value) {
+        match self {
+            Self::By(edit) => edit(pcs),
+            Self::Set(values) => values.iter().for_each(|(pointer, value)| set(pcs, pointer, value)),
+        }
+    }
+}
+
+fn set(object: &mut Value, pointer: &str, value: &Value) {
+    let parent = pointer.rsplit_once('/').map(|(parent, field)| (object.pointer_mut(parent), field));
+    match parent {
+        Some((Some(Value::Object(fields)), field)) if value.is_null() => drop(fields.remove(field)),
+        Some((Some(Value::Object(fields)), field)) => drop(fields.insert(field.into(), value.clone())),
+        Some((Some(Value::Array(items)), index)) => {
+            if let Some(item) = index.parse().ok().and_then(|index: usize| items.get_mut(index)) {
+                *item = value.clone();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A generated row of a table of attempts.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// A description, unique in its case.
+    pub title: String,
+    /// The values at JSON pointers.
+    pub values: Vec<(String, Value)>,
+    /// The required answer; the message is not checked.
+    pub wanted: Wanted,
+}
+
+impl Row {
+    pub fn attempt(&'static self) -> Attempt {
+        let Self { title, values, wanted } = self;
+        Attempt { title, edit: Edit::Set(values), wanted: *wanted, says: &[], silent: &[] }
+    }
+}
+
+/// An attempt that must be admitted.
+pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, says: &[], silent: &[] }
+}
+
+/// An attempt that must be refused, with a message that contains all of `says`.
+pub const fn refused(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, says, silent: &[] }
+}
+
+/// An attempt to set something without effect. It must be refused, or admitted with a warning that contains
+/// all of `says`.
+pub const fn refused_or_warned(
+    title: &'static str,
+    says: &'static [&'static str],
+    edit: fn(&mut Value),
+) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, says, silent: &[] }
+}
+
+/// An attempt that must be refused because a webhook does not answer, with a message that contains all of
+/// `says`.
+pub const fn unanswered(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Unanswered, says, silent: &[] }
+}
+
+impl Attempt {
+    /// Requires a warning that contains all of `says`.
+    #[must_use]
+    pub const fn with_warning(self, says: &'static [&'static str]) -> Self {
+        Self { says, ..self }
+    }
+
+    /// Forbids these words in the answer, because they belong to a rule that does not apply.
+    #[must_use]
+    pub const fn silent_about(self, silent: &'static [&'static str]) -> Self {
+        Self { silent, ..self }
+    }
+
+    /// Checks only the answer. Another clause covers its words.
+    #[must_use]
+    pub const fn in_any_words(self) -> Self {
+        Self { says: &[], ..self }
+    }
+
+    /// Checks only the words, not whether the attempt was admitted.
+    #[must_use]
+    pub const fn whatever_the_answer(self) -> Self {
+        Self { wanted: Wanted::Judged, ..self }
+    }
+
+    /// Describes what is wrong with a reply, or returns `None`.
+    pub fn wrong(&self, reply: &Reply) -> Option<String> {
+        let words = reply.words().to_lowercase();
+        let contains = |word: &&&str| word.split('|').any(|either| words.contains(&either.to_lowercase()));
+        let is_wanted = match self.wanted {
+            Wanted::Admitted => reply.is_admitted(),
+            Wanted::Refused => reply.is_refused(),
+            Wanted::RefusedOrWarned | Wanted::Judged => reply.is_admitted() || reply.is_refused(),
+            Wanted::Unanswered => reply.code >= 500,
+        };
+        if !is_wanted {
+            return Some(format!("want it {}, but {reply}", self.wanted.in_words()));
+        }
+        if self.wanted == Wanted::RefusedOrWarned && reply.is_refused() {
+            return None;
+        }
+        if let Some(missing) = self.says.iter().find(|word| !contains(word)) {
+            return Some(format!("the response does not contain {missing:?}: {reply}"));
+        }
+        let word = self.silent.iter().find(contains)?;
+        Some(format!("the response contains {word:?}, which belongs to a rule that does not apply: {reply}"))
+    }
+}
+
+impl Wanted {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::Refused => "refused",
+            Self::RefusedOrWarned => "refused, or admitted with a warning",
+            Self::Unanswered => "refused because a webhook does not respond",
+            Self::Judged => "admitted or refused",
+        }
+    }
+}
+
+/// The API server's answer to an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    pub name: String,
+    /// `create`, `update` or `delete`.
+    pub verb: String,
+    pub code: u16,
+    pub message: String,
+    /// The `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+impl Reply {
+    pub fn is_admitted(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+
+    /// Whether the request was refused because of its content. A 5xx is a failed webhook.
+    pub fn is_refused(&self) -> bool {
+        (400..500).contains(&self.code)
+    }
+
+    /// The warnings, or the message of a refusal.
+    fn words(&self) -> String {
+        if self.is_admitted() { self.warnings.join("\n") } else { self.message.clone() }
+    }
+}
+
+impl std::fmt::Display for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.words().as_str() {
+            "" => write!(f, "{} {} returned {}", self.verb, self.name, self.code),
+            words => write!(f, "{} {} returned {}: {words}", self.verb, self.name, self.code),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn reply(code: u16, message: &str, warnings: &[&str]) -> Reply {
+        Reply {
+            name: "pcs-x".into(),
+            verb: "create".into(),
+            code,
+            message: message.into(),
+            warnings: warnings.iter().map(|warning| (*warning).to_owned()).collect(),
+        }
+    }
+
+    #[rstest]
+    #[case::refused(reply(422, "topology is not for you", &[]), true)]
+    #[case::warned(reply(201, "", &["299 - \"pack.preferred of rack is ignored\""]), true)]
+    #[case::without_a_warning(reply(201, "", &[]), false)]
+    #[case::with_another_warning(reply(201, "", &["299 - \"deprecated\""]), false)]
+    #[case::by_a_failing_webhook(reply(500, "preferred", &[]), false)]
+    fn a_field_without_effect_is_refused_or_warned_about(#[case] reply: Reply, #[case] is_right: bool) {
+        let attempt = refused_or_warned("without effect", &["preferred|rack"], |_| {});
+        let wrong = attempt.wrong(&reply);
+        assert_eq!(wrong.is_none(), is_right, "{wrong:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! The pods of a PodClique, and whether a PodClique has left its gang.
+
+use conformance_history::{Live, Pod, list};
+use serde_json::Value;
+
+/// The pods of a PodClique that are not terminating.
+pub fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
+}
+
+/// Whether these PodCliques have left their gang: they have no pods, and no PodGang lists them.
+pub fn have_left(live: &Live, cliques: &[&str]) -> bool {
+    let lists_one = |pod_gang: &Value| {
+        let podgroups = list(&pod_gang["spec"]["podgroups"]);
+        podgroups.iter().any(|podgroup| cliques.iter().any(|clique| podgroup["name"] == *clique))
+    };
+    !live.pods().any(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)))
+        && !live.of("PodGang").any(lists_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, its_gang, worker};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_terminating_pod_is_not_counted() {
+        let mut terminating = worker("w", 0, Some("n"));
+        terminating["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let live = Story::flat().workers("w", 2, 2).modified(terminating).end().end();
+        let names: Vec<_> = pods_of(&live, "w-0-worker").map(Pod::name).collect();
+        assert_eq!(names, ["w-0-worker-1"]);
+    }
+
+    #[rstest::rstest]
+    #[case::deleted_and_not_listed(Story::flat(), true)]
+    #[case::listed(Story::flat().added(its_gang("w", 2)), false)]
+    #[case::with_a_pod(Story::flat().workers("w", 1, 0), false)]
+    fn a_clique_leaves_its_gang(#[case] story: Story, #[case] left: bool) {
+        let live = story.workers("v", 1, 0).added(its_gang("v", 1)).end().end();
+        assert_eq!(have_left(&live, &["w-0-worker"]), left);
+    }
+}

@@ -1,0 +1,35 @@
+//! Facts about a state or a history that waits and checks share.
+//!
+//! The driver waits until a fact is true, and a check turns it into a ruling. A fact is a pure function of a
+//! [`Live`](conformance_history::Live) state or a [`History`](conformance_history::History). It returns plain
+//! data: a bool, a number, a description of what is missing, or a list of [deviations](deviation).
+//!
+//! - PodCliqueSets: [`convergence`], [`updates`], [`migration`], [`generations`]
+//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`]
+//! - PodGangs and other objects: [`pod_gangs`], [`gang_resources`], [`ownership`], [`leftovers`],
+//!   [`topology`]
+//! - what an operator reports: [`warnings`], [`metrics`]
+//! - what cases state as data, for drivers and checks: [`attempts`], [`configuration`], [`invariant`]
+//! - [`testing`]: pods for hand-written histories
+
+pub mod attempts;
+pub mod binding;
+pub mod cliques;
+pub mod configuration;
+pub mod convergence;
+pub mod deviation;
+pub mod gang_resources;
+pub mod generations;
+pub mod health;
+pub mod invariant;
+pub mod kubelets;
+pub mod leftovers;
+pub mod metrics;
+pub mod migration;
+pub mod ownership;
+pub mod pod_gangs;
+pub mod startup;
+pub mod testing;
+pub mod topology;
+pub mod updates;
+pub mod warnings;

@@ -1,0 +1,65 @@
+//! Revisions of pod templates: which pods match which template.
+
+use conformance_history::{Pod, list};
+use serde_json::{Value, json};
+
+/// The variable whose value identifies the revision of a template.
+pub const REVISION: &str = "REVISION";
+
+/// Whether a pod matches the current template of its clique.
+pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
+    let has = |field: &str| {
+        let wanted = template[field].as_object().into_iter().flatten();
+        wanted.into_iter().all(|(key, value)| pod.0["metadata"][field][key] == *value)
+    };
+    has("labels") && has("annotations") && revision(&pod.0["spec"]) == revision(&template["spec"]["podSpec"])
+}
+
+/// Whether a pod is of this revision.
+pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
+    revision(&pod.0["spec"]) == Some(wanted)
+}
+
+/// Whether a pod has the revision that its PodClique requests.
+pub fn is_as_asked(pod: Pod<'_>, pclq: &Value) -> bool {
+    revision(&pod.0["spec"]) == revision(&pclq["spec"]["podSpec"])
+}
+
+pub fn revision(spec: &Value) -> Option<&str> {
+    let variables = list(&spec["containers"]).iter().flat_map(|container| list(&container["env"]));
+    variables.into_iter().find(|variable| variable["name"] == REVISION)?["value"].as_str()
+}
+
+/// The fields of a PodCliqueSet that determine its pods.
+pub fn templates(pcs: &Value) -> Vec<Value> {
+    let template = &pcs["spec"]["template"];
+    let of = |clique: &Value| {
+        json!([
+            clique["name"],
+            clique["labels"],
+            clique["annotations"],
+            clique["spec"]["podSpec"],
+            template["priorityClassName"]
+        ])
+    };
+    list(&template["cliques"]).iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_is_new_with_the_labels_and_the_revision_of_its_template() {
+        let spec = |revision: &str| json!({"containers": [{"env": [{"name": REVISION, "value": revision}]}]});
+        let pod = json!({"metadata": {"labels": {"team": "a", "own": "1"}}, "spec": spec("2")});
+        let template = |team: &str, revision: &str| {
+            let spec = json!({"podSpec": spec(revision)});
+            json!({"labels": {"team": team}, "spec": spec})
+        };
+        assert!(is_new(Pod(&pod), &template("a", "2")));
+        assert!(!is_new(Pod(&pod), &template("b", "2")) && !is_new(Pod(&pod), &template("a", "1")));
+        assert!(is_of_revision(Pod(&pod), "2") && !is_of_revision(Pod(&pod), "1"));
+        assert!(is_as_asked(Pod(&pod), &template("b", "2")) && !is_as_asked(Pod(&pod), &template("a", "1")));
+    }
+}

@@ -1,0 +1,38 @@
+use conformance_contract::names;
+use conformance_history::testing::Story;
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+use crate::messages;
+
+fn pod(spec: Value) -> Value {
+    let mut pod =
+        json!({"kind": "Pod", "metadata": {"name": "pod"}, "spec": {"schedulerName": "default-scheduler"}});
+    for (field, value) in spec.as_object().into_iter().flatten() {
+        pod["spec"][field] = value.clone();
+    }
+    pod
+}
+
+#[rstest]
+#[case::gated(json!({"schedulingGates": [{"name": names::GATE}]}), true)]
+#[case::in_a_group(json!({"schedulingGroup": {"podGroupName": "g"}, "nodeName": "n"}), true)]
+#[case::of_another_scheduler(json!({"schedulerName": "another"}), true)]
+#[case::released(json!({}), false)]
+#[case::bound(json!({"nodeName": "n"}), false)]
+fn a_released_pod_has_a_scheduling_group(#[case] spec: Value, #[case] is_right: bool) {
+    let story =
+        Story::flat().added(pod(json!({"schedulingGates": [{"name": names::GATE}]}))).modified(pod(spec));
+    let ruling = no_loose_pods(&story.end());
+    assert_eq!(ruling.is_ok(), is_right, "{ruling:?}");
+    assert!(matches!(no_loose_pods(&Story::flat().end()), Err(Broken::NotReached(_))));
+}
+
+#[test]
+fn a_controller_that_restarts_is_a_violation() {
+    let look = |story: Story, pid: u32| story.mark(SharedMark::Controller, json!({"pid": pid}));
+    assert_eq!(one_process(&look(look(Story::flat(), 7), 7).end()), Ok(()));
+    assert_eq!(messages(one_process(&look(look(look(Story::flat(), 7), 7), 8).end())).len(), 1);
+    assert!(matches!(one_process(&look(Story::flat(), 7).end()), Err(Broken::NotReached(_))));
+}

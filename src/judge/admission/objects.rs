@@ -1,0 +1,138 @@
+//! The objects that admitted and refused requests leave.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_facts::attempts::Attempt;
+use conformance_facts::gang_resources::is_gang_resource;
+use conformance_history::{Change, History, Live, Version};
+use serde_json::Value;
+
+use super::replies::reply_to;
+use crate::{Shown, none, violation};
+
+const REMOVED_THOUGH_REFUSED: Code = Code::new("removed-though-refused");
+const CHANGED_THOUGH_REFUSED: Code = Code::new("changed-though-refused");
+const CREATED_THOUGH_REFUSED: Code = Code::new("made-though-refused");
+const RECREATED: Code = Code::new("recreated");
+const NOT_DELETED: Code = Code::new("still-there");
+
+/// A refused create left no object of any kind (ADM-05).
+pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
+    let mut violations = Vec::new();
+    for attempt in attempts {
+        let reply = reply_to(history, attempt)?;
+        if reply.is_admitted() {
+            continue;
+        }
+        let left = history.versions().filter(|version| belongs(version.object, &reply.name));
+        violations.extend(left.filter(|version| version.change == Change::Added).map(|version| {
+            violation(
+                CREATED_THOUGH_REFUSED,
+                format!("{}: refused, but {} {} was created", attempt.title, version.kind(), version.name()),
+            )
+            .shown_by("created", version)
+        }));
+    }
+    none(violations)
+}
+
+/// From `since` to the end, the PodCliqueSet and its objects stayed the same objects with the same spec
+/// (ADM-05). The PodCliqueSet kept its labels and annotations. Controllers may change the status.
+pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
+    let before = history.before(since);
+    let Some(stored) = before.get("PodCliqueSet", pcs) else {
+        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} did not exist before the update")));
+    };
+    let later = history.named("PodCliqueSet", pcs).filter(|version| version.index >= since);
+    none(later.filter(|version| user_fields(version.object) != user_fields(stored)).map(|version| {
+        violation(CHANGED_THOUGH_REFUSED, format!("PodCliqueSet {pcs} was changed by a refused update"))
+            .shown_by_object("before", stored)
+            .shown_by("after", version)
+    }))?;
+    let end = history.end();
+    let (old, now) = (objects(&before, pcs), objects(&end, pcs));
+    let gone_or_changed = old.iter().filter_map(|(uid, object)| match now.get(uid) {
+        None => Some(
+            violation(REMOVED_THOUGH_REFUSED, "an object was deleted after a refused update")
+                .shown_by_object("before", object),
+        ),
+        Some(now) if now["spec"] != object["spec"] => Some(
+            violation(CHANGED_THOUGH_REFUSED, "the spec of an object was changed after a refused update")
+                .shown_by_object("before", object)
+                .shown_by_object("after", now),
+        ),
+        Some(_) => None,
+    });
+    let new = now.iter().filter(|(uid, _)| !old.contains_key(*uid));
+    let new = new.map(|(_, object)| {
+        violation(CREATED_THOUGH_REFUSED, "an object was created after a refused update")
+            .shown_by_object("new", object)
+    });
+    none(gone_or_changed.chain(new))
+}
+
+/// No object that was created for the PodCliqueSet before `since` was deleted or created again (ADM-03):
+/// Grove's objects, pods and gang resources.
+pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
+    let before = history.before(since);
+    let old = objects(&before, pcs);
+    let end = history.end();
+    let new = objects(&end, pcs);
+    let kind = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
+    if !old.values().any(|object| kind(object) == "Pod") {
+        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} had no pods yet")));
+    }
+    let is_judged = |object: &Value| {
+        matches!(kind(object).as_str(), "Pod" | "PodClique" | "PodCliqueScalingGroup" | "PodGang")
+            || is_gang_resource(object)
+    };
+    let gone = old.iter().filter(|(uid, object)| is_judged(object) && !new.contains_key(*uid));
+    none(gone.map(|(_, object)| {
+        let message = format!("{} {} was deleted, want it kept", kind(object), object["metadata"]["name"]);
+        violation(RECREATED, message).shown_by_object("before", object)
+    }))
+}
+
+/// The object was deleted, not only marked for deletion. Returns `NotReached` if it never existed.
+pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
+    if history.named(kind, name).next().is_none() {
+        return Err(Broken::NotReached(format!("{kind} {name} never existed")));
+    }
+    let end = history.end();
+    none(end.get(kind, name).map(|object| {
+        violation(NOT_DELETED, format!("{kind} {name} still exists, want it deleted"))
+            .shown_by_object("at the end", object)
+    }))
+}
+
+/// Whether an object is the PodCliqueSet or was created for it. Objects of the backend have no label of
+/// Grove's, but every name starts with that of the PodCliqueSet.
+fn belongs(object: &Value, pcs: &str) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let kind = object["kind"].as_str().unwrap_or_default();
+    !matches!(kind, "Event" | "Node" | "Namespace" | "ClusterTopologyBinding")
+        && (name == pcs
+            || name.strip_prefix(pcs).is_some_and(|rest| rest.starts_with('-'))
+            || object["metadata"]["labels"][names::PART_OF] == pcs)
+}
+
+/// The fields of an object that its user determines.
+fn user_fields(object: &Value) -> [&Value; 4] {
+    let metadata = &object["metadata"];
+    [&object["spec"], &metadata["generation"], &metadata["labels"], &metadata["annotations"]]
+}
+
+/// The PodCliqueSet and the objects created for it, by uid.
+fn objects<'a>(live: &'a Live, pcs: &str) -> BTreeMap<&'a str, &'a Value> {
+    live.all()
+        .filter(|object| belongs(object, pcs))
+        .map(|object| (Version::of(object).uid(), object))
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "objects_tests.rs"]
+mod tests;

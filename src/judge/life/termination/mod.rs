@@ -1,0 +1,16 @@
+//! Rules for gang termination: when it happens, what it deletes and what it keeps (TERM).
+//!
+//! - `timing`: the delay after a breach, and the number of terminations
+//! - `pods`: the pods that are deleted and created
+//! - `objects`: the objects that are kept
+//! - `reports`: statuses and events
+
+mod objects;
+mod pods;
+mod reports;
+mod timing;
+
+pub use self::objects::{kept, other_replicas_untouched};
+pub use self::pods::{named_before_release, nothing_else_deleted, replaced_once_or_twice};
+pub use self::reports::{all_lost_told, reported_by_events, shown_in_statuses};
+pub use self::timing::{after_the_delay, own_recycles, patience, times};

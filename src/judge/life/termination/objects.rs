@@ -1,0 +1,106 @@
+//! Which objects a gang termination keeps.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::scopes::Scope;
+use conformance_facts::generations::Recycle;
+use conformance_history::{History, Live, SharedMark, controller, name, text};
+use serde_json::Value;
+
+use crate::life::autoscalers;
+use crate::{Shown, none, violation};
+
+const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
+
+/// A termination keeps the replica's PodGangs, scaling groups, Services, autoscalers and shared claims, and
+/// the current replicas of its cliques (TERM-12).
+pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usize) -> Ruling {
+    let Scope::Replica { set, index } = scope else { return Ok(()) };
+    let settled = settled_before(history, recycle);
+    let (before, after) = (history.before(recycle.begun.index), history.before(until));
+    let is_its =
+        |object: &&Value| is_of_set(object, set) && replica_of(object).is_none_or(|found| found == *index);
+    let kept_kinds = ["PodGang", "PodCliqueScalingGroup", "Service", autoscalers::KIND];
+    let is_kept = |object: &&Value| kept_kinds.contains(&text(&object["kind"])) || is_shared_claim(object);
+    let gone = settled.all().filter(is_its).filter(is_kept).filter(|object| !is_same(&after, object, "uid"));
+    let recreated = gone.map(|object| recreated(scope, object));
+    none(recreated.chain(before.all().filter(is_its).filter_map(|object| {
+        let (kind, name) = (text(&object["kind"]), name(object));
+        let is_scaled = || {
+            let now = after.get(kind, name);
+            now.is_none_or(|now| now["spec"]["replicas"] != object["spec"]["replicas"])
+        };
+        (kind == "PodClique" && is_scaled()).then(|| {
+            let fault = format!("PodClique {name} no longer has {} replicas", object["spec"]["replicas"]);
+            not_kept(scope, &fault, object)
+        })
+    })))
+}
+
+/// A termination changes no object of another PodCliqueSet replica, by resourceVersion (TERM-27). Autoscalers
+/// must only continue to exist, because others write their status.
+pub fn other_replicas_untouched(
+    history: &History,
+    scope: &Scope,
+    recycle: &Recycle<'_>,
+    until: usize,
+) -> Ruling {
+    let Scope::Replica { set, index } = scope else { return Ok(()) };
+    let settled = settled_before(history, recycle);
+    let (before, after) = (history.before(recycle.begun.index), history.before(until));
+    let is_of_another =
+        |object: &&Value| is_of_set(object, set) && replica_of(object).is_some_and(|found| found != *index);
+    let is_autoscaler = |object: &&Value| object["kind"] == autoscalers::KIND;
+    let autoscalers = settled.all().filter(is_of_another).filter(is_autoscaler);
+    let gone = autoscalers.filter(|object| !is_same(&after, object, "uid"));
+    let recreated = gone.map(|object| recreated(scope, object));
+    let others = before.all().filter(is_of_another).filter(|object| !is_autoscaler(object));
+    let changed = others.filter(|object| !is_same(&after, object, "resourceVersion")).map(|object| {
+        let fault = format!("{} {} of another replica was changed", text(&object["kind"]), name(object));
+        not_kept(scope, &fault, object)
+    });
+    none(recreated.chain(changed))
+}
+
+/// The objects at the last convergence before a termination. Objects that are deleted with the pods may be
+/// deleted before them.
+fn settled_before(history: &History, recycle: &Recycle<'_>) -> Live {
+    let converged = history.marks(SharedMark::Converged).map(|(place, _)| place);
+    let settled = converged.filter(|place| *place < recycle.begun.index).last();
+    history.before(settled.unwrap_or(recycle.begun.index))
+}
+
+fn is_of_set(object: &Value, set: &str) -> bool {
+    object["metadata"]["labels"][names::PART_OF] == set
+}
+
+/// The index of the only PodCliqueSet replica that an object belongs to.
+fn replica_of(object: &Value) -> Option<usize> {
+    object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
+}
+
+/// Whether the object is a claim of more than one PodClique. Other claims may be deleted with their pods.
+fn is_shared_claim(object: &Value) -> bool {
+    let owner = controller(object).map(|owner| text(&owner["kind"]));
+    object["kind"] == "ResourceClaim" && owner.is_some_and(|owner| owner != "PodClique" && owner != "Pod")
+}
+
+/// Whether the object still exists with the same value of a metadata field.
+fn is_same(after: &Live, object: &Value, field: &str) -> bool {
+    let now = after.get(text(&object["kind"]), name(object));
+    now.is_some_and(|now| now["metadata"][field] == object["metadata"][field])
+}
+
+fn recreated(scope: &Scope, object: &Value) -> Violation {
+    let fault = format!("{} {} was deleted or created again", text(&object["kind"]), name(object));
+    not_kept(scope, &fault, object)
+}
+
+fn not_kept(scope: &Scope, fault: &str, object: &Value) -> Violation {
+    violation(NOT_KEPT, format!("{fault} when {scope} was gang-terminated")).shown_by_object("before", object)
+}
+
+#[cfg(test)]
+#[path = "objects_tests.rs"]
+mod tests;

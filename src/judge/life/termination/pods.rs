@@ -1,0 +1,133 @@
+//! Which pods a gang termination deletes and creates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_expect::scopes::{Scope, SetReplica};
+use conformance_facts::generations::recycles;
+use conformance_facts::health::{is_bound, is_live};
+use conformance_history::{Change, History, Live, SharedMark, list};
+
+use crate::{Shown, none, violation};
+
+const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-outside-a-recycle");
+const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-it-was-named");
+const TERMINATED_IN_PART: Code = Code::new("recycled-in-part-or-too-often");
+
+/// Pods of a replica are deleted only by a termination of the replica or of its scaling-group replicas, or by
+/// the harness (TERM-04, TERM-22).
+pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
+    let mut excused: BTreeSet<&str> = BTreeSet::new();
+    for mark in history.marks(SharedMark::PodLost).map(|(_, mark)| mark) {
+        excused.extend(mark.detail["name"].as_str());
+    }
+    let sizes =
+        history.of("PodCliqueScalingGroup").filter_map(|version| version.object["spec"]["replicas"].as_u64());
+    let most = sizes.max().and_then(|most| usize::try_from(most).ok()).unwrap_or(0);
+    let of_groups = replica
+        .groups
+        .iter()
+        .flat_map(|group| (0..most).map(|index| Scope::GroupReplica { group: group.name.clone(), index }));
+    let scopes: Vec<_> = of_groups.chain([replica.scope()]).collect();
+    let recycled: BTreeSet<&str> =
+        scopes.iter().flat_map(|scope| recycles(history, scope)).flat_map(|recycle| recycle.old).collect();
+    let mut seen = BTreeSet::new();
+    let ends = history.pods().filter(|version| replica.scope().has(version.pod()));
+    let ends = ends.filter(|version| version.change == Change::Deleted || !is_live(version.pod()));
+    none(ends.filter(|version| seen.insert(version.uid())).filter_map(|version| {
+        let is_excused = excused.contains(version.name()) || recycled.contains(version.uid());
+        (!is_excused).then(|| {
+            let message = format!(
+                "Pod {} was deleted without a gang termination of {}",
+                version.name(),
+                replica.scope()
+            );
+            violation(DELETED_WITHOUT_TERMINATION, message).shown_by("deleted", version)
+        })
+    }))
+}
+
+/// A termination between two entries was completed although the operator was killed during it. Each pod was
+/// replaced at least once and at most twice, and at the end all pods exist and are bound (TERM-14).
+pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usize, until: usize) -> Ruling {
+    let (before, after) = (history.before(from), history.before(until));
+    let of_groups = replica
+        .groups
+        .iter()
+        .flat_map(|group| (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>()));
+    none(replica.standalone.iter().cloned().chain(of_groups).flat_map(|clique| {
+        let of = |live: &Live| -> BTreeSet<String> {
+            let its = live.pods().filter(|pod| pod.pod_clique() == Some(&clique.name));
+            its.map(|pod| pod.uid().to_owned()).collect()
+        };
+        let (old, left) = (of(&before), of(&after));
+        let its = history.pods().filter(|version| version.pod().pod_clique() == Some(&clique.name));
+        let created: BTreeSet<&str> =
+            its.filter(|version| version.index < until).map(|version| version.uid()).collect();
+        let created = created.iter().filter(|uid| !old.contains(**uid)).count();
+        let bound =
+            after.pods().filter(|pod| pod.pod_clique() == Some(&clique.name) && is_bound(*pod)).count();
+        let wanted = clique.replicas;
+        let kept = old.intersection(&left).count();
+        let faults = [
+            (kept > 0).then(|| format!("{kept} pods of PodClique {} were not replaced", clique.name)),
+            (created > 2 * wanted).then(|| {
+                format!(
+                    "{created} pods were created for the {wanted} replicas of PodClique {}, want at most two \
+                     per replica",
+                    clique.name
+                )
+            }),
+            (bound != wanted || left.len() != wanted).then(|| {
+                format!(
+                    "PodClique {}: {bound} pods are bound and {} exist, want {wanted}",
+                    clique.name,
+                    left.len()
+                )
+            }),
+        ];
+        faults.into_iter().flatten().map(|fault| violation(TERMINATED_IN_PART, fault)).collect::<Vec<_>>()
+    }))
+}
+
+/// No pod of a later generation loses its gate before a PodGang refers to it, in the order of the writes
+/// (TERM-25).
+pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
+    let Some(first) = recycles(history, scope).first().map(|recycle| recycle.begun.revision()) else {
+        return Ok(());
+    };
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let (mut created, mut released) = (BTreeMap::new(), BTreeSet::new());
+    let mut violations = Vec::new();
+    for version in history.as_written() {
+        if version.kind() == "PodGang" {
+            let podgroups = list(&version.object["spec"]["podgroups"]).iter();
+            let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+            named.insert(
+                version.uid(),
+                references.filter_map(|reference| reference["name"].as_str()).collect(),
+            );
+        }
+        let pod = version.pod();
+        let is_its = version.kind() == "Pod" && !pod.is_canary() && scope.has(pod);
+        if !is_its || version.change == Change::Deleted {
+            continue;
+        }
+        let is_of_later_generation = *created.entry(version.uid()).or_insert(version.revision()) > first;
+        let is_released = !pod.gates().contains(&names::GATE) && released.insert(version.uid());
+        if is_of_later_generation
+            && is_released
+            && !named.values().any(|names| names.contains(version.name()))
+        {
+            let message = format!("Pod {} lost its gate before a PodGang referred to it", version.name());
+            violations.push(violation(RELEASED_BEFORE_REFERENCE, message).shown_by("gate removed", version));
+        }
+    }
+    none(violations)
+}
+
+#[cfg(test)]
+#[path = "pods_tests.rs"]
+mod tests;

@@ -1,0 +1,191 @@
+//! How statuses and events report a gang termination.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
+use conformance_facts::generations::Recycle;
+use conformance_facts::health::is_bound;
+use conformance_history::{Change, History, Version, condition, event_about, event_note, text};
+
+use super::timing::{API_ROUNDING, own_recycles, patience};
+use crate::life::census::Census;
+use crate::{Shown, ensure, none, violation};
+
+const NOT_REPORTED: Code = Code::new("recycle-not-told");
+const LOSS_NOT_REPORTED: Code = Code::new("loss-of-all-not-told");
+const REPORTED_OVER_EARLY: Code = Code::new("recycle-told-to-be-over-early");
+
+/// Statuses show each termination of a PodCliqueSet replica (TERM-19):
+///
+/// - `availableReplicas` is one lower until the replica's pods are healthy again
+/// - `GangTerminationInProgress` of each scaling group becomes True, and False only when the whole group is
+///   healthy
+///
+/// Grove's API does not use that condition for a termination of a scaling-group replica alone.
+pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
+    let mut violations = Vec::new();
+    for recycle in own_recycles(history, replica, &replica.scope()) {
+        let of_groups = replica.groups.iter();
+        violations.extend(of_groups.filter_map(|group| wrong_condition(history, group, &recycle)));
+        violations.extend(wrong_available_replicas(history, replica, recycle.begun));
+    }
+    none(violations)
+}
+
+/// A Normal event reports each termination of a PodCliqueSet replica and of its scaling-group replicas, with
+/// the index (TERM-31).
+pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
+    let mut violations = Vec::new();
+    let groups = replica.groups.iter();
+    let of_groups = groups.flat_map(|group| {
+        (0..group.replicas).map(|index| Scope::GroupReplica { group: group.name.clone(), index })
+    });
+    for scope in of_groups.chain([replica.scope()]) {
+        let (Scope::Replica { index, .. } | Scope::GroupReplica { index, .. }) = &scope;
+        for recycle in own_recycles(history, replica, &scope) {
+            if !has_event(history, replica, *index, recycle.begun) {
+                let message = format!("no Normal event reports the gang termination of {scope}");
+                violations.push(violation(NOT_REPORTED, message).shown_by("first deletion", recycle.begun));
+            }
+        }
+    }
+    none(violations)
+}
+
+/// A Warning event `AllScheduledReplicasLost` reports that a PodClique lost its last bound pod (TERM-31).
+pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
+    let mut bound = BTreeSet::new();
+    let mut its = history.pods().filter(|version| version.pod().pod_clique() == Some(clique));
+    let lost = its.find(|version| {
+        let is_bound_now = version.change != Change::Deleted && is_bound(version.pod());
+        if is_bound_now {
+            bound.insert(version.uid());
+        }
+        !is_bound_now && bound.remove(version.uid()) && bound.is_empty()
+    });
+    let lost =
+        lost.ok_or_else(|| Broken::NotReached(format!("PodClique {clique} never lost all of its pods")))?;
+    let is_reported = history.of("Event").any(|version| {
+        let event = version.object;
+        event["type"] == "Warning"
+            && event["reason"] == "AllScheduledReplicasLost"
+            && event_about(event)["name"] == clique
+            && version.at.duration_since(lost.at).abs() <= patience(history)
+    });
+    ensure(is_reported, || {
+        let message = format!(
+            "no Warning event AllScheduledReplicasLost reports that PodClique {clique} lost its last \
+             bound pod"
+        );
+        violation(LOSS_NOT_REPORTED, message).shown_by("last bound pod lost", lost)
+    })
+}
+
+/// The kinds whose events may report a termination. Pods are excluded, because the events of schedulers
+/// contain numbers.
+const REPORTING_KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
+
+/// Whether a Normal event close to a termination contains the replica's index as a separate word, not inside
+/// a name. It must be about the PodCliqueSet or one of its objects.
+fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Version<'_>) -> bool {
+    let index = index.to_string();
+    let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
+    events.any(|version| {
+        let event = version.object;
+        let about = event_about(event);
+        let mut words = event_note(event).split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        let is_near = version.at.duration_since(begun.at).abs() <= patience(history);
+        is_near
+            && REPORTING_KINDS.contains(&text(&about["kind"]))
+            && text(&about["name"]).starts_with(&replica.set)
+            && words.any(|word| word == index)
+    })
+}
+
+/// The violation if a scaling group did not report a termination correctly. None is needed if the group was
+/// healthy again before a status had to report it.
+fn wrong_condition(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> Option<Violation> {
+    const TYPE: &str = "GangTerminationInProgress";
+    let begun = recycle.begun;
+    let is_true = |version: &Version<'_>| {
+        condition(version.object, TYPE).is_some_and(|found| found["status"] == "True")
+    };
+    let versions = || {
+        history
+            .named("PodCliqueScalingGroup", &group.name)
+            .filter(|version| version.change != Change::Deleted)
+    };
+    let earliest = begun.at.saturating_sub(API_ROUNDING).unwrap_or(begun.at);
+    let Some(on) = versions().find(|version| version.at >= earliest && is_true(version)) else {
+        if healed_soon(history, group, recycle) {
+            return None;
+        }
+        let message =
+            format!("condition {TYPE} of scaling group {} was not True after a gang termination", group.name);
+        return Some(violation(NOT_REPORTED, message).shown_by("first deletion", begun));
+    };
+    let Some(off) = versions().find(|version| version.index > on.index && !is_true(version)) else {
+        let message = format!("condition {TYPE} of scaling group {} stayed True", group.name);
+        return Some(violation(NOT_REPORTED, message).shown_by("True", on));
+    };
+    let mut census = Census::default();
+    for version in history.as_written().into_iter().filter(|version| version.revision() < off.revision()) {
+        census.take(version);
+    }
+    let short = short_member(&census, group)?;
+    let message = format!(
+        "condition {TYPE} of scaling group {} ended while PodClique {short} was below its minAvailable",
+        group.name
+    );
+    Some(violation(REPORTED_OVER_EARLY, message).shown_by("ended", off))
+}
+
+/// A clique of the group with fewer healthy pods than its minimum.
+fn short_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
+    let size = census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
+    let mut members = (0..size).flat_map(|index| group.replica(index).collect::<Vec<_>>());
+    members.find(|member| census.healthy(&member.name) < member.min).map(|member| member.name)
+}
+
+/// Whether the whole group was healthy again before a status had to report the termination.
+fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> bool {
+    let (mut census, soon) = (Census::default(), crate::patience(history));
+    for version in history.as_written() {
+        if version.at.duration_since(recycle.ended.at) > soon {
+            return false;
+        }
+        census.take(version);
+        if version.revision() > recycle.ended.revision() && short_member(&census, group).is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The violation if `availableReplicas` was never lower from the start of the termination on.
+fn wrong_available_replicas(
+    history: &History,
+    replica: &SetReplica,
+    begun: Version<'_>,
+) -> Option<Violation> {
+    let available =
+        |version: &Version<'_>| version.object["status"]["availableReplicas"].as_u64().unwrap_or(0);
+    let earlier =
+        || history.named("PodCliqueSet", &replica.set).filter(|version| version.index < begun.index);
+    let later = history.named("PodCliqueSet", &replica.set).filter(|version| version.index > begun.index);
+    let before = earlier().map(|version| available(&version)).max()?;
+    if earlier().last().into_iter().chain(later).any(|version| available(&version) < before) {
+        return None;
+    }
+    let message = format!(
+        "PodCliqueSet {} reported {before} available replicas while one was gang-terminated",
+        replica.set
+    );
+    Some(violation(NOT_REPORTED, message).shown_by("first deletion", begun))
+}
+
+#[cfg(test)]
+#[path = "reports_tests.rs"]
+mod tests;

@@ -1,0 +1,230 @@
+//! Which pods are created during an update, and from which template.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::scopes::Scope;
+use conformance_facts::generations::taken_away;
+use conformance_facts::health::is_live;
+use conformance_facts::updates::{State, is_of_revision, revision, walk};
+use conformance_history::{Change, History, Pod, Version, count, list};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::deletions::{Deletion, deletions};
+use crate::{Shown, none, patience, violation};
+
+const OLD_CREATED: Code = Code::new("old-pod-made");
+const NOT_RESTORED: Code = Code::new("not-as-it-was");
+const CREATED_TWICE: Code = Code::new("pod-made-twice");
+
+/// A lost pod and its replacement.
+struct Replacement<'a> {
+    lost: Pod<'a>,
+    /// The state right before the loss.
+    lost_in: State<'a>,
+    created: Version<'a>,
+    /// The state right before the replacement.
+    created_in: State<'a>,
+}
+
+impl Replacement<'_> {
+    fn is_restored(&self) -> bool {
+        is_alike(self.lost, self.created.pod())
+    }
+}
+
+/// Whether two pods have the same revision.
+fn is_alike(one: Pod<'_>, other: Pod<'_>) -> bool {
+    revision(&one.0["spec"]) == revision(&other.0["spec"])
+}
+
+/// The pods that were lost other than by the updater, with their replacements in order within each clique.
+fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
+    let excused = taken_away(history);
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    let mut missing: BTreeMap<&str, VecDeque<(Pod<'a>, State<'a>)>> = BTreeMap::new();
+    walk(history, set, |state, version| {
+        if version.kind() != "Pod" || version.label(names::PART_OF) != Some(set) {
+            return;
+        }
+        let is_gone = version.change == Change::Deleted || !is_live(version.pod());
+        let before =
+            state.pods.get(version.uid()).filter(|before| is_gone && excused.contains(before.name()));
+        if let Some(lost) = before.map(|before| before.pod()) {
+            missing
+                .entry(lost.pod_clique().unwrap_or_default())
+                .or_default()
+                .push_back((lost, state.clone()));
+        }
+        if is_gone || !seen.insert(version.uid()) {
+            return;
+        }
+        let lost = missing.get_mut(version.pod().pod_clique().unwrap_or_default());
+        found.extend(lost.and_then(VecDeque::pop_front).map(|(lost, lost_in)| Replacement {
+            lost,
+            lost_in,
+            created: version,
+            created_in: state.clone(),
+        }));
+    });
+    found
+}
+
+/// A pod that was lost and replaced before the update step of its replica is replaced with its old template
+/// (UPD-16). Returns `NotReached` if no pod was lost this way.
+pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
+    let deletions = deletions(history, set);
+    let is_step_begun = |state: &State<'_>, pod: Pod<'_>, until: Version<'_>| {
+        let replica: Option<usize> = pod.label(names::REPLICA_INDEX).and_then(|index| index.parse().ok());
+        let updating = list(&state.pcs()["status"]["updateProgress"]["currentlyUpdating"]);
+        let is_reported = updating.iter().any(|entry| count(&entry["replicaIndex"]) == replica);
+        let is_of_step =
+            |deletion: &Deletion<'_>| deletion.replica() == replica && deletion.state.update == state.update;
+        is_reported
+            || deletions.iter().any(|deletion| is_of_step(deletion) && deletion.at.index < until.index)
+    };
+    let replacements = replacements(history, set);
+    let mut judged = replacements.iter().filter(|replacement| {
+        let Replacement { lost, lost_in, created, created_in } = replacement;
+        let is_under_way = lost_in.update > 0 && lost_in.is_old(*lost);
+        is_under_way
+            && !is_step_begun(lost_in, *lost, *created)
+            && !is_step_begun(created_in, *lost, *created)
+    });
+    let first = judged
+        .next()
+        .ok_or_else(|| Broken::NotReached("no pod was lost before the update step of its replica".into()))?;
+    none([first].into_iter().chain(judged).filter(|found| !found.is_restored()).map(|found| {
+        let (lost, created) = (found.lost.name(), found.created.name());
+        let message = format!(
+            "Pod {created} replaced Pod {lost} before the update step of its replica, want the old template"
+        );
+        violation(NOT_RESTORED, message).shown_by("created", found.created)
+    }))
+}
+
+/// During an update a pod with an old template is created only to replace a lost pod with that template
+/// (UPD-10).
+pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
+    let replacements = replacements(history, set);
+    let restored = replacements.iter().filter(|replacement| replacement.is_restored());
+    let restored: BTreeSet<_> = restored.map(|replacement| replacement.created.uid()).collect();
+    created_later(history, set, &restored)
+}
+
+/// Every pod created during an update is new (UPD-34). Pods created within the operator's reaction time are
+/// excluded, unless its status already reported the end of an OnDelete update.
+pub fn made_later_is_new(history: &History, set: &str) -> Ruling {
+    created_later(history, set, &BTreeSet::new())
+}
+
+/// Every pod created during an update is new, except the excused ones.
+fn created_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut violations = Vec::new();
+    walk(history, set, |state, version| {
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_counted = version.change != Change::Deleted && !excused.contains(version.uid());
+        if !is_its || !is_counted || !seen.insert(version.uid()) {
+            return;
+        }
+        let Some(changed) = state.changed else { return };
+        let is_end_reported = state.pcs()["status"]["observedGeneration"]
+            == state.pcs()["metadata"]["generation"]
+            && !state.pcs()["status"]["updateProgress"]["updateEndedAt"].is_null()
+            && state.pcs()["spec"]["updateStrategy"]["type"] == "OnDelete"
+            && hash_changed_since(state, changed);
+        let is_late = version.happened().duration_since(changed.at) > patience(history);
+        if (is_end_reported || is_late) && state.is_old(version.pod()) {
+            let message = format!("Pod {} was created from an old template", version.name());
+            violations.push(violation(OLD_CREATED, message).shown_by("created", version));
+        }
+    });
+    none(violations)
+}
+
+/// Whether the reported hash differs from that at the change of the templates.
+fn hash_changed_since(state: &State<'_>, changed: Version<'_>) -> bool {
+    let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].clone();
+    hash(state.pcs()) != hash(changed.object)
+}
+
+/// The selected pods created from the entry `since` on are new, until the templates change again (UPD-33,
+/// UPD-34).
+pub fn made_since_is_new(
+    history: &History,
+    set: &str,
+    since: usize,
+    is_selected: impl Fn(Pod<'_>) -> bool,
+) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut update = None;
+    let mut violations = Vec::new();
+    walk(history, set, |state, version| {
+        let is_since = version.index >= since && *update.get_or_insert(state.update) == state.update;
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_created = is_its && version.change != Change::Deleted && seen.insert(version.uid());
+        if is_created && is_since && is_selected(version.pod()) && state.is_old(version.pod()) {
+            let message = format!("Pod {} was created from an old template during an update", version.name());
+            violations.push(violation(OLD_CREATED, message).shown_by("created", version));
+        }
+    });
+    none(violations)
+}
+
+/// Every pod of a scope is of this revision (TERM-13). Returns `NotReached` if there are no pods.
+pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let its = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
+    let its: Vec<_> = its.collect();
+    if its.is_empty() {
+        return Err(Broken::NotReached(format!("{scope} has no pods")));
+    }
+    none(its.into_iter().filter(|version| !is_of_revision(version.pod(), wanted)).map(|version| {
+        let message = format!("Pod {} was not created from template revision {wanted}", version.name());
+        violation(OLD_CREATED, message).shown_by("created", version)
+    }))
+}
+
+/// A clique never has more pods than requested, as far as the operator could know (UPD-13, UPD-15).
+pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    walk(history, set, |state, version| {
+        if version.kind() == "PodClique" {
+            let size = count(&version.object["spec"]["replicas"]).unwrap_or(0);
+            sizes.entry(version.name()).or_default().push((version.at, size));
+        }
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        if !is_its || version.change == Change::Deleted || !seen.insert(version.uid()) {
+            return;
+        }
+        let clique = version.pod().pod_clique().unwrap_or_default();
+        let existing = state.pods_of(clique).len() + 1;
+        let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at, patience(history)));
+        if let Some(size) = size.filter(|size| existing > *size) {
+            let message = format!(
+                "Pod {} is one of {existing} pods of PodClique {clique}, want {size}",
+                version.name()
+            );
+            violations.push(violation(CREATED_TWICE, message).shown_by("created", version));
+        }
+    });
+    none(violations)
+}
+
+/// The largest size that was requested at that time or shortly before.
+fn largest(sizes: &[(Timestamp, usize)], then: Timestamp, before: SignedDuration) -> Option<usize> {
+    let ends = sizes.iter().skip(1).map(|(since, _)| Some(*since)).chain([None]);
+    let known = sizes.iter().zip(ends);
+    let recent = known.filter(|(_, end)| end.is_none_or(|end| then.duration_since(end) <= before));
+    recent.map(|((_, size), _)| *size).max()
+}
+
+#[cfg(test)]
+#[path = "creations_tests.rs"]
+mod tests;

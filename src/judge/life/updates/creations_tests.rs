@@ -1,0 +1,106 @@
+use conformance_history::SharedMark;
+use conformance_history::testing::Story;
+use serde_json::json;
+
+use super::super::fixture::{
+    changed, changed_on_delete, clique, deleted, ended_status, pcs, pod, replaced, updating,
+};
+use super::*;
+use crate::message;
+
+/// Replica 0 is being updated, replica 1 waits for its update step. A pod of one of them is lost and
+/// replaced.
+#[rstest::rstest]
+#[case::old_template("1a0", "1", 0, "Ok(())")]
+#[case::new_template(
+    "1a0",
+    "2",
+    0,
+    "Pod 1a0-new replaced Pod 1a0 before the update step of its replica, want the old template"
+)]
+#[case::replica_being_updated("0a0", "2", 0, "no pod was lost before the update step of its replica")]
+#[case::replica_already_reached("1a0", "2", 1, "no pod was lost before the update step of its replica")]
+fn a_pod_lost_before_its_step_is_restored(
+    #[case] lost: &str,
+    #[case] revision: &str,
+    #[case] updated: usize,
+    #[case] expected: &str,
+) {
+    let story = Story::flat().added(pcs(2, "1", json!({"currentGenerationHash": "1"})));
+    let made =
+        ["0a0", "0a1", "1a0", "1a1"].iter().fold(story, |story, name| story.added(pod(name, "1", true)));
+    let begun = made.modified(pcs(2, "2", updating(updated))).later(30);
+    let marked = begun.mark(SharedMark::PodLost, json!({"name": lost}));
+    let history = deleted(marked, lost).added(pod(&format!("{lost}-new"), revision, true)).end();
+    let ruling = format!("{:?}", restored_as_it_was(&history, "w"));
+    assert!(ruling.contains(expected), "{ruling}");
+    assert_eq!(made_later_is_new_or_restored(&history, "w"), Ok(()));
+}
+
+#[test]
+fn a_pod_of_the_old_template_replaces_only_a_lost_pod() {
+    let late = || changed().later(30);
+    let extra = late().added(pod("0a2", "1", true)).end();
+    assert!(message(made_later_is_new_or_restored(&extra, "w")).contains("created from an old template"));
+    let updated = deleted(late(), "0a0").added(pod("0a0-new", "1", true)).end();
+    assert!(message(made_later_is_new_or_restored(&updated, "w")).contains("created from an old template"));
+}
+
+#[test]
+fn pods_are_created_from_the_new_template_with_on_delete() {
+    let begun = || changed_on_delete(ended_status(0));
+    let by_hand = replaced(begun().mark(SharedMark::PodLost, json!({"name": "0a0"})), "0a0").end();
+    assert_eq!(made_later_is_new(&by_hand, "w"), Ok(()));
+    let old = begun().added(pod("0a0-new", "1", true)).end();
+    assert!(message(made_later_is_new(&old, "w")).contains("created from an old template"));
+}
+
+#[test]
+fn pods_added_during_an_update_are_new() {
+    let began = replaced(changed(), "0a0");
+    let since = began.clone().end().entries.len();
+    let judge = |story: Story| made_since_is_new(&story.end(), "w", since, |pod| pod.name() != "0g7");
+    assert_eq!(judge(began.clone().added(pod("0a7", "2", true)).added(pod("0g7", "1", true))), Ok(()));
+    assert_eq!(judge(began.clone().modified(pod("0a1", "1", false))), Ok(()), "it existed before");
+    let old = judge(began.clone().added(pod("0a7", "1", true)));
+    assert!(message(old).contains("Pod 0a7 was created from an old template during an update"));
+    let next =
+        began.added(pod("0a7", "2", true)).modified(pcs(1, "3", Value::Null)).added(pod("0a8", "2", true));
+    assert_eq!(judge(next), Ok(()), "the next update has not begun yet");
+}
+
+#[test]
+fn a_clique_never_has_more_pods_than_requested() {
+    let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(clique(0, Value::Null));
+    let two = || story().added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
+    assert_eq!(nothing_is_made_twice(&two().end(), "w"), Ok(()));
+    let three = two().added(pod("0a1-new", "1", true)).end();
+    assert!(message(nothing_is_made_twice(&three, "w")).contains("one of 3 pods of PodClique w-0-a, want 2"));
+}
+
+#[test]
+fn a_pod_created_right_after_a_scale_in_is_allowed() {
+    let sized = |replicas: usize| {
+        let mut clique = clique(0, Value::Null);
+        clique["spec"]["replicas"] = json!(replicas);
+        clique
+    };
+    let scaled_in = || {
+        let story =
+            Story::flat().added(pcs(1, "1", Value::Null)).added(sized(2)).added(pod("0a0", "1", true));
+        story.modified(sized(1))
+    };
+    assert_eq!(nothing_is_made_twice(&scaled_in().added(pod("0a1", "1", true)).end(), "w"), Ok(()));
+    let late = scaled_in().later(6).added(pod("0a1", "1", true)).end();
+    assert!(message(nothing_is_made_twice(&late, "w")).contains("one of 2 pods of PodClique w-0-a, want 1"));
+}
+
+#[test]
+fn every_pod_of_a_scope_has_the_revision() {
+    let first = Scope::Replica { set: "w".into(), index: 0 };
+    let judged = |story: Story| all_of_revision(&story.end(), &first, "2");
+    assert_eq!(judged(Story::flat().added(pod("0a0", "2", true)).added(pod("1a0", "1", true))), Ok(()));
+    let mixed = judged(Story::flat().added(pod("0a0", "2", true)).added(pod("0a1", "1", true)));
+    assert!(message(mixed).contains("Pod 0a1 was not created from template revision 2"));
+    assert!(matches!(judged(Story::flat()), Err(Broken::NotReached(_))));
+}

@@ -1,0 +1,96 @@
+//! Which pods the updater deletes.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::{Code, Violation};
+use conformance_facts::generations::taken_away;
+use conformance_facts::health::is_live;
+use conformance_facts::updates::{State, walk};
+use conformance_history::{Change, History, Pod, Version};
+
+use crate::{Shown, none, violation};
+
+const NEW_DELETED: Code = Code::new("new-pod-taken");
+const DELETED_WITHOUT_UPDATE: Code = Code::new("taken-without-an-update");
+
+/// A pod that the updater deleted.
+pub(super) struct Deletion<'a> {
+    /// The version in which it is no longer live.
+    pub(super) at: Version<'a>,
+    /// The pod before that.
+    pub(super) pod: Pod<'a>,
+    /// The state right before that.
+    pub(super) state: State<'a>,
+}
+
+impl Deletion<'_> {
+    /// The index of its PodCliqueSet replica.
+    pub(super) fn replica(&self) -> Option<usize> {
+        self.pod.label(names::REPLICA_INDEX)?.parse().ok()
+    }
+}
+
+/// The pods of a PodCliqueSet that the updater deleted.
+pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>> {
+    let excused = taken_away(history);
+    let mut found = Vec::new();
+    walk(history, set, |state, version| {
+        let before = state.pods.get(version.uid()).filter(|_| version.kind() == "Pod");
+        let is_gone = version.change == Change::Deleted || !is_live(version.pod());
+        if let Some(before) = before.filter(|before| is_gone && !excused.contains(before.name()))
+            && !state.is_surplus(before.pod())
+        {
+            found.push(Deletion { at: version, pod: before.pod(), state: state.clone() });
+        }
+    });
+    found
+}
+
+/// Only old pods of standalone cliques and scaling-group replicas with an old pod are deleted (UPD-11,
+/// UPD-15).
+pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
+    let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
+    none(deletions(history, set).into_iter().filter_map(|deletion| {
+        let (unit, _, is_old) = deletion.state.unit(deletion.pod);
+        let is_grouped = deletion.pod.label(names::SCALING_GROUP).is_some();
+        let is_first = seen.insert((deletion.state.update, unit)) || !is_grouped;
+        (is_first && !is_old).then(|| {
+            let message =
+                format!("Pod {} was deleted although it has the current template", deletion.pod.name());
+            violation(NEW_DELETED, message).shown_by("deleted", deletion.at)
+        })
+    }))
+}
+
+/// The updater deletes no pod (UPD-21, UPD-26).
+pub fn nothing_is_taken(history: &History, set: &str) -> Ruling {
+    none(deletions(history, set).iter().map(unneeded))
+}
+
+/// While the strategy is OnDelete, the updater deletes at most the pod of the update step in progress
+/// (UPD-24).
+pub fn nothing_is_taken_on_delete(history: &History, set: &str) -> Ruling {
+    // The update whose step is in progress.
+    let mut updating = None;
+    let mut violations = Vec::new();
+    for deletion in deletions(history, set) {
+        let is_on_delete = deletion.state.pcs()["spec"]["updateStrategy"]["type"] == "OnDelete";
+        if !is_on_delete {
+            updating = Some(deletion.state.update);
+        } else if updating.take_if(|update| *update == deletion.state.update).is_none() {
+            violations.push(unneeded(&deletion));
+        }
+    }
+    none(violations)
+}
+
+fn unneeded(deletion: &Deletion<'_>) -> Violation {
+    let message = format!("Pod {} was deleted although no update requires it", deletion.pod.name());
+    violation(DELETED_WITHOUT_UPDATE, message).shown_by("deleted", deletion.at)
+}
+
+#[cfg(test)]
+#[path = "deletions_tests.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+//! Whether updates are admitted, the end of an update, and when a status reports it.
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_facts::health::is_ready;
+use conformance_facts::updates::{first_change, lacks, lacks_pods, templates, walk};
+use conformance_history::{History, Live, SharedMark, Version, text};
+use serde_json::Value;
+
+use crate::{Shown, ensure, none, patience, violation};
+
+pub(super) const NOT_ENDED: Code = Code::new("update-not-ended");
+const ENDED_EARLY: Code = Code::new("update-ended-early");
+
+/// The operator admits updates. Returns `NotAsked` with the operator's message if it does not.
+pub fn are_admitted(history: &History) -> Ruling {
+    match history.marks(SharedMark::UpdateRefused).next() {
+        None => Ok(()),
+        Some((_, mark)) => {
+            let why = text(&mark.detail["message"]);
+            Err(Broken::NotAsked(format!("the operator refuses a change of pod templates: {why}")))
+        }
+    }
+}
+
+/// The update of a PodCliqueSet is complete.
+pub fn through(live: &Live, set: &str) -> Ruling {
+    none(lacks(live, set).map(|lack| {
+        violation(NOT_ENDED, format!("the update of PodCliqueSet {set} is not complete: {lack}"))
+    }))
+}
+
+/// All pods of a PodCliqueSet exist, are new and Ready (UPD-02).
+pub fn pods_through(live: &Live, set: &str) -> Ruling {
+    none(
+        lacks_pods(live, set)
+            .map(|lack| violation(NOT_ENDED, format!("PodCliqueSet {set} is not updated: {lack}"))),
+    )
+}
+
+/// The update has ended and the statuses report it, with hashes that differ from those before (UPD-02).
+/// Returns `NotReached` if the templates never changed.
+pub fn ended(history: &History, set: &str) -> Ruling {
+    let live = history.end();
+    let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
+    let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].as_str().map(str::to_owned);
+    let mut before: Option<Version<'_>> = None;
+    let mut before_change = None;
+    for version in history.named("PodCliqueSet", set) {
+        let is_changed = |before: &Version<'_>| templates(before.object) != templates(version.object);
+        before_change = before.filter(is_changed).or(before_change);
+        before = Some(version);
+    }
+    let Some(before_change) = before_change else {
+        return Err(Broken::NotReached(format!("the pod templates of PodCliqueSet {set} never changed")));
+    };
+    let lack = lacks(&live, set).or_else(|| {
+        let is_stale = hash(end).is_none() || hash(before_change.object) == hash(end);
+        is_stale.then(|| "currentGenerationHash did not change".to_owned())
+    });
+    let of_cliques = live.of("PodClique").filter(|found| found["metadata"]["labels"][names::PART_OF] == set);
+    let lack = lack.or_else(|| {
+        let mut others = of_cliques.filter(|found| {
+            let reported = &found["status"]["currentPodCliqueSetGenerationHash"];
+            !reported.is_null() && reported.as_str() != hash(end).as_deref()
+        });
+        others.next().map(|found| {
+            format!(
+                "PodClique {} reports another currentPodCliqueSetGenerationHash",
+                text(&found["metadata"]["name"])
+            )
+        })
+    });
+    none(lack.map(|lack| {
+        violation(NOT_ENDED, format!("the update of PodCliqueSet {set} has not ended: {lack}"))
+            .shown_by_object("observed", end)
+    }))
+}
+
+/// The status reports the end of an update only when no pod is old and every clique has its minimum Ready
+/// (UPD-27). The strategy OnDelete is excluded, because such an update ends at once.
+pub fn never_ended_early(history: &History, set: &str) -> Ruling {
+    let mut violations = Vec::new();
+    walk(history, set, |state, version| {
+        if version.kind() != "PodCliqueSet" || version.name() != set {
+            return;
+        }
+        let mut now = state.clone();
+        now.apply(version, set);
+        let ended = |pcs: &Value| pcs["status"]["updateProgress"]["updateEndedAt"].clone();
+        let is_reported_now = !ended(now.pcs()).is_null() && ended(state.pcs()).is_null();
+        if !is_reported_now || now.pcs()["spec"]["updateStrategy"]["type"] == "OnDelete" {
+            return;
+        }
+        let old = now.pods.values().find(|pod| now.is_old(pod.pod()));
+        let cliques: Vec<_> = now.replicas().iter().flat_map(|replica| now.cliques(replica)).collect();
+        let below = cliques.iter().find(|clique| {
+            now.count(&clique.name, is_ready) < clique.min.min(now.size(&clique.name, clique.replicas))
+        });
+        let why = old.map(|old| format!("Pod {} has an old template", old.name()));
+        let why = why.or(below.map(|clique| format!("PodClique {} is below its minAvailable", clique.name)));
+        violations.extend(why.map(|why| {
+            let message = format!("the update of PodCliqueSet {set} was reported as ended, but {why}");
+            violation(ENDED_EARLY, message).shown_by("reported", version)
+        }));
+    });
+    none(violations)
+}
+
+/// With the strategy OnDelete the update is reported as ended at once (UPD-35).
+pub fn ended_at_once(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let mut versions = history.named("PodCliqueSet", set).filter(|version| version.index >= begin.index);
+    let ended =
+        versions.find(|version| !version.object["status"]["updateProgress"]["updateEndedAt"].is_null());
+    let after = ended.map(|ended| ended.at.duration_since(begin.at));
+    ensure(after.is_some_and(|after| after <= patience(history)), || {
+        let message = format!("the update of PodCliqueSet {set} was not reported as ended at once");
+        violation(NOT_ENDED, message).shown_by("template changed", begin)
+    })
+}
+
+#[cfg(test)]
+#[path = "end_tests.rs"]
+mod tests;

@@ -1,0 +1,45 @@
+use conformance_history::testing::Story;
+use serde_json::json;
+
+use super::super::fixture::{
+    all_replaced, changed, changed_on_delete, deleted, ended_status, pcs, pod, replaced, updating,
+};
+use super::*;
+use crate::message;
+
+#[test]
+fn the_end_is_reported_when_every_pod_is_new_and_ready() {
+    let right = all_replaced().modified(pcs(1, "2", ended_status(1))).end();
+    assert_eq!((ended(&right, "w"), never_ended_early(&right, "w")), (Ok(()), Ok(())));
+    let early = changed().modified(pcs(1, "2", ended_status(0))).end();
+    assert!(message(never_ended_early(&early, "w")).contains("Pod 0a0 has an old template"));
+    assert!(message(ended(&early, "w")).contains("Pod 0a0 has an old template"));
+    let below = replaced(replaced(changed(), "0a0"), "0g0");
+    let below = replaced(deleted(below, "0a1"), "0g1").modified(pod("0a0-new", "2", false));
+    let below = below.modified(pcs(1, "2", ended_status(0))).end();
+    assert!(message(never_ended_early(&below, "w")).contains("PodClique w-0-a is below its minAvailable"));
+    let miscounted = all_replaced().modified(pcs(1, "2", ended_status(0))).end();
+    assert!(message(ended(&miscounted, "w")).contains("updatedReplicas is 0, want 1"));
+    let mut same = ended_status(1);
+    same["currentGenerationHash"] = json!("1");
+    assert!(
+        message(ended(&all_replaced().modified(pcs(1, "2", same)).end(), "w"))
+            .contains("currentGenerationHash did not change")
+    );
+    let unchanged = Story::flat().added(pcs(1, "1", ended_status(1))).added(pod("0a0", "1", false)).end();
+    assert!(matches!(ended(&unchanged, "w"), Err(Broken::NotReached(_))), "the templates never changed");
+}
+
+#[test]
+fn an_update_ends_at_once_with_on_delete() {
+    assert_eq!(ended_at_once(&changed_on_delete(ended_status(0)).end(), "w"), Ok(()));
+    let open = changed_on_delete(updating(0)).end();
+    assert!(message(ended_at_once(&open, "w")).contains("not reported as ended at once"));
+}
+
+#[test]
+fn a_refused_update_is_reported_as_not_asked() {
+    let refused = Story::flat().mark(SharedMark::UpdateRefused, json!({"message": "not yet"})).end();
+    assert!(matches!(are_admitted(&refused), Err(Broken::NotAsked(why)) if why.contains("not yet")));
+    assert_eq!(are_admitted(&Story::flat().end()), Ok(()));
+}

@@ -1,0 +1,187 @@
+//! PodGangs and gang resources during an update.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::schedulers;
+use conformance_facts::health::is_bound;
+use conformance_facts::pod_gangs::{misnamed, referred_pods};
+use conformance_facts::updates::{first_change, walk};
+use conformance_history::{Change, History, Live, Pod, Version, list, text};
+use serde_json::{Value, json};
+
+use crate::{Shown, none, patience, violation};
+
+const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
+const NO_MEMBER: Code = Code::new("replacement-is-no-member");
+
+/// PodGangs stay the same objects with the same minimums during an update, and so do their gang resources.
+/// Gang resources of a gang that was down as a whole may be new (UPD-07).
+pub fn gangs_stay(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let (before, after) = (history.before(begin.index), history.end());
+    let mut violations = Vec::new();
+    let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
+    let minimums = |gang: &Value| {
+        let podgroups = list(&gang["spec"]["podgroups"]).iter();
+        podgroups.map(|podgroup| json!([podgroup["name"], podgroup["minReplicas"]])).collect::<Vec<_>>()
+    };
+    let differ = |what: &str, object: &Value| {
+        let message = format!("{} {} {what}", text(&object["kind"]), text(&object["metadata"]["name"]));
+        violation(GANG_CHANGED, message).shown_by_object("before", object)
+    };
+    let survived = survivors(history, set, begin);
+    for gang in before.of("PodGang").filter(of_set) {
+        let name = text(&gang["metadata"]["name"]);
+        let mut versions = history.named("PodGang", name).filter(|version| version.index >= begin.index);
+        if after.get("PodGang", name).is_none_or(|now| now["metadata"]["uid"] != gang["metadata"]["uid"]) {
+            violations.push(differ("was deleted or created again", gang));
+        } else if versions.any(|version| minimums(version.object) != minimums(gang)) {
+            violations.push(differ("has other minReplicas", gang));
+        }
+        if !survived.contains(name) {
+            continue;
+        }
+        let expectations = schedulers::of(history.header.target);
+        let resources = schedulers::kinds().into_iter().flat_map(|(kind, _)| before.of(kind));
+        let owned = resources.filter(|found| {
+            list(&found["metadata"]["ownerReferences"])
+                .iter()
+                .any(|owner| owner["uid"] == gang["metadata"]["uid"])
+        });
+        for resource in owned {
+            let found = after.get(text(&resource["kind"]), text(&resource["metadata"]["name"]));
+            let same = |now: &Value| now["metadata"]["uid"] == resource["metadata"]["uid"];
+            match found.filter(|now| same(now)) {
+                None => violations.push(differ("was deleted or created again", resource)),
+                Some(now) if expectations.size(now) != expectations.size(resource) => {
+                    violations.push(differ("has another size", resource));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    none(violations)
+}
+
+/// PodGangs refer to exactly the existing pods (UPD-31).
+pub fn names_what_there_is(live: &Live, set: &str) -> Ruling {
+    none(misnamed(live, set).map(|fault| violation(GANG_CHANGED, fault)))
+}
+
+/// References of PodGangs are added only for existing pods, and removed soon after their pods are deleted
+/// (UPD-31).
+pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    none(wrong_references(history, set, begin))
+}
+
+/// Violations of the references of PodGangs since an update began.
+fn wrong_references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation> {
+    let mut created: BTreeSet<&str> = BTreeSet::new();
+    let mut deleted: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    walk(history, set, |_, version| {
+        let name = version.name();
+        match (version.kind(), version.change) {
+            ("Pod", Change::Deleted) => drop(deleted.insert(name, version)),
+            ("Pod", _) => drop(created.insert(name)),
+            ("PodGang", Change::Added | Change::Modified) if version.label(names::PART_OF) == Some(set) => {
+                let now: BTreeSet<_> = referred_pods(version.object).collect();
+                let old = known.insert(name, now.clone()).unwrap_or_default();
+                if version.index < begin.index {
+                    return;
+                }
+                let early = now.difference(&old).find(|pod| !created.contains(*pod));
+                let early =
+                    early.map(|pod| format!("PodGang {name} referred to Pod {pod} before it existed"));
+                let is_late = |gone: &Version<'_>| version.at.duration_since(gone.at) > patience(history);
+                let late = old.iter().find(|pod| deleted.get(*pod).is_some_and(is_late));
+                let late = late.map(|pod| {
+                    format!("PodGang {name} still referred to Pod {pod} long after it was deleted")
+                });
+                let found = early.into_iter().chain(late);
+                violations.extend(
+                    found.map(|message| violation(GANG_CHANGED, message).shown_by("PodGang", version)),
+                );
+            }
+            _ => {}
+        }
+    });
+    violations
+}
+
+/// Pods that an update creates are members of their gang like the pods before (UPD-08). They are released
+/// only after their PodGang refers to them. They are in the same gang resource if the gang survived the
+/// update.
+pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let expectations = schedulers::of(history.header.target);
+    let (before, after) = (history.before(begin.index), history.end());
+    let survived = survivors(history, set, begin);
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut released = BTreeSet::new();
+    let mut violations = Vec::new();
+    walk(history, set, |_, version| {
+        if version.kind() == "PodGang" {
+            named.insert(version.uid(), referred_pods(version.object).collect());
+        }
+        let pod = version.pod();
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_released = is_its && version.change != Change::Deleted && !pod.gates().contains(&names::GATE);
+        if is_released
+            && released.insert(version.uid())
+            && version.index > begin.index
+            && !named.values().any(|names| names.contains(pod.name()))
+        {
+            let message = format!("Pod {} lost its gate before a PodGang referred to it", pod.name());
+            violations.push(violation(NO_MEMBER, message).shown_by("gate removed", version));
+        }
+    });
+    let place =
+        |pod: &Pod<'_>| (pod.pod_clique().map(str::to_owned), pod.label(names::POD_INDEX).map(str::to_owned));
+    for old in before.pods().filter(|pod| pod.label(names::PART_OF) == Some(set)) {
+        let new = after.pods().find(|pod| place(pod) == place(&old) && !pod.is_terminating());
+        let Some(new) = new.filter(|_| old.pod_gang().is_some_and(|gang| survived.contains(gang))) else {
+            continue;
+        };
+        let groups = (expectations.named_by(old), expectations.named_by(new));
+        if groups.0 != groups.1 || old.pod_gang() != new.pod_gang() {
+            let message = format!(
+                "Pod {} replaced Pod {} but names another gang resource or PodGang: {groups:?}",
+                new.name(),
+                old.name()
+            );
+            violations.push(violation(NO_MEMBER, message).shown_by_object("observed", new.0));
+        }
+    }
+    none(violations)
+}
+
+/// The PodGangs that had at least one bound pod at every point since `begin`.
+fn survivors<'a>(history: &'a History, set: &str, begin: Version<'_>) -> BTreeSet<&'a str> {
+    let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut lost = BTreeSet::new();
+    walk(history, set, |state, version| {
+        let Some(gang) = version.pod().pod_gang().filter(|_| version.kind() == "Pod") else { return };
+        let its = bound.entry(gang).or_default();
+        let is_bound_now = version.change != Change::Deleted && is_bound(version.pod());
+        let had_bound = !its.is_empty();
+        if is_bound_now {
+            its.insert(version.uid());
+        } else {
+            its.remove(version.uid());
+        }
+        if had_bound && its.is_empty() && version.index >= begin.index && state.pcs.is_some() {
+            lost.insert(gang);
+        }
+    });
+    bound.into_keys().filter(|gang| !lost.contains(gang)).collect()
+}
+
+#[cfg(test)]
+#[path = "gangs_tests.rs"]
+mod tests;

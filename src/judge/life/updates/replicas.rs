@@ -1,0 +1,131 @@
+//! The order in which the replicas of a PodCliqueSet are updated.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_expect::scopes::SetReplica;
+use conformance_history::{History, count, list};
+use serde_json::Value;
+
+use super::deletions::deletions;
+use crate::{Shown, none, patience, violation};
+
+const REPLICAS_OVERLAP: Code = Code::new("replicas-overlap");
+const UP_BEFORE_DOWN: Code = Code::new("replica-up-before-one-down");
+const HIGHER_BEFORE_LOWER: Code = Code::new("higher-replica-before-a-lower-one");
+const REPLICA_UNNAMED: Code = Code::new("updated-replica-not-named");
+
+/// Only one PodCliqueSet replica is updated at a time (UPD-03). A pod is deleted only if every other replica
+/// that this update has touched is complete, new and Ready. A replica that an earlier change left incomplete
+/// must be complete and Ready again first, old or new.
+pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
+    let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut incomplete: BTreeSet<usize> = BTreeSet::new();
+    let mut violations = Vec::new();
+    for deletion in deletions(history, set) {
+        let Some(own) = deletion.replica() else { continue };
+        let (state, update, name) = (&deletion.state, deletion.state.update, deletion.pod.name());
+        touched.insert((update, own));
+        incomplete.insert(own);
+        let replicas = state.replicas();
+        for other in replicas.iter().filter(|other| other.index != own) {
+            let is_touched = touched.contains(&(update, other.index));
+            let cliques = state.cliques(other);
+            let missing = cliques.iter().find_map(|clique| state.lacks_pods(clique));
+            if missing.is_none() {
+                incomplete.remove(&other.index);
+            }
+            let lack = cliques.iter().find_map(|clique| state.lacks(clique)).filter(|_| is_touched);
+            if let Some(lack) = lack.or(missing.filter(|_| incomplete.contains(&other.index))) {
+                let message = format!(
+                    "Pod {name} was deleted while the update of replica {} was not complete: {lack}",
+                    other.index
+                );
+                violations.push(violation(REPLICAS_OVERLAP, message).shown_by("deleted", deletion.at));
+            }
+        }
+    }
+    none(violations)
+}
+
+/// When a pod of a PodCliqueSet replica is deleted, the status names exactly that replica, or does so within
+/// 5 s (UPD-29).
+pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
+    none(deletions(history, set).into_iter().filter_map(|deletion| {
+        let own = deletion.replica()?;
+        let reported = reported_updating(deletion.state.pcs());
+        let since = deletion.at.at;
+        let due = since.saturating_add(patience(history)).unwrap_or(since);
+        let is_named_later = || {
+            let later = history.named("PodCliqueSet", set);
+            let mut later = later.filter(|version| version.at >= since && version.at <= due);
+            later.any(|version| reported_updating(version.object) == [own])
+        };
+        (reported != [own] && !is_named_later()).then(|| {
+            let name = deletion.pod.name();
+            let message = format!(
+                "Pod {name} was deleted while currentlyUpdating named replicas {reported:?}, want the \
+                 replica of the pod"
+            );
+            violation(REPLICA_UNNAMED, message).shown_by("deleted", deletion.at)
+        })
+    }))
+}
+
+/// The first update step of a PodCliqueSet replica comes after all replicas with lower indexes are updated
+/// (UPD-28). Exceptions are a replica that is down, and one that was being updated when the templates changed
+/// again.
+pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
+    let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    none(deletions(history, set).into_iter().filter_map(|deletion| {
+        let (state, own) = (&deletion.state, deletion.replica()?);
+        let replicas = state.replicas();
+        let is_continued = state.changed.is_some_and(|changed| reported_updating(changed.object) == [own]);
+        let is_down = replicas.get(own).is_some_and(|own| state.is_down(own));
+        if !touched.insert((state.update, own)) || is_continued || is_down {
+            return None;
+        }
+        let mut lower = replicas.iter().filter(|other| other.index < own);
+        let (index, lack) = lower.find_map(|other| {
+            let cliques = state.cliques(other);
+            cliques.iter().find_map(|clique| state.lacks(clique)).map(|lack| (other.index, lack))
+        })?;
+        let name = deletion.pod.name();
+        let message = format!(
+            "Pod {name} was deleted before the update of the lower replica {index} was complete: {lack}"
+        );
+        Some(violation(HIGHER_BEFORE_LOWER, message).shown_by("deleted", deletion.at))
+    }))
+}
+
+/// A PodCliqueSet replica that is up has its first update step only after the replicas that are down had
+/// theirs (UPD-28).
+pub fn down_go_first(history: &History, set: &str) -> Ruling {
+    let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    none(deletions(history, set).into_iter().filter_map(|deletion| {
+        let (state, own) = (&deletion.state, deletion.replica()?);
+        let all = state.replicas();
+        if !touched.insert((state.update, own)) || state.is_down(all.get(own)?) {
+            return None;
+        }
+        let is_untouched = |other: &&SetReplica| !touched.contains(&(state.update, other.index));
+        let down = all.iter().filter(is_untouched).find(|other| state.is_down(other))?;
+        let name = deletion.pod.name();
+        let message = format!(
+            "Pod {name} was deleted before replica {}, which is unavailable, was updated",
+            down.index
+        );
+        Some(violation(UP_BEFORE_DOWN, message).shown_by("deleted", deletion.at))
+    }))
+}
+
+/// The replicas that the status of a PodCliqueSet reports as being updated.
+fn reported_updating(pcs: &Value) -> Vec<usize> {
+    let entries = list(&pcs["status"]["updateProgress"]["currentlyUpdating"]).iter();
+    entries.filter_map(|entry| count(&entry["replicaIndex"])).collect()
+}
+
+#[cfg(test)]
+#[path = "replicas_tests.rs"]
+mod tests;
