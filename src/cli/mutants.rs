@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     /// The faults of the reference operator. Only a build for mutants contains them.
-    const FAULTS: &str = include_str!("../../crates/grove-backend-controller/src/faults.txt");
+    const FAULTS: &str = include_str!("../../reference/operator/src/faults.txt");
 
     #[derive(Parser)]
     struct Line {

@@ -10,7 +10,7 @@ use super::own_program::CONTROLLER;
 use super::{ClusterError, docker};
 
 /// Runs rustc with `--cfg mutants`.
-const WRAPPER: &str = "crates/grove-backend-controller/rustc-with-faults";
+const WRAPPER: &str = "reference/operator/rustc-with-faults";
 
 /// Why cargo built no program.
 #[derive(Debug, thiserror::Error)]

@@ -381,7 +381,7 @@ async fn a_module_for_a_newer_go_says_which() {
 #[tokio::test]
 async fn the_recipe_of_the_reference_controller_has_its_webhooks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let scaling = "crates/grove-backend-controller/src/admission/scale.rs";
+    let scaling = "reference/operator/src/admission/scale.rs";
     let folder = folder(&[scaling, "src/main.rs", "target/debug/grove-conformance", "a", "b", "c"]);
     let copy =
         |from: &str, to: &str| put(folder.path(), to, &std::fs::read_to_string(root.join(from)).unwrap());

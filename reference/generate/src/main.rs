@@ -37,7 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn crds(root: &Path) -> anyhow::Result<Made> {
-    let mut content = "# Made from the types of crates/grove-api by `cargo run -p generate`.\n".to_owned();
+    let mut content = "# Made from the types of reference/api by `cargo run -p generate`.\n".to_owned();
     for crd in grove_api::crds() {
         content.push_str("---\n");
         content.push_str(&grove_yaml::write(&serde_json::to_value(crd)?)?);
@@ -47,7 +47,7 @@ fn crds(root: &Path) -> anyhow::Result<Made> {
 
 /// The kubelet's device plugin API in Rust. protox reads the `.proto` file, so protoc is not needed.
 fn device_plugin_api(root: &Path) -> anyhow::Result<Made> {
-    let folder = root.join("crates/fake-gpu-plugin/src");
+    let folder = root.join("reference/gpu-plugin/src");
     let files = protox::compile([PROTO], [&folder])?;
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure().out_dir(out.path()).compile_fds(files)?;
