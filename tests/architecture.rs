@@ -91,7 +91,7 @@ fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
 #[case("conformance-history")]
 #[case("conformance-expect")]
 #[case("conformance-facts")]
-#[case("conformance-judge")]
+#[case("conformance-check")]
 #[case("conformance-page")]
 fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     let packages = packages();
@@ -108,7 +108,7 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
 /// check on the driver.
 #[rstest]
 #[case("conformance-facts", &["contract", "expect", "history"])]
-#[case("conformance-judge", &["contract", "expect", "facts", "history"])]
+#[case("conformance-check", &["contract", "expect", "facts", "history"])]
 #[case("conformance-driver", &["cluster", "contract", "expect", "facts", "history", "proxy"])]
 fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
     let packages = packages();

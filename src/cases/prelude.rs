@@ -13,10 +13,10 @@ pub(crate) use conformance_driver::pod_health::Containers;
 pub(crate) use conformance_expect::{Expected, Gang, scaling};
 pub(crate) use conformance_facts::attempts::{Attempt, admitted, refused};
 pub(crate) use conformance_history::{History, Live, MarkName, Pod, SharedMark};
-pub(crate) use conformance_judge::admission::answers;
-pub(crate) use conformance_judge::binding::{self, scheduler_passed};
-pub(crate) use conformance_judge::life::{termination, updates};
-pub(crate) use conformance_judge::{
+pub(crate) use conformance_check::admission::answers;
+pub(crate) use conformance_check::binding::{self, scheduler_passed};
+pub(crate) use conformance_check::lifecycle::{termination, updates};
+pub(crate) use conformance_check::{
     Shown, all, cleanup, ensure, finding, gang_resources, placement, premise, train_jobs, violation,
 };
 pub(crate) use serde_json::{Value, json};

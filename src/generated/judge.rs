@@ -6,7 +6,7 @@ use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, Mark, SharedMark, text};
-use conformance_judge::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
+use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
 
 use crate::course::Course;
 use crate::drive::{OPERATION, WORKLOAD};
@@ -82,10 +82,10 @@ impl Told<'_> {
             }),
             "GANG-23" => self.at_each_rest(|_, live, _| gang_resources::controlled(live)),
             "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
-                conformance_judge::scaling::followed(history, self.set, scaled, until)
+                conformance_check::scaling::followed(history, self.set, scaled, until)
             }),
             "GANG-24" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
-                conformance_judge::scaling::others_untouched(history, self.set, scaled, until)
+                conformance_check::scaling::others_untouched(history, self.set, scaled, until)
             }),
             "GANG-12" => self.after_each(SharedMark::Deleted, |deleted, mark, until| {
                 let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
@@ -232,7 +232,7 @@ impl Told<'_> {
 mod tests {
     use conformance_contract::clauses::clause;
     use conformance_history::testing::{Story, one_clique};
-    use conformance_judge::codes;
+    use conformance_check::codes;
     use serde_json::Value;
 
     use super::*;

@@ -47,7 +47,7 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "gang-resources-on-the-wire.yaml", include_str!("gang-resources-on-the-wire.yaml")),
     (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
     (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
-    (Place::Local, "life.yaml", include_str!("life.yaml")),
+    (Place::Local, "lifecycle.yaml", include_str!("lifecycle.yaml")),
     (Place::Local, "autoscaling.yaml", include_str!("autoscaling.yaml")),
     (Place::Local, "startup.yaml", include_str!("startup.yaml")),
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),

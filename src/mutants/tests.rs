@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use conformance_cases as cases;
-use conformance_judge::invariants;
+use conformance_check::invariants;
 
 use super::*;
 use crate::ratio::without_mutant;

@@ -3,9 +3,9 @@
 
 use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
-use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
-use conformance_judge::placement::EMPTY_LABEL;
-use conformance_judge::train_jobs::EVICTED;
+use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
+use conformance_check::placement::EMPTY_LABEL;
+use conformance_check::train_jobs::EVICTED;
 
 use crate::verdict::DID_NOT_HAPPEN;
 

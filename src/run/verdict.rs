@@ -10,7 +10,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Breach, Stop};
 use conformance_expect::schedulers;
 use conformance_history::History;
-use conformance_judge::{binding, invariants};
+use conformance_check::{binding, invariants};
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
 use super::deviations::{self, Occurs};

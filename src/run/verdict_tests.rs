@@ -8,8 +8,8 @@ use conformance_contract::ruling::Ruling;
 use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, object};
-use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
-use conformance_judge::{premise, violation};
+use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
+use conformance_check::{premise, violation};
 use rstest::rstest;
 
 use super::*;

@@ -19,7 +19,7 @@ use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Group, schedulers};
 use conformance_facts::binding::not_whole;
 use conformance_history::{History, Kind, MarkName, SharedMark};
-use conformance_judge::{binding, cleanup, ensure, finding, gangs, violation};
+use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
 use serde_json::Value;
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
@@ -243,7 +243,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, one_clique};
-    use conformance_judge::codes;
+    use conformance_check::codes;
 
     use super::*;
 

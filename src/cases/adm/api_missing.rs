@@ -9,8 +9,8 @@ use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_expect as expect;
 use conformance_facts::attempts::Wanted;
-use conformance_judge::admission;
-use conformance_judge::backends;
+use conformance_check::admission;
+use conformance_check::backends;
 
 use crate::prelude::*;
 

@@ -6,7 +6,7 @@
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::on;
 use conformance_facts::warnings::is_warning;
-use conformance_judge::gang_resources::told;
+use conformance_check::gang_resources::told;
 
 use crate::backends;
 use crate::prelude::*;
@@ -85,7 +85,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(ADM_11, || {
             let (disabled, _) = history.reached(DISABLED)?;
             let (still, _) = history.reached(STILL_LIVE)?;
-            conformance_judge::backends::left_alone(history, SET, disabled..still)?;
+            conformance_check::backends::left_alone(history, SET, disabled..still)?;
             cleanup::nothing_left(history)
         }),
         finding(ADM_22, || {

@@ -2,7 +2,7 @@
 //! backend without such rules; and the rules of other backends, tried on a PodCliqueSet of the target. Other
 //! clauses demand the rules themselves; if one is missing, this case decides nothing.
 
-use conformance_judge::another_backend;
+use conformance_check::another_backend;
 
 use crate::backends::{self, Rules};
 use crate::prelude::*;

@@ -4,7 +4,7 @@
 //! meanwhile.
 
 use conformance_cluster::local::Part;
-use conformance_judge::admission;
+use conformance_check::admission;
 
 use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};
@@ -97,7 +97,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(ADM_19, || named_by_readiness(history, needed()?.name)),
         finding(ADM_20, || {
             answers(history, OF_ANOTHER)?;
-            conformance_judge::backends::serves(history, OTHER, "default-scheduler")
+            conformance_check::backends::serves(history, OTHER, "default-scheduler")
         }),
         finding(ADM_21, || {
             answers(history, BACK)?;

@@ -4,7 +4,7 @@
 
 use conformance_driver::admission_attempts::on;
 use conformance_expect as expect;
-use conformance_judge::{another_backend, backends};
+use conformance_check::{another_backend, backends};
 
 use crate::prelude::*;
 

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use conformance_driver::admission_attempts::{clique, group, template};
 use conformance_facts::attempts::{Row, Wanted};
-use conformance_judge::admission::{self, refusals_say};
-use conformance_judge::another_backend;
+use conformance_check::admission::{self, refusals_say};
+use conformance_check::another_backend;
 
 use super::places::{PLACES, Place, packed};
 use crate::backends::{self, RECREATE};

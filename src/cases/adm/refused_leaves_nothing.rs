@@ -2,7 +2,7 @@
 //! is submitted last: once it is bound, the controller has seen everything submitted before.
 
 use conformance_driver::admission_attempts::{clique, group};
-use conformance_judge::admission;
+use conformance_check::admission;
 
 use crate::prelude::*;
 

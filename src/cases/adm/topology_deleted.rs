@@ -7,7 +7,7 @@ use conformance_contract::clauses::Feature;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::test_cluster::binding;
 use conformance_facts::topology::BINDING;
-use conformance_judge::admission;
+use conformance_check::admission;
 
 use crate::prelude::*;
 

@@ -1,6 +1,6 @@
 //! 3 nodes x 8 GPUs; a gang of 3 plain pods x 8 GPUs: it fits.
 
-use conformance_judge::plain_gangs;
+use conformance_check::plain_gangs;
 
 use crate::prelude::*;
 

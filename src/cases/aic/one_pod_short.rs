@@ -1,6 +1,6 @@
 //! 2 nodes x 8 GPUs; a gang of 3 plain pods x 8 GPUs: one pod short. Then a third node joins.
 
-use conformance_judge::plain_gangs;
+use conformance_check::plain_gangs;
 
 use crate::prelude::*;
 

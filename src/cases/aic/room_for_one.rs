@@ -1,6 +1,6 @@
 //! 3 nodes x 8 GPUs; two gangs of 2 plain pods x 8 GPUs each: room for one. Then the running one is deleted.
 
-use conformance_judge::plain_gangs;
+use conformance_check::plain_gangs;
 
 use crate::prelude::*;
 

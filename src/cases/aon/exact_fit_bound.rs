@@ -1,6 +1,6 @@
 //! 4 nodes x 8 GPUs; two cliques of 2 pods x 8 GPUs: room for exactly 4 pods.
 
-use conformance_judge::invariants;
+use conformance_check::invariants;
 
 use crate::prelude::*;
 

@@ -3,7 +3,7 @@
 //! PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's scale configuration
 //! is removed.
 
-use conformance_judge::life::autoscalers::{self, KIND};
+use conformance_check::lifecycle::autoscalers::{self, KIND};
 
 use crate::prelude::*;
 

@@ -4,7 +4,7 @@
 
 use conformance_contract::clauses::Feature;
 use conformance_history::condition;
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

@@ -3,8 +3,8 @@
 
 use conformance_driver::admission_attempts::clique;
 use conformance_history::{event_about, event_note, text};
-use conformance_judge::admission::{refusals_say, was_refused};
-use conformance_judge::life::autoscalers;
+use conformance_check::admission::{refusals_say, was_refused};
+use conformance_check::lifecycle::autoscalers;
 
 use crate::prelude::*;
 
@@ -99,7 +99,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object};
-    use conformance_judge::{Ruling, codes};
+    use conformance_check::{Ruling, codes};
 
     use super::*;
 

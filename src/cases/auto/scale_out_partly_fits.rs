@@ -1,7 +1,7 @@
 //! 7 nodes x 8 GPUs; a scaling group of 1 replica of 2 pods x 8 GPUs, scaled 1 -> 5 in one step: room for two
 //! more replicas, and half of a third.
 
-use conformance_judge::gangs;
+use conformance_check::gangs;
 
 use crate::prelude::*;
 

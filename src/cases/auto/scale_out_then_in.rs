@@ -3,8 +3,8 @@
 //! time. The operator must delete the waiting pod, then one that is not Ready, and, after one was added, the
 //! newest. The group is scaled 1 -> 3 -> 2.
 
-use conformance_judge::gangs;
-use conformance_judge::life::scaled;
+use conformance_check::gangs;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

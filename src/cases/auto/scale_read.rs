@@ -1,7 +1,7 @@
 //! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod. `/scale` of each is
 //! read; then each is scaled out by it, and `/scale` is read again.
 
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

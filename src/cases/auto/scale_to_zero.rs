@@ -4,7 +4,7 @@
 //! scaled to 2 again: one pod short. The guest is deleted. Then the group is scaled to 0, and to 1.
 
 use conformance_facts::cliques::have_left;
-use conformance_judge::life::idle;
+use conformance_check::lifecycle::idle;
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! the group, is scaled to 0 and back to 1 without a pause. An operator may see both changes, or only the
 //! last.
 
-use conformance_judge::gangs;
+use conformance_check::gangs;
 
 use crate::prelude::*;
 
@@ -51,7 +51,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object, owned, running};
-    use conformance_judge::codes;
+    use conformance_check::codes;
     use serde_json::json;
 
     use super::*;

@@ -2,7 +2,7 @@
 //! replica of 2 pods without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs, everything is bound. A
 //! standalone clique is scaled 1 -> 2. Then the leader crashes for the termination delay of 5 s.
 
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! the PodCliqueSet is scaled 1 -> 2.
 
 use conformance_driver::admission_attempts::{clique, group};
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::target::TARGETS;
 use conformance_driver::limits::SETTLE;
-use conformance_judge::{audit, coexistence};
+use conformance_check::{audit, coexistence};
 use jiff::Timestamp;
 
 use crate::prelude::*;

@@ -3,7 +3,7 @@
 //! finalizer is removed.
 
 use conformance_driver::foreign_gates::FOREIGN_GATE;
-use conformance_judge::order;
+use conformance_check::order;
 
 use crate::prelude::*;
 

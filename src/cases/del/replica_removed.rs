@@ -1,6 +1,6 @@
 //! 3 replicas, each with a base and a scaled PodGang; scaled in to 2.
 
-use conformance_judge::idle_writes::{self, Concern};
+use conformance_check::idle_writes::{self, Concern};
 
 use crate::prelude::*;
 

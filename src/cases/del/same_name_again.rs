@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use conformance_history::Version;
-use conformance_judge::{end_state, none};
+use conformance_check::{end_state, none};
 
 use crate::prelude::*;
 

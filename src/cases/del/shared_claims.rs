@@ -3,7 +3,7 @@
 //! PodCliqueSet is deleted. An allocated claim is deleted once the last pod that uses it is gone.
 
 use conformance_expect::scopes::replicas;
-use conformance_judge::life::claims;
+use conformance_check::lifecycle::claims;
 
 use crate::prelude::*;
 

@@ -10,7 +10,7 @@ use conformance_expect::hyper_nodes::{self, mentions};
 use conformance_expect::schedulers;
 use conformance_facts::topology::{BINDING, is_in_sync};
 use conformance_history::Kind;
-use conformance_judge::topology_resources::{follow, outlived, says_out_of_sync, untouched, went_with};
+use conformance_check::topology_resources::{follow, outlived, says_out_of_sync, untouched, went_with};
 
 use crate::prelude::*;
 

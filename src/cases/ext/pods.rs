@@ -1,7 +1,7 @@
 //! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself. No such scheduler process
 //! runs.
 
-use conformance_judge::{backends, pods};
+use conformance_check::{backends, pods};
 
 use crate::kube::unmanaged_gangs;
 use crate::prelude::*;

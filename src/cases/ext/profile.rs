@@ -5,7 +5,7 @@ use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{clique, required, template};
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_facts::configuration::Flaw;
-use conformance_judge::configuration::stops_the_start;
+use conformance_check::configuration::stops_the_start;
 
 use crate::prelude::*;
 

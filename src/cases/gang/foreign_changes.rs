@@ -2,7 +2,7 @@
 //! submitted later is bound whole, the backend has processed both. Then the clique grows to 3, a change of
 //! generation that the backend must act on.
 
-use conformance_judge::{audit, gangs, idle_writes};
+use conformance_check::{audit, gangs, idle_writes};
 use jiff::Timestamp;
 
 use crate::prelude::*;

@@ -2,7 +2,7 @@
 //! happens for 10 s.
 
 use conformance_driver::limits::QUIET;
-use conformance_judge::{audit, idle_writes};
+use conformance_check::{audit, idle_writes};
 
 use crate::prelude::*;
 

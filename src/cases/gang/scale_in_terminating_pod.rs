@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use conformance_history::Change;
-use conformance_judge::none;
+use conformance_check::none;
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! Then it is applied again with 3 replicas.
 
 use conformance_driver::scaling::LAST_APPLIED;
-use conformance_judge::scaling;
+use conformance_check::scaling;
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! A clique is scaled 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the PodCliqueSet 1 ->
 //! 2; then each is scaled back.
 
-use conformance_judge::scaling;
+use conformance_check::scaling;
 
 use crate::prelude::*;
 

@@ -4,8 +4,8 @@
 //! foreign operator without a profile for such a scheduler is not asked about the fourth.
 
 use conformance_history::is_controlled_by;
-use conformance_judge::another_backend;
-use conformance_judge::fail_closed::never_served;
+use conformance_check::another_backend;
+use conformance_check::fail_closed::never_served;
 
 use crate::prelude::*;
 

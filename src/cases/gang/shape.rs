@@ -2,7 +2,7 @@
 //! scaled one (a second draft): 12 pods each. Template order, scaling group order and alphabetical order all
 //! differ.
 
-use conformance_judge::{gangs, invariants, order, pods};
+use conformance_check::{gangs, invariants, order, pods};
 
 use crate::prelude::*;
 

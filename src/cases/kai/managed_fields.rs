@@ -2,7 +2,7 @@
 //! backend must write the PodGroup again, because its own field is edited and a clique grows to 3 pods.
 
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
-use conformance_judge::foreign_fields;
+use conformance_check::foreign_fields;
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! `well-named` do. Once `well-named` has its PodGroup, the backend has processed all three.
 
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_judge::fail_closed::failed_closed;
+use conformance_check::fail_closed::failed_closed;
 
 use crate::prelude::*;
 

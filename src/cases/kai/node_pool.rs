@@ -5,7 +5,7 @@ use conformance_driver::admission_attempts::clique;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_history::{name, text};
-use conformance_judge::none;
+use conformance_check::none;
 
 use crate::prelude::*;
 
@@ -113,7 +113,7 @@ mod tests {
     use conformance_contract::names;
     use conformance_expect::testing::named_gangs;
     use conformance_history::testing::{Story, object};
-    use conformance_judge::codes;
+    use conformance_check::codes;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use conformance_driver::admission_attempts::group;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_facts::pod_gangs::as_created;
 use conformance_history::{Change, condition, is_controlled_by};
-use conformance_judge::{foreign_fields, invariants, none, pods};
+use conformance_check::{foreign_fields, invariants, none, pods};
 
 use crate::prelude::*;
 

@@ -6,7 +6,7 @@ use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::{POD_GROUP, PODGROUPER, QUEUE};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_history::{Change, Version, controller, text};
-use conformance_judge::none;
+use conformance_check::none;
 
 use crate::prelude::*;
 

@@ -10,7 +10,7 @@ use conformance_expect::schedulers::kai::{self, POD_GROUP};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::topology::BINDING;
 use conformance_history::list;
-use conformance_judge::none;
+use conformance_check::none;
 
 use crate::prelude::*;
 

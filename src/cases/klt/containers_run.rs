@@ -2,7 +2,7 @@
 //! of 2 more: all 5 pods fit. A kubelet takes time between binding and readiness, and the statuses must
 //! distinguish the two: a pod that was never Ready must not count as ready.
 
-use conformance_judge::kubelets;
+use conformance_check::kubelets;
 
 use crate::prelude::*;
 

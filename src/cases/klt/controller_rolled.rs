@@ -9,7 +9,7 @@
 
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_facts::convergence;
-use conformance_judge::{gangs, kubelets, leadership, none, pods};
+use conformance_check::{gangs, kubelets, leadership, none, pods};
 
 use crate::prelude::*;
 
@@ -119,7 +119,7 @@ mod tests {
     use conformance_expect::Group;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, owned, running};
-    use conformance_judge::{codes, message};
+    use conformance_check::{codes, message};
     use serde_json::json;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: each node is full, with two pods that must not share a GPU.
 //! The kubelets assign the GPUs, and a container's environment shows its assignment.
 
-use conformance_judge::{devices, kubelets};
+use conformance_check::{devices, kubelets};
 
 use crate::prelude::*;
 

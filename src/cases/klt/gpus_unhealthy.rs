@@ -4,7 +4,7 @@
 //! kubelet.
 
 use conformance_driver::kubelets::mended;
-use conformance_judge::kubelets;
+use conformance_check::kubelets;
 
 use crate::prelude::*;
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, node, running};
-    use conformance_judge::message;
+    use conformance_check::message;
 
     /// The expected course in steps, each of which a test may replace.
     fn steps() -> Vec<Step> {

@@ -3,7 +3,7 @@
 //! which clique is not ready. At least the pod reports the reason, because no upstream condition
 //! distinguishes an image pull from a normal start.
 
-use conformance_judge::kubelets;
+use conformance_check::kubelets;
 
 use crate::prelude::*;
 
@@ -54,7 +54,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, running};
-    use conformance_judge::message;
+    use conformance_check::message;
     use serde_json::json;
 
     use super::*;

@@ -4,7 +4,7 @@
 //! bound, nor admitted by the kubelet, before.
 
 use conformance_driver::kubelets::mended;
-use conformance_judge::kubelets;
+use conformance_check::kubelets;
 
 use crate::prelude::*;
 
@@ -64,7 +64,7 @@ mod tests {
     use conformance_contract::ruling::Ruling;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, node, running};
-    use conformance_judge::message;
+    use conformance_check::message;
 
     fn pod(set: &str, index: usize) -> Value {
         let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));

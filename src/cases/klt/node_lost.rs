@@ -10,7 +10,7 @@
 use conformance_driver::kubelets::mended;
 use conformance_expect::resolver::resolved;
 use conformance_facts::kubelets::node_is_ready;
-use conformance_judge::{gangs, kubelets};
+use conformance_check::{gangs, kubelets};
 
 use crate::prelude::*;
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, running};
-    use conformance_judge::message;
+    use conformance_check::message;
 
     fn pod(name: &str, index: u32, node: &str) -> Value {
         let mut pod = running(name, "moving-0", "moving-0-worker", node);

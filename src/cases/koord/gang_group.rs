@@ -1,6 +1,6 @@
 //! `served`: a base PodGang of 3 podgroups, one with surplus, and a scaled one of 2.
 
-use conformance_judge::{gang_groups, pods};
+use conformance_check::{gang_groups, pods};
 
 use crate::prelude::*;
 

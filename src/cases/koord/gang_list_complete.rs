@@ -4,7 +4,7 @@
 
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::warnings::is_told;
-use conformance_judge::{foreign_fields, gang_groups, none};
+use conformance_check::{foreign_fields, gang_groups, none};
 
 use crate::prelude::*;
 

@@ -7,8 +7,8 @@ use conformance_driver::test_cluster::binding;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::warnings::is_told;
-use conformance_judge::fail_closed::failed_closed;
-use conformance_judge::gang_groups::annotation;
+use conformance_check::fail_closed::failed_closed;
+use conformance_check::gang_groups::annotation;
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! `inference-model`: `<podgang>-<podgroup>` contains its name twice, so the PodGroups of its scaling group
 //! would have names of 67 and 68 characters with a common prefix. A label takes 63.
 
-use conformance_judge::gang_groups;
+use conformance_check::gang_groups;
 
 use crate::prelude::*;
 

@@ -1,8 +1,8 @@
 //! Two PodGangs created by hand, without admission: `grouped` asks for a rack for one of its two podgroups by
 //! a group config, `plain` asks for nothing. Once `plain` has its PodGroups, the backend has processed both.
 
-use conformance_judge::fail_closed::failed_closed;
-use conformance_judge::gang_groups;
+use conformance_check::fail_closed::failed_closed;
+use conformance_check::gang_groups;
 
 use crate::prelude::*;
 

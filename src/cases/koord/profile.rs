@@ -8,9 +8,9 @@ use conformance_driver::test_cluster::binding;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::configuration::Flaw;
 use conformance_facts::gang_resources::is_gang_resource;
-use conformance_judge::configuration::stops_the_start;
-use conformance_judge::gang_groups::annotation;
-use conformance_judge::none;
+use conformance_check::configuration::stops_the_start;
+use conformance_check::gang_groups::annotation;
+use conformance_check::none;
 
 use crate::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_judge::fail_closed::failed_closed;
+use conformance_check::fail_closed::failed_closed;
 
 use crate::prelude::*;
 

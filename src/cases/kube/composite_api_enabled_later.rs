@@ -5,7 +5,7 @@
 
 use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_history::is_controlled_by;
-use conformance_judge::admission;
+use conformance_check::admission;
 
 use super::mapping::ask_for;
 use crate::prelude::*;
@@ -130,7 +130,7 @@ fn says_the_mapping(history: &History) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object, owned};
-    use conformance_judge::codes;
+    use conformance_check::codes;
     use rstest::rstest;
     use serde_json::json;
 

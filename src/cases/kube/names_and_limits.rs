@@ -2,7 +2,7 @@
 //! contains its PodClique's name, and a Service's name the PodCliqueSet's; neither may contain a dot.
 
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_judge::admission;
+use conformance_check::admission;
 
 use crate::prelude::*;
 

@@ -5,7 +5,7 @@
 //! Workload has room for.
 
 use conformance_contract::names::POD_INDEX;
-use conformance_judge::excess_pods;
+use conformance_check::excess_pods;
 
 use crate::prelude::*;
 

@@ -4,7 +4,7 @@
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::Version;
-use conformance_judge::none;
+use conformance_check::none;
 use http::Method;
 
 use crate::prelude::*;

@@ -3,7 +3,7 @@
 //! PodGang has its own tree. Then a PodGang whose names are too long for a label and for an object, unless
 //! the operator acts only on PodGangs of PodCliqueSets.
 
-use conformance_judge::order;
+use conformance_check::order;
 
 use crate::prelude::*;
 

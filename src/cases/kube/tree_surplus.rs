@@ -4,7 +4,7 @@
 //! whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
 
 use conformance_contract::names::{BLOCK, HOST, POD_INDEX};
-use conformance_judge::excess_pods;
+use conformance_check::excess_pods;
 
 use crate::prelude::*;
 

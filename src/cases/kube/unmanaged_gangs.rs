@@ -2,7 +2,7 @@
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_expect::schedulers;
-use conformance_judge::none;
+use conformance_check::none;
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! one pod short. The new operator is killed at once, after its first write, and after its third. Then it
 //! runs undisturbed, and the fifth node joins.
 
-use conformance_judge::migration;
+use conformance_check::migration;
 
 use crate::prelude::*;
 

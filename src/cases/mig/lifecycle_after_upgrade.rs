@@ -5,7 +5,7 @@
 
 use conformance_driver::context::Answer;
 use conformance_facts::migration::differences;
-use conformance_judge::migration;
+use conformance_check::migration;
 
 use crate::prelude::*;
 

@@ -6,7 +6,7 @@
 //!
 //! Then the new operator takes over, and the fifth node joins.
 
-use conformance_judge::migration;
+use conformance_check::migration;
 
 use crate::prelude::*;
 

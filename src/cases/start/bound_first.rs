@@ -5,7 +5,7 @@
 
 use conformance_expect::scopes::replicas;
 use conformance_facts::health::is_ready;
-use conformance_judge::startup_wait;
+use conformance_check::startup_wait;
 
 use crate::prelude::*;
 

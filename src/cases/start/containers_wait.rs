@@ -5,7 +5,7 @@
 
 use conformance_facts::health;
 use conformance_facts::startup::{has_started, is_held};
-use conformance_judge::startup;
+use conformance_check::startup;
 
 use crate::prelude::*;
 

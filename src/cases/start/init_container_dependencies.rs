@@ -2,7 +2,7 @@
 //! replicas, 2 of them in the base. Startup is in order, explicit, and, with the cliques of the first, in any
 //! order.
 
-use conformance_judge::startup;
+use conformance_check::startup;
 
 use crate::prelude::*;
 

@@ -1,6 +1,6 @@
 //! 1 node; two cliques, one starting after the other. Then the PodCliqueSet is deleted.
 
-use conformance_judge::startup;
+use conformance_check::startup;
 
 use crate::prelude::*;
 

@@ -6,7 +6,7 @@
 use conformance_driver::updates::resize;
 use conformance_facts::health::waits_for_room;
 use conformance_facts::updates::is_of_revision;
-use conformance_judge::life::{counts, observed};
+use conformance_check::lifecycle::{counts, observed};
 
 use super::rests::{self, at_every_rest};
 use crate::prelude::*;

@@ -3,7 +3,7 @@
 //! gate again.
 
 use conformance_driver::foreign_gates::FOREIGN_GATE;
-use conformance_judge::life::reasons::{self, Why};
+use conformance_check::lifecycle::reasons::{self, Why};
 
 use crate::prelude::*;
 

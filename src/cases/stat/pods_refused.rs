@@ -3,7 +3,7 @@
 
 use conformance_cluster::deploy;
 use conformance_expect::resolver::resolved;
-use conformance_judge::life::reasons::{self, Why};
+use conformance_check::lifecycle::reasons::{self, Why};
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use conformance_contract::clauses::Feature;
 use conformance_expect::scopes::{Clique, SetReplica};
-use conformance_judge::life::{counts, gang_status};
+use conformance_check::lifecycle::{counts, gang_status};
 
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! 1000 CPUs, and belongs to the first or the second clique. The missing resource is the one that this pod
 //! requests.
 
-use conformance_judge::life::reasons::{self, Why};
+use conformance_check::lifecycle::reasons::{self, Why};
 
 use crate::prelude::*;
 

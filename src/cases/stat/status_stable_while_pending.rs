@@ -9,8 +9,8 @@ use conformance_expect::scopes::replicas;
 use conformance_facts::health::waits_for_room;
 use conformance_facts::updates::is_of_revision;
 use conformance_history::count;
-use conformance_judge::life::reasons::{self, Why};
-use conformance_judge::life::{conditions, counts, metrics};
+use conformance_check::lifecycle::reasons::{self, Why};
+use conformance_check::lifecycle::{conditions, counts, metrics};
 
 use crate::prelude::*;
 

@@ -5,7 +5,7 @@
 
 use conformance_driver::limits::RETRIES;
 use conformance_facts::generations::recycles;
-use conformance_judge::life::reasons::{self, Why};
+use conformance_check::lifecycle::reasons::{self, Why};
 
 use super::{is_bound, not_recycled_early, replica};
 use crate::prelude::*;

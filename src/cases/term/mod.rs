@@ -68,7 +68,7 @@ mod tests {
     use conformance_expect::scopes::Scope;
     use conformance_facts::generations::recycles;
     use conformance_history::testing::Story;
-    use conformance_judge::codes;
+    use conformance_check::codes;
     use serde_json::{Value, json};
 
     use super::*;

@@ -3,7 +3,7 @@
 //! Meanwhile the group is scaled in 4 -> 2. Then the old pod is released.
 
 use conformance_expect::scopes::Scope;
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use super::replica;
 use crate::prelude::*;

@@ -5,7 +5,7 @@
 
 use conformance_facts::generations;
 use conformance_history::text;
-use conformance_judge::life::claims;
+use conformance_check::lifecycle::claims;
 
 use super::replica;
 use crate::prelude::*;

@@ -4,7 +4,7 @@
 //! pod of the first replica crashes.
 
 use conformance_facts::generations;
-use conformance_judge::life::metrics;
+use conformance_check::lifecycle::metrics;
 
 use super::{DELAY, replica};
 use crate::prelude::*;

@@ -7,7 +7,7 @@
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations;
 use conformance_history::{Change, Version, count};
-use conformance_judge::none;
+use conformance_check::none;
 use jiff::SignedDuration;
 
 use super::replica;
@@ -185,7 +185,7 @@ mod tests {
     use conformance_contract::names;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
-    use conformance_judge::codes;
+    use conformance_check::codes;
     use serde_json::json;
 
     use super::*;

@@ -6,7 +6,7 @@
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::schedulers;
 use conformance_facts::topology::is_in_sync;
-use conformance_judge::topology_resources::follow;
+use conformance_check::topology_resources::follow;
 
 use crate::prelude::*;
 

@@ -5,7 +5,7 @@
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
 use conformance_facts::topology::{BINDING, is_in_sync};
-use conformance_judge::topology_resources::{
+use conformance_check::topology_resources::{
     names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
 };
 

@@ -5,7 +5,7 @@
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_facts::topology::{BINDING, is_in_sync};
-use conformance_judge::topology_resources::{follow, never_became, says_out_of_sync};
+use conformance_check::topology_resources::{follow, never_became, says_out_of_sync};
 
 use crate::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use conformance_cluster::local::Part;
 use conformance_facts::attempts::unanswered;
-use conformance_judge::admission::left_nothing;
+use conformance_check::admission::left_nothing;
 
 use crate::before_put_back::before_put_back;
 use crate::prelude::*;

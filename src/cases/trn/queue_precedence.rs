@@ -2,7 +2,7 @@
 //! runtime's policy, one with the policy's queue, one with none. Then the queues of the first and of its
 //! runtime change, and its pod is lost.
 
-use conformance_judge::train_jobs::QUEUE;
+use conformance_check::train_jobs::QUEUE;
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Variations of a training runtime with a KAI queue, each refused, admitted with a warning, or admitted
 //! without one; and TrainJobs, one of them with a runtime that does not exist.
 
-use conformance_judge::admission::{left_nothing, refusals_say};
+use conformance_check::admission::{left_nothing, refusals_say};
 
 use crate::prelude::*;
 

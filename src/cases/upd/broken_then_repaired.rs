@@ -5,7 +5,7 @@
 
 use conformance_driver::updates::resize;
 use conformance_facts::health::waits_for_room;
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

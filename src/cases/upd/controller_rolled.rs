@@ -7,7 +7,7 @@ use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::updates::resize;
 use conformance_facts::health::waits_for_room;
 use conformance_facts::updates::is_of_revision;
-use conformance_judge::{kubelets, leadership};
+use conformance_check::{kubelets, leadership};
 
 use crate::prelude::*;
 

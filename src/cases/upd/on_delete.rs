@@ -6,7 +6,7 @@
 use conformance_driver::context::Loss;
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;
-use conformance_judge::life::scaled;
+use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

@@ -70,7 +70,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, running};
-    use conformance_judge::codes;
+    use conformance_check::codes;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 //! Ready again, another crashes. Then every template changes once.
 
 use conformance_facts::pod_gangs::misnamed;
-use conformance_judge::order;
+use conformance_check::order;
 
 use crate::prelude::*;
 

@@ -5,7 +5,7 @@
 //! removed is being updated.
 
 use conformance_facts::updates::is_of_revision;
-use conformance_judge::gangs;
+use conformance_check::gangs;
 
 use crate::prelude::*;
 

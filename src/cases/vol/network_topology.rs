@@ -152,7 +152,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use conformance_history::testing::{Story, object};
-    use conformance_judge::codes;
+    use conformance_check::codes;
     use serde_json::json;
 
     fn ruling(whole: Value, a: Value) -> Ruling {

@@ -3,7 +3,7 @@
 
 use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};
 use conformance_history::Change;
-use conformance_judge::{foreign_fields, none, pods};
+use conformance_check::{foreign_fields, none, pods};
 
 use crate::prelude::*;
 

@@ -9,8 +9,8 @@ use std::ops::Range;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, MarkName, SharedMark, What};
-use conformance_judge::life::{conditions, updates};
-use conformance_judge::{audit, binding, cleanup, gang_resources, gangs, order};
+use conformance_check::lifecycle::{conditions, updates};
+use conformance_check::{audit, binding, cleanup, gang_resources, gangs, order};
 
 use super::shapes;
 

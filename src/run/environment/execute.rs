@@ -16,7 +16,7 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{idle_writes, said};
+use conformance_check::{idle_writes, said};
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
 use futures::future::select_all;

@@ -32,7 +32,7 @@ pub mod idle_writes;
 pub mod invariants;
 pub mod kubelets;
 pub mod leadership;
-pub mod life;
+pub mod lifecycle;
 pub mod migration;
 pub mod order;
 pub mod placement;

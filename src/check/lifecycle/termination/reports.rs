@@ -10,7 +10,7 @@ use conformance_facts::health::is_bound;
 use conformance_history::{Change, History, Version, condition, event_about, event_note, text};
 
 use super::timing::{API_ROUNDING, own_recycles, patience};
-use crate::life::census::Census;
+use crate::lifecycle::census::Census;
 use crate::{Shown, ensure, none, violation};
 
 const NOT_REPORTED: Code = Code::new("recycle-not-told");

@@ -8,7 +8,7 @@ use conformance_facts::generations::Recycle;
 use conformance_history::{History, Live, SharedMark, controller, name, text};
 use serde_json::Value;
 
-use crate::life::autoscalers;
+use crate::lifecycle::autoscalers;
 use crate::{Shown, none, violation};
 
 const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");

@@ -9,7 +9,7 @@ use conformance_facts::generations::{Recycle, recycles};
 use conformance_history::{History, Version};
 use jiff::SignedDuration;
 
-use crate::life::breaches::{Breach, Breaches};
+use crate::lifecycle::breaches::{Breach, Breaches};
 use crate::{Shown, ensure, none, violation};
 
 const TERMINATED_WITHOUT_BREACH: Code = Code::new("recycled-without-a-breach");
