@@ -28,7 +28,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_driver::test_cluster::DEFAULT_SEED;
-use conformance_generated as generated;
+use conformance_fuzz as generated;
 use conformance_run::environment::{is_anothers_turn, scope_of_later_life};
 use conformance_run::verdict::{is_contract, judged_clauses};
 use lane::{Shared, execute};

@@ -1,5 +1,11 @@
 //! What most cases use, and the macros that declare a case and its marks.
 
+pub(crate) use conformance_check::admission::answers;
+pub(crate) use conformance_check::binding::{self, scheduler_passed};
+pub(crate) use conformance_check::lifecycle::{termination, updates};
+pub(crate) use conformance_check::{
+    Shown, all, cleanup, ensure, finding, gang_resources, placement, premise, train_jobs, violation,
+};
 pub(crate) use conformance_contract::clauses::ids::*;
 pub(crate) use conformance_contract::names::{self, RACK};
 pub(crate) use conformance_contract::ruling::{Broken, Finding, Ruling};
@@ -13,12 +19,6 @@ pub(crate) use conformance_driver::pod_health::Containers;
 pub(crate) use conformance_expect::{Expected, Gang, scaling};
 pub(crate) use conformance_facts::attempts::{Attempt, admitted, refused};
 pub(crate) use conformance_history::{History, Live, MarkName, Pod, SharedMark};
-pub(crate) use conformance_check::admission::answers;
-pub(crate) use conformance_check::binding::{self, scheduler_passed};
-pub(crate) use conformance_check::lifecycle::{termination, updates};
-pub(crate) use conformance_check::{
-    Shown, all, cleanup, ensure, finding, gang_resources, placement, premise, train_jobs, violation,
-};
 pub(crate) use serde_json::{Value, json};
 
 /// A case with the `drive` and `judge` of its module. The second argument runs `drive` and then repairs what

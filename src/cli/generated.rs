@@ -7,7 +7,7 @@ use conformance_contract::clauses::CLAUSES;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
-use conformance_generated as generated;
+use conformance_fuzz as generated;
 use conformance_report::{CaseResult, Report};
 use conformance_run::environment::Environment;
 use conformance_run::runner::{self, Plan};

@@ -13,7 +13,7 @@ use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict as Judged;
 use conformance_driver::case::Case;
 use conformance_driver::test_cluster::Thorough;
-use conformance_generated as generated;
+use conformance_fuzz as generated;
 use conformance_mutants::{Found, Given, Kept, Mutant, Outcome, Place, TableError, Verdict};
 use conformance_report as report;
 use conformance_report::{Exit, Report};

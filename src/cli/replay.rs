@@ -8,7 +8,7 @@ use conformance_cases as cases;
 use conformance_contract::renamed_cases;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
-use conformance_generated as generated;
+use conformance_fuzz as generated;
 use conformance_history::{Header, History, SharedMark};
 use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{verdict, workload};
@@ -49,7 +49,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
 fn case_of(history: &History) -> Result<&'static Case, Failure> {
     let id = &history.header.case;
     let replayed = workload::replayed(id).or_else(|| generated::replayed(history));
-    match replayed.or_else(|| generated::scale::replayed(history)) {
+    match replayed.or_else(|| conformance_load::replayed(history)) {
         Some(case) => Ok(case),
         None => cases::case(renamed_cases::current(id)).ok_or_else(|| {
             let all: Vec<_> = cases::all().map(|case| case.id).collect();

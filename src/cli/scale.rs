@@ -1,7 +1,7 @@
 //! `run --scale NODESxGPUS --pods N`: the options of the scale test, and its figures as text.
 
 use conformance_contract::target::Target;
-use conformance_generated::scale::Size;
+use conformance_load::Size;
 use conformance_report::{CaseResult, Report};
 use serde_json::{Map, Value};
 

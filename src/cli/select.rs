@@ -6,7 +6,7 @@ use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
-use conformance_generated as generated;
+use conformance_fuzz as generated;
 use conformance_report::Shard;
 use conformance_run::environment::scope_of_later_life;
 use conformance_run::runner::Plan;

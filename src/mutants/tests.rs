@@ -69,7 +69,7 @@ fn ids_are_unique_and_cases_judge_what_must_be_red() {
     let ids: BTreeSet<_> = all().into_iter().map(|mutant| mutant.id).collect();
     assert_eq!(ids.len(), all().len());
     for mutant in all() {
-        let generated = || mutant.cases.iter().filter_map(|id| conformance_generated::case(id));
+        let generated = || mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
         for word in &mutant.cases {
             let mut all = cases::all().chain(generated());
             let meant = all.any(|case| case.is_called(word) && mutant.runs(case));

@@ -1,11 +1,11 @@
 //! Known deviations: clauses that a real scheduler violates, each with its reason. They stay visible in every
 //! report. One that passes unexpectedly fails the run, because its entry is then out of date.
 
-use conformance_contract::target::Target;
-use conformance_contract::violation::{Code, Violation};
 use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
 use conformance_check::placement::EMPTY_LABEL;
 use conformance_check::train_jobs::EVICTED;
+use conformance_contract::target::Target;
+use conformance_contract::violation::{Code, Violation};
 
 use crate::verdict::DID_NOT_HAPPEN;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_contract::violation::Code;
-use conformance_generated::Plan;
+use conformance_fuzz::Plan;
 use conformance_report::CaseResult;
 use futures::future::join_all;
 

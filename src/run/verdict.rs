@@ -1,6 +1,7 @@
 //! Turns a check's findings, and the way the driver stopped, into outcomes. The only place where a finding
 //! becomes a verdict.
 
+use conformance_check::{binding, invariants};
 use conformance_contract::clauses::{self, Clause, Feature};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
@@ -10,7 +11,6 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Breach, Stop};
 use conformance_expect::schedulers;
 use conformance_history::History;
-use conformance_check::{binding, invariants};
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
 use super::deviations::{self, Occurs};

@@ -1,6 +1,8 @@
 //! Tests how findings and the end of a driver become verdicts.
 
 use conformance_cases as cases;
+use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
+use conformance_check::{premise, violation};
 use conformance_cluster::ClusterError;
 use conformance_contract::backend_declaration::BackendDeclaration;
 use conformance_contract::clauses::Feature;
@@ -8,8 +10,6 @@ use conformance_contract::ruling::Ruling;
 use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, object};
-use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
-use conformance_check::{premise, violation};
 use rstest::rstest;
 
 use super::*;

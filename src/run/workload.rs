@@ -6,6 +6,7 @@
 //! short, with or without GPUs. Then there is room for one more, and everything must be bound. Then it is
 //! deleted, and nothing may be left.
 
+use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
 use conformance_cluster::nodes::PODS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding};
@@ -19,7 +20,6 @@ use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Group, schedulers};
 use conformance_facts::binding::not_whole;
 use conformance_history::{History, Kind, MarkName, SharedMark};
-use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
 use serde_json::Value;
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
@@ -242,8 +242,8 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique};
     use conformance_check::codes;
+    use conformance_history::testing::{Story, one_clique};
 
     use super::*;
 

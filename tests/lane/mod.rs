@@ -9,7 +9,7 @@ use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
-use conformance_generated::Plan;
+use conformance_fuzz::Plan;
 use conformance_report::CaseResult;
 use conformance_run::environment::Environment;
 use conformance_run::shrink;

@@ -3,14 +3,14 @@
 //! controller that started without the API stays up. `other`, 2 pods, selects another enabled scheduler,
 //! which does not need the API; its pods are released meanwhile.
 
+use conformance_check::admission;
+use conformance_check::backends;
 use conformance_cluster::local::{Gates, Part};
 use conformance_contract::clauses::Feature;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_expect as expect;
 use conformance_facts::attempts::Wanted;
-use conformance_check::admission;
-use conformance_check::backends;
 
 use crate::prelude::*;
 

@@ -3,10 +3,10 @@
 //! are released and wait. Then the controller is restarted without that scheduler's profile. A second
 //! PodCliqueSet, 2 pods of the default scheduler, is bound whole once the controller has run for a while.
 
+use conformance_check::gang_resources::told;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::on;
 use conformance_facts::warnings::is_warning;
-use conformance_check::gang_resources::told;
 
 use crate::backends;
 use crate::prelude::*;

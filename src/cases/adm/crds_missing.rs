@@ -3,8 +3,8 @@
 //! version of an older release. `unconcerned`, 2 pods of the default scheduler, needs no CRD and is bound
 //! meanwhile.
 
-use conformance_cluster::local::Part;
 use conformance_check::admission;
+use conformance_cluster::local::Part;
 
 use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};

@@ -2,9 +2,9 @@
 //! foreign operator may have a different one, or none; then that half is skipped. Other attempts name an
 //! unknown scheduler, and one of Grove's backends that the harness's configuration does not enable.
 
+use conformance_check::{another_backend, backends};
 use conformance_driver::admission_attempts::on;
 use conformance_expect as expect;
-use conformance_check::{another_backend, backends};
 
 use crate::prelude::*;
 

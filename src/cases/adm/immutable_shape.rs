@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use conformance_driver::admission_attempts::{clique, group, template};
-use conformance_facts::attempts::{Row, Wanted};
 use conformance_check::admission::{self, refusals_say};
 use conformance_check::another_backend;
+use conformance_driver::admission_attempts::{clique, group, template};
+use conformance_facts::attempts::{Row, Wanted};
 
 use super::places::{PLACES, Place, packed};
 use crate::backends::{self, RECREATE};

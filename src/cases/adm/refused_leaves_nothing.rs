@@ -1,8 +1,8 @@
 //! `unmoved`, 2 + 1 pods, runs. Creates of other PodCliqueSets and updates of it are refused. `after`, 1 pod,
 //! is submitted last: once it is bound, the controller has seen everything submitted before.
 
-use conformance_driver::admission_attempts::{clique, group};
 use conformance_check::admission;
+use conformance_driver::admission_attempts::{clique, group};
 
 use crate::prelude::*;
 

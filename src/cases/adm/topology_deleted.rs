@@ -3,11 +3,11 @@
 //! cases share, so a queue is closed instead. For an operator that declares no topology constraints, nothing
 //! is deleted.
 
+use conformance_check::admission;
 use conformance_contract::clauses::Feature;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::test_cluster::binding;
 use conformance_facts::topology::BINDING;
-use conformance_check::admission;
 
 use crate::prelude::*;
 

@@ -2,9 +2,9 @@
 //! Each of the first two is scaled to 1 and to 0, by `/scale` and by an update of the object. Accepted
 //! changes are reverted. If ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
 
+use conformance_check::lifecycle::scaled;
 use conformance_contract::clauses::Feature;
 use conformance_history::condition;
-use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

@@ -1,10 +1,10 @@
 //! No nodes: nothing has to be bound. A clique whose autoscaler uses a metric, and a scaling group with an
 //! autoscaler. The metric is changed to an invalid one, and the PodCliqueSet is scaled to two replicas.
 
-use conformance_driver::admission_attempts::clique;
-use conformance_history::{event_about, event_note, text};
 use conformance_check::admission::{refusals_say, was_refused};
 use conformance_check::lifecycle::autoscalers;
+use conformance_driver::admission_attempts::clique;
+use conformance_history::{event_about, event_note, text};
 
 use crate::prelude::*;
 
@@ -98,8 +98,8 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
     use conformance_check::{Ruling, codes};
+    use conformance_history::testing::{Story, object};
 
     use super::*;
 

@@ -3,8 +3,8 @@
 //! of 4 s, and a pod of `front` is lost meanwhile. A guest of 1 pod x 8 GPUs takes a node of `back`, which is
 //! scaled to 2 again: one pod short. The guest is deleted. Then the group is scaled to 0, and to 1.
 
-use conformance_facts::cliques::have_left;
 use conformance_check::lifecycle::idle;
+use conformance_facts::cliques::have_left;
 
 use crate::prelude::*;
 

@@ -50,8 +50,8 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, owned, running};
     use conformance_check::codes;
+    use conformance_history::testing::{Story, object, owned, running};
     use serde_json::json;
 
     use super::*;

@@ -1,8 +1,8 @@
 //! 1 node; a clique and a scaling group of 1 replica each, whose template changes to 2 while they run. Then
 //! the PodCliqueSet is scaled 1 -> 2.
 
-use conformance_driver::admission_attempts::{clique, group};
 use conformance_check::lifecycle::scaled;
+use conformance_driver::admission_attempts::{clique, group};
 
 use crate::prelude::*;
 

@@ -2,8 +2,8 @@
 //! on creation, and later a finalizer to one of them. The gang waits, is deleted, and is gone once the
 //! finalizer is removed.
 
-use conformance_driver::foreign_gates::FOREIGN_GATE;
 use conformance_check::order;
+use conformance_driver::foreign_gates::FOREIGN_GATE;
 
 use crate::prelude::*;
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use conformance_history::Version;
 use conformance_check::{end_state, none};
+use conformance_history::Version;
 
 use crate::prelude::*;
 

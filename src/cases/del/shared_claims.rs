@@ -2,8 +2,8 @@
 //! of the PodCliqueSet, 2 of the clique and 3 of the group, each of one device. They run, then the
 //! PodCliqueSet is deleted. An allocated claim is deleted once the last pod that uses it is gone.
 
-use conformance_expect::scopes::replicas;
 use conformance_check::lifecycle::claims;
+use conformance_expect::scopes::replicas;
 
 use crate::prelude::*;
 

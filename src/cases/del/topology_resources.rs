@@ -3,6 +3,7 @@
 //! created again, a third party creates a topology resource with the name of one of them. It must stay
 //! unchanged until its owner deletes it.
 
+use conformance_check::topology_resources::{follow, outlived, says_out_of_sync, untouched, went_with};
 use conformance_driver::limits::CLEANUP;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
@@ -10,7 +11,6 @@ use conformance_expect::hyper_nodes::{self, mentions};
 use conformance_expect::schedulers;
 use conformance_facts::topology::{BINDING, is_in_sync};
 use conformance_history::Kind;
-use conformance_check::topology_resources::{follow, outlived, says_out_of_sync, untouched, went_with};
 
 use crate::prelude::*;
 

@@ -1,11 +1,11 @@
 //! `packed`, one clique, asks for topology: first while the profile declares nothing, then while it declares
 //! `topologyConstraints: true`. Then the controller is started with invalid profiles.
 
+use conformance_check::configuration::stops_the_start;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{clique, required, template};
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_facts::configuration::Flaw;
-use conformance_check::configuration::stops_the_start;
 
 use crate::prelude::*;
 

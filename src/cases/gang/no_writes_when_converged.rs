@@ -1,8 +1,8 @@
 //! 2 replicas with base and scaled PodGangs, surplus and a scaling group, all bound and ready. Then nothing
 //! happens for 10 s.
 
-use conformance_driver::limits::QUIET;
 use conformance_check::{audit, idle_writes};
+use conformance_driver::limits::QUIET;
 
 use crate::prelude::*;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use conformance_history::Change;
 use conformance_check::none;
+use conformance_history::Change;
 
 use crate::prelude::*;
 

@@ -3,9 +3,9 @@
 //! reads PodGangs itself: once the other three have gang resources, the controller has processed it. A
 //! foreign operator without a profile for such a scheduler is not asked about the fourth.
 
-use conformance_history::is_controlled_by;
 use conformance_check::another_backend;
 use conformance_check::fail_closed::never_served;
+use conformance_history::is_controlled_by;
 
 use crate::prelude::*;
 

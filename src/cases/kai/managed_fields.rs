@@ -1,8 +1,8 @@
 //! A running gang of 2 + 1 pods. The fields that KAI may set on an existing PodGroup are set. Then the
 //! backend must write the PodGroup again, because its own field is edited and a clique grows to 3 pods.
 
-use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 use conformance_check::foreign_fields;
+use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 
 use crate::prelude::*;
 

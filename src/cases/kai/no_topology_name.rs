@@ -1,8 +1,8 @@
 //! Three PodGangs created by hand. The constraints of `root` and `leaf` name no topology; those of
 //! `well-named` do. Once `well-named` has its PodGroup, the backend has processed all three.
 
-use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_check::fail_closed::failed_closed;
+use conformance_expect::schedulers::kai::POD_GROUP;
 
 use crate::prelude::*;
 

@@ -1,11 +1,11 @@
 //! Two cliques. The PodCliqueSet, or its second clique alone, names a node pool for which this cluster has no
 //! scheduler.
 
+use conformance_check::none;
 use conformance_driver::admission_attempts::clique;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_history::{name, text};
-use conformance_check::none;
 
 use crate::prelude::*;
 
@@ -110,10 +110,10 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_check::codes;
     use conformance_contract::names;
     use conformance_expect::testing::named_gangs;
     use conformance_history::testing::{Story, object};
-    use conformance_check::codes;
 
     use super::*;
 

@@ -2,12 +2,12 @@
 //! pods), and two are in a topology group config. Then a third party writes to the base's PodGroup, and the
 //! backend must write it again. Finally a clique is scaled from 3 pods to 2, which changes the PodGang.
 
+use conformance_check::{foreign_fields, invariants, none, pods};
 use conformance_contract::clauses::Feature;
 use conformance_driver::admission_attempts::group;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_facts::pod_gangs::as_created;
 use conformance_history::{Change, condition, is_controlled_by};
-use conformance_check::{foreign_fields, invariants, none, pods};
 
 use crate::prelude::*;
 

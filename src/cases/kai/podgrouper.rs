@@ -2,11 +2,11 @@
 //! podgrouper creates a PodGroup: by then it has processed all earlier pods. The field manager shows who
 //! created a PodGroup.
 
+use conformance_check::none;
 use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::{POD_GROUP, PODGROUPER, QUEUE};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_history::{Change, Version, controller, text};
-use conformance_check::none;
 
 use crate::prelude::*;
 

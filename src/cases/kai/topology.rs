@@ -2,6 +2,7 @@
 //! group requires a rack and prefers a host, and its cliques require a host, except one that only prefers it.
 //! Separately, a host level is added to a topology of the case's own with a block and a rack.
 
+use conformance_check::none;
 use conformance_contract::names::{BLOCK, HOST};
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
@@ -10,7 +11,6 @@ use conformance_expect::schedulers::kai::{self, POD_GROUP};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::topology::BINDING;
 use conformance_history::list;
-use conformance_check::none;
 
 use crate::prelude::*;
 

@@ -7,9 +7,9 @@
 //! The lease shows who led. The pods also show whether two led at once: they would create two pods with one
 //! index.
 
+use conformance_check::{gangs, kubelets, leadership, none, pods};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_facts::convergence;
-use conformance_check::{gangs, kubelets, leadership, none, pods};
 
 use crate::prelude::*;
 
@@ -114,12 +114,12 @@ fn at_rest(live: &Live, set: &str, all: &[Gang]) -> Ruling {
 
 #[cfg(test)]
 mod tests {
+    use conformance_check::{codes, message};
     use conformance_contract::names;
     use conformance_contract::target::Target;
     use conformance_expect::Group;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, owned, running};
-    use conformance_check::{codes, message};
     use serde_json::json;
 
     use super::*;

@@ -3,8 +3,8 @@
 //! not ask which GPUs the first gang holds: the owner of a pod with a broken GPU decides about it, not the
 //! kubelet.
 
-use conformance_driver::kubelets::mended;
 use conformance_check::kubelets;
+use conformance_driver::kubelets::mended;
 
 use crate::prelude::*;
 
@@ -75,9 +75,9 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use conformance_check::message;
     use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, node, running};
-    use conformance_check::message;
 
     /// The expected course in steps, each of which a test may replace.
     fn steps() -> Vec<Step> {

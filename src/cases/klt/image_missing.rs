@@ -52,9 +52,9 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_check::message;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, running};
-    use conformance_check::message;
     use serde_json::json;
 
     use super::*;

@@ -3,8 +3,8 @@
 //! registered again. A second gang of 3 pods x 1 GPU needs the 2 free GPUs and the fifth, so it cannot be
 //! bound, nor admitted by the kubelet, before.
 
-use conformance_driver::kubelets::mended;
 use conformance_check::kubelets;
+use conformance_driver::kubelets::mended;
 
 use crate::prelude::*;
 
@@ -61,10 +61,10 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use conformance_check::message;
     use conformance_contract::ruling::Ruling;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, node, running};
-    use conformance_check::message;
 
     fn pod(set: &str, index: usize) -> Value {
         let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));

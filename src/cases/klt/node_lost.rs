@@ -7,10 +7,10 @@
 //! controller replaces it at once. Nothing is force-deleted here: an operator that waits for a dead node
 //! waits indefinitely.
 
+use conformance_check::{gangs, kubelets};
 use conformance_driver::kubelets::mended;
 use conformance_expect::resolver::resolved;
 use conformance_facts::kubelets::node_is_ready;
-use conformance_check::{gangs, kubelets};
 
 use crate::prelude::*;
 
@@ -75,9 +75,9 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use conformance_check::message;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, running};
-    use conformance_check::message;
 
     fn pod(name: &str, index: u32, node: &str) -> Value {
         let mut pod = running(name, "moving-0", "moving-0-worker", node);

@@ -2,9 +2,9 @@
 //! first two, a third party writes to the PodGroup of b, which stays. `taken` also has podgroups a and b, but
 //! another controller has a PodGroup with the name that its b needs.
 
+use conformance_check::{foreign_fields, gang_groups, none};
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::warnings::is_told;
-use conformance_check::{foreign_fields, gang_groups, none};
 
 use crate::prelude::*;
 

@@ -2,13 +2,13 @@
 //! topology of the case's own, `by-zone` requires a level whose key maps to no layer, and `near` requires a
 //! rack and prefers such a level.
 
+use conformance_check::fail_closed::failed_closed;
+use conformance_check::gang_groups::annotation;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_driver::test_cluster::binding;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::warnings::is_told;
-use conformance_check::fail_closed::failed_closed;
-use conformance_check::gang_groups::annotation;
 
 use crate::prelude::*;
 

@@ -2,15 +2,15 @@
 //! the case's own topology. `tuned`, 2 pods, requires such a block. Then the controller is started with
 //! invalid values.
 
+use conformance_check::configuration::stops_the_start;
+use conformance_check::gang_groups::annotation;
+use conformance_check::none;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::limits::RECOVERY;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::configuration::Flaw;
 use conformance_facts::gang_resources::is_gang_resource;
-use conformance_check::configuration::stops_the_start;
-use conformance_check::gang_groups::annotation;
-use conformance_check::none;
 
 use crate::prelude::*;
 

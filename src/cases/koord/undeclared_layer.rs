@@ -1,9 +1,9 @@
 //! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a
 //! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the controller has had time for the first.
 
+use conformance_check::fail_closed::failed_closed;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_check::fail_closed::failed_closed;
 
 use crate::prelude::*;
 

@@ -3,9 +3,9 @@
 //! second replica of `before`, whose first replica stays as it is. The controller started before the gate was
 //! on stays up.
 
+use conformance_check::admission;
 use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_history::is_controlled_by;
-use conformance_check::admission;
 
 use super::mapping::ask_for;
 use crate::prelude::*;
@@ -129,8 +129,8 @@ fn says_the_mapping(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, owned};
     use conformance_check::codes;
+    use conformance_history::testing::{Story, object, owned};
     use rstest::rstest;
     use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! A Workload has room for 8 PodGroup templates, so a flat PodGang for 8 podgroups. A pod's host name
 //! contains its PodClique's name, and a Service's name the PodCliqueSet's; neither may contain a dot.
 
-use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_check::admission;
+use conformance_driver::admission_attempts::{clique, group, required, template};
 
 use crate::prelude::*;
 

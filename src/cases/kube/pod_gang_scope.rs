@@ -4,8 +4,8 @@
 //! the surplus fits. Then a member is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a
 //! Workload has room for.
 
-use conformance_contract::names::POD_INDEX;
 use conformance_check::excess_pods;
+use conformance_contract::names::POD_INDEX;
 
 use crate::prelude::*;
 

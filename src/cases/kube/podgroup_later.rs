@@ -2,9 +2,9 @@
 //! directly, so that only the scheduler is checked, and not how an operator treats pods with a scheduling
 //! group (KUBE-15).
 
+use conformance_check::none;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::Version;
-use conformance_check::none;
 use http::Method;
 
 use crate::prelude::*;

@@ -3,8 +3,8 @@
 //! pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member is lost
 //! whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
 
-use conformance_contract::names::{BLOCK, HOST, POD_INDEX};
 use conformance_check::excess_pods;
+use conformance_contract::names::{BLOCK, HOST, POD_INDEX};
 
 use crate::prelude::*;
 

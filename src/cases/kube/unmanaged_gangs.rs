@@ -1,8 +1,8 @@
 //! Checks for workloads whose gangs the backend must leave alone.
 
+use conformance_check::none;
 use conformance_contract::scheduler::Scheduler;
 use conformance_expect::schedulers;
-use conformance_check::none;
 
 use crate::prelude::*;
 

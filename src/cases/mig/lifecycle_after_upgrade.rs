@@ -3,9 +3,9 @@
 //! again; a clique is scaled 2 -> 3 -> 2, a scaling group 2 -> 3 -> 1, a PodCliqueSet 1 -> 2 -> 1; a pod is
 //! lost; all of them are deleted.
 
+use conformance_check::migration;
 use conformance_driver::context::Answer;
 use conformance_facts::migration::differences;
-use conformance_check::migration;
 
 use crate::prelude::*;
 

@@ -3,9 +3,9 @@
 //! Simulated nodes do not start containers, so the leader becomes Ready only when the harness says so, one
 //! pod after the other. Then it breaks.
 
+use conformance_check::startup_wait;
 use conformance_expect::scopes::replicas;
 use conformance_facts::health::is_ready;
-use conformance_check::startup_wait;
 
 use crate::prelude::*;
 

@@ -3,9 +3,9 @@
 //! harness lets them. Then a pod that has waited is lost, and a replica is terminated and created again. The
 //! order of watch events decides what started first, because timestamps have whole seconds.
 
+use conformance_check::startup;
 use conformance_facts::health;
 use conformance_facts::startup::{has_started, is_held};
-use conformance_check::startup;
 
 use crate::prelude::*;
 

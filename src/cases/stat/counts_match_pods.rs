@@ -3,10 +3,10 @@
 //! a second replica of the PodCliqueSet finds no room, and it is scaled to 0 and back to 1. Its clique
 //! changes to pods of 64 GPUs, which fit nowhere, and back. At every rest, the statuses must equal a recount.
 
+use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;
 use conformance_facts::health::waits_for_room;
 use conformance_facts::updates::is_of_revision;
-use conformance_check::lifecycle::{counts, observed};
 
 use super::rests::{self, at_every_rest};
 use crate::prelude::*;

@@ -2,8 +2,8 @@
 //! harness removes the gate once the PodGang reports it. Then the pod is lost, and its replacement has the
 //! gate again.
 
-use conformance_driver::foreign_gates::FOREIGN_GATE;
 use conformance_check::lifecycle::reasons::{self, Why};
+use conformance_driver::foreign_gates::FOREIGN_GATE;
 
 use crate::prelude::*;
 

@@ -1,11 +1,11 @@
 //! 1 node; a gang of 2 pods. A fault proxy in front of the operator refuses its gang resources until it has
 //! tried several times.
 
+use conformance_check::lifecycle::reasons;
 use conformance_cluster::local::Part;
 use conformance_driver::limits::RECOVERY;
 use conformance_expect::schedulers;
 use conformance_history::{Kind, event_note, list, text};
-use conformance_check::lifecycle::reasons;
 use conformance_proxy::{Action, Match, Rule, Verb};
 use jiff::Timestamp;
 

@@ -1,8 +1,8 @@
 //! Rests: nothing is left to do, and every status must equal a recount of pods and objects.
 
+use conformance_check::lifecycle::{counts, gang_status};
 use conformance_contract::clauses::Feature;
 use conformance_expect::scopes::{Clique, SetReplica};
-use conformance_check::lifecycle::{counts, gang_status};
 
 use crate::prelude::*;
 

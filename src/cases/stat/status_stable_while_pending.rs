@@ -3,14 +3,14 @@
 //! another 2 pods is stuck because their replacements do not fit. Then nothing happens for 10 s. Then 3 more
 //! nodes join: room for the 4 waiting pods. Simulated nodes do not start containers.
 
+use conformance_check::lifecycle::reasons::{self, Why};
+use conformance_check::lifecycle::{conditions, counts, metrics};
 use conformance_driver::limits::QUIET;
 use conformance_driver::updates::resize;
 use conformance_expect::scopes::replicas;
 use conformance_facts::health::waits_for_room;
 use conformance_facts::updates::is_of_revision;
 use conformance_history::count;
-use conformance_check::lifecycle::reasons::{self, Why};
-use conformance_check::lifecycle::{conditions, counts, metrics};
 
 use crate::prelude::*;
 

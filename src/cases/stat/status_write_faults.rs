@@ -3,8 +3,8 @@
 //! operator: it returns a conflict, drops the response after the commit, drops the write, or sends it twice.
 //! A run with every crash point also disturbs only the n-th write, for every n.
 
-use conformance_cluster::local::Part;
 use conformance_check::lifecycle::counts;
+use conformance_cluster::local::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
 
 use super::rests::{self, at_every_rest};

@@ -3,9 +3,9 @@
 //! be terminated. The other gang must be terminated and created again after the delay; then it gets its
 //! volume and must be bound whole.
 
+use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_driver::limits::RETRIES;
 use conformance_facts::generations::recycles;
-use conformance_check::lifecycle::reasons::{self, Why};
 
 use super::{is_bound, not_recycled_early, replica};
 use crate::prelude::*;

@@ -64,11 +64,11 @@ fn not_recycled_early(history: &History, recycle: &Recycle<'_>, delay: u32) -> R
 
 #[cfg(test)]
 mod tests {
+    use conformance_check::codes;
     use conformance_contract::names;
     use conformance_expect::scopes::Scope;
     use conformance_facts::generations::recycles;
     use conformance_history::testing::Story;
-    use conformance_check::codes;
     use serde_json::{Value, json};
 
     use super::*;

@@ -2,8 +2,8 @@
 //! replica crashes and stays Terminating when the replica is terminated, so its replacement does not fit.
 //! Meanwhile the group is scaled in 4 -> 2. Then the old pod is released.
 
-use conformance_expect::scopes::Scope;
 use conformance_check::lifecycle::scaled;
+use conformance_expect::scopes::Scope;
 
 use super::replica;
 use crate::prelude::*;

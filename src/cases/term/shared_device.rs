@@ -3,9 +3,9 @@
 //! pod crashes, and the other stays Terminating when the gang is terminated. Until that pod is gone, the
 //! claim stays allocated to its node. Then the new generation can be bound to the second node.
 
+use conformance_check::lifecycle::claims;
 use conformance_facts::generations;
 use conformance_history::text;
-use conformance_check::lifecycle::claims;
 
 use super::replica;
 use crate::prelude::*;

@@ -3,8 +3,8 @@
 //! fit. Then a pod of the second replica crashes. The nodes are uncordoned, and once the update has ended, a
 //! pod of the first replica crashes.
 
-use conformance_facts::generations;
 use conformance_check::lifecycle::metrics;
+use conformance_facts::generations;
 
 use super::{DELAY, replica};
 use crate::prelude::*;

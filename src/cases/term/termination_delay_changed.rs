@@ -4,10 +4,10 @@
 //! PodCliqueSet is deleted while the delay of its replica runs; one of its pods stays Terminating until that
 //! delay would have expired.
 
+use conformance_check::none;
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations;
 use conformance_history::{Change, Version, count};
-use conformance_check::none;
 use jiff::SignedDuration;
 
 use super::replica;
@@ -182,10 +182,10 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_check::codes;
     use conformance_contract::names;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
-    use conformance_check::codes;
     use serde_json::json;
 
     use super::*;

@@ -3,10 +3,10 @@
 //! Topology lists the binding's keys regardless of nodes; Volcano's HyperNodes are the domains of the
 //! existing nodes. A synthetic root above all levels is allowed.
 
+use conformance_check::topology_resources::follow;
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::schedulers;
 use conformance_facts::topology::is_in_sync;
-use conformance_check::topology_resources::follow;
 
 use crate::prelude::*;
 

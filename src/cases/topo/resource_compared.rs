@@ -2,12 +2,12 @@
 //! backend compares it and creates none. At first it is missing. Then KAI's matches the binding, and must
 //! stay while the binding changes.
 
-use conformance_driver::test_cluster::binding;
-use conformance_expect::domains::LEVELS;
-use conformance_facts::topology::{BINDING, is_in_sync};
 use conformance_check::topology_resources::{
     names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
 };
+use conformance_driver::test_cluster::binding;
+use conformance_expect::domains::LEVELS;
+use conformance_facts::topology::{BINDING, is_in_sync};
 
 use crate::prelude::*;
 

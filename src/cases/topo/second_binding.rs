@@ -2,10 +2,10 @@
 //! so they can be the domains of only one binding. A second binding is refused. The first keeps working,
 //! which a third rack shows.
 
+use conformance_check::topology_resources::{follow, never_became, says_out_of_sync};
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_facts::topology::{BINDING, is_in_sync};
-use conformance_check::topology_resources::{follow, never_became, says_out_of_sync};
 
 use crate::prelude::*;
 

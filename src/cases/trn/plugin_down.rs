@@ -1,9 +1,9 @@
 //! A TrainJob runs when the plugin is stopped. Another is submitted while the plugin is down, and again once
 //! it is back.
 
+use conformance_check::admission::left_nothing;
 use conformance_cluster::local::Part;
 use conformance_facts::attempts::unanswered;
-use conformance_check::admission::left_nothing;
 
 use crate::before_put_back::before_put_back;
 use crate::prelude::*;

@@ -3,9 +3,9 @@
 //! changed later, is updated, the group, which lacks a replica, is scaled in 4 -> 2, and the templates change
 //! back.
 
+use conformance_check::lifecycle::scaled;
 use conformance_driver::updates::resize;
 use conformance_facts::health::waits_for_room;
-use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

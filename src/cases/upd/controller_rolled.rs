@@ -3,11 +3,11 @@
 //! does not fit, the third waits for its update. Then the controller's Deployment is rolled, and afterwards
 //! the second node joins.
 
+use conformance_check::{kubelets, leadership};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::updates::resize;
 use conformance_facts::health::waits_for_room;
 use conformance_facts::updates::is_of_revision;
-use conformance_check::{kubelets, leadership};
 
 use crate::prelude::*;
 

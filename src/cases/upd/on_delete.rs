@@ -3,10 +3,10 @@
 //! first is scaled in by one. The strategy changes to RollingRecreate, and back during another update.
 //! Finally two of its pods crash, and it is terminated and created again.
 
+use conformance_check::lifecycle::scaled;
 use conformance_driver::context::Loss;
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;
-use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

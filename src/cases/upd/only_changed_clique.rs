@@ -69,8 +69,8 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, running};
     use conformance_check::codes;
+    use conformance_history::testing::{Story, running};
 
     use super::*;
 

@@ -2,8 +2,8 @@
 //! pods (minimum 1), each pod with a GPU: 14 of 16. One pod of the first replica's clique has crashed and is
 //! Ready again, another crashes. Then every template changes once.
 
-use conformance_facts::pod_gangs::misnamed;
 use conformance_check::order;
+use conformance_facts::pod_gangs::misnamed;
 
 use crate::prelude::*;
 

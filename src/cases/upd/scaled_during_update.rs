@@ -4,8 +4,8 @@
 //! two steps: the clique to fewer pods than were updated, and the PodCliqueSet while the replica that is
 //! removed is being updated.
 
-use conformance_facts::updates::is_of_revision;
 use conformance_check::gangs;
+use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 

@@ -151,8 +151,8 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object};
     use conformance_check::codes;
+    use conformance_history::testing::{Story, object};
     use serde_json::json;
 
     fn ruling(whole: Value, a: Value) -> Ruling {

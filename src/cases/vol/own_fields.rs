@@ -1,9 +1,9 @@
 //! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then
 //! Volcano's own fields of the base's PodGroup are written, and the backend must write the PodGroup again.
 
+use conformance_check::{foreign_fields, none, pods};
 use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};
 use conformance_history::Change;
-use conformance_check::{foreign_fields, none, pods};
 
 use crate::prelude::*;
 

@@ -8,15 +8,12 @@
 //! - [`plan`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
 //! - `course`: the effect of operations, and whether they are valid.
 //! - `drive`, `judge`: the driver and the checks. `shrink`: smaller workloads that reduce a failure.
-//!
-//! [`scale`] is different: one workload of a requested size.
 
 mod course;
 mod draw;
 mod drive;
 mod judge;
 pub mod plan;
-pub mod scale;
 mod shrink;
 
 use std::collections::BTreeMap;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::iter::successors;
 use std::ops::Range;
 
+use conformance_check::lifecycle::{conditions, updates};
+use conformance_check::{audit, binding, cleanup, gang_resources, gangs, order};
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, MarkName, SharedMark, What};
-use conformance_check::lifecycle::{conditions, updates};
-use conformance_check::{audit, binding, cleanup, gang_resources, gangs, order};
 
 use super::shapes;
 

@@ -1,12 +1,12 @@
 //! Checks of a generated workload. After each operation the PodCliqueSet matches the calculation, and other
 //! objects are unchanged. Invariants are checked in every case anyway.
 
+use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, Mark, SharedMark, text};
-use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
 
 use crate::course::Course;
 use crate::drive::{OPERATION, WORKLOAD};
@@ -230,9 +230,9 @@ impl Told<'_> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_check::codes;
     use conformance_contract::clauses::clause;
     use conformance_history::testing::{Story, one_clique};
-    use conformance_check::codes;
     use serde_json::Value;
 
     use super::*;
