@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use conformance_cluster::own_program::{CONTROLLER, PLUGIN, TRAINER_PLUGIN};
-use conformance_cluster::process::{self, EXEC_VERB};
+use conformance_programs::own_program::{CONTROLLER, PLUGIN, TRAINER_PLUGIN};
+use conformance_programs::process::{self, EXEC_VERB};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use conformance_cluster::own_program::{CONTROLLER, INIT, PLUGIN, TRAINER_PLUGIN};
+use conformance_programs::own_program::{CONTROLLER, INIT, PLUGIN, TRAINER_PLUGIN};
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().skip(1);

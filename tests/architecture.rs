@@ -98,7 +98,7 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     let reached = reach(&packages, package);
     assert!(reach(&packages, "conformance-cluster").contains("hyper"), "nothing was read");
     for beyond in
-        ["conformance-cluster", "conformance-driver", "kube", "k8s-openapi", "tokio", "hyper", "rustls"]
+        ["conformance-programs", "conformance-driver", "kube", "k8s-openapi", "tokio", "hyper", "rustls"]
     {
         assert!(!reached.contains(beyond), "{package} reaches {beyond}");
     }
@@ -133,6 +133,22 @@ fn programs_are_made_without_the_crates_of_tests() {
         let needed: Vec<_> = of_tests.into_iter().filter(|crate_| needed.contains(crate_)).collect();
         assert!(needed.is_empty(), "{package} needs {needed:?}: make them dev-dependencies");
     }
+}
+
+/// Programs are built without knowledge of what a cluster consists of, and that is data without a client.
+#[rstest]
+#[case("conformance-programs", &["conformance-contract"])]
+#[case("conformance-install", &["conformance-contract", "conformance-programs", "conformance-proxy"])]
+#[case(
+    "conformance-cluster",
+    &["conformance-contract", "conformance-install", "conformance-programs", "conformance-proxy"]
+)]
+fn programs_know_no_cluster_and_data_needs_no_client(#[case] package: &str, #[case] wanted: &[&str]) {
+    let packages = packages();
+    let direct = &packages[package];
+    let suite = direct.iter().map(String::as_str).filter(|one| one.starts_with("conformance-"));
+    assert_eq!(suite.collect::<Vec<_>>(), wanted);
+    assert_eq!(direct.contains("kube"), package == "conformance-cluster", "{package}");
 }
 
 #[test]

@@ -22,13 +22,13 @@ use std::sync::Arc;
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::schedulers;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_fuzz as generated;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::schedulers;
 use conformance_run::environment::{is_anothers_turn, scope_of_later_life};
 use conformance_run::verdict::{is_contract, judged_clauses};
 use lane::{Shared, execute};

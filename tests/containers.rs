@@ -5,9 +5,9 @@
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::images::{self, Image, NOBODY};
-use conformance_cluster::own_program::{CONTROLLER, PAUSE, PLUGIN};
-use conformance_cluster::{ClusterError, docker};
+use conformance_programs::images::{self, Image, NOBODY};
+use conformance_programs::own_program::{CONTROLLER, PAUSE, PLUGIN};
+use conformance_programs::{ProgramError, docker};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
@@ -22,7 +22,7 @@ const LISTENS_TO_SIGNALS: Duration = Duration::from_secs(1);
 /// Maximum time in which a started program listens.
 const LISTENS: Duration = Duration::from_secs(10);
 
-async fn image(program: &str, user: Option<&str>) -> Result<Image, ClusterError> {
+async fn image(program: &str, user: Option<&str>) -> Result<Image, ProgramError> {
     let path = images::statically(program, None).await?;
     images::of_program(program, &path, user).await
 }
@@ -31,7 +31,7 @@ async fn image(program: &str, user: Option<&str>) -> Result<Image, ClusterError>
 struct Container(String);
 
 impl Container {
-    async fn start(image: &Image, flags: &[&str], args: &[&str]) -> Result<Self, ClusterError> {
+    async fn start(image: &Image, flags: &[&str], args: &[&str]) -> Result<Self, ProgramError> {
         let mut words = vec!["run", "--detach", "--read-only"];
         words.extend(flags);
         words.push(&image.reference);

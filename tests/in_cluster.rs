@@ -15,13 +15,14 @@ use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::Overrides;
-use conformance_cluster::images::{self, NOBODY};
+use conformance_cluster::ClusterError;
 use conformance_cluster::kind::prepare::{Wanted, prepare};
 use conformance_cluster::kind::{KindCluster, config, host};
-use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::own_program::{OwnProgram, SUITE};
-use conformance_cluster::{ClusterError, docker};
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_programs::components::Overrides;
+use conformance_programs::images::{self, NOBODY};
+use conformance_programs::own_program::{OwnProgram, SUITE};
+use conformance_programs::{ProgramError, docker};
 use conformance_report::{Exit, Report, Verdict, read};
 use lane::Lines;
 use libtest_mimic::{Arguments, Trial};
@@ -83,7 +84,7 @@ impl Fixture {
         Ok(fixture)
     }
 
-    async fn kubectl(&self, words: &str) -> Result<String, ClusterError> {
+    async fn kubectl(&self, words: &str) -> Result<String, ProgramError> {
         let node = self.node("control-plane");
         let own = ["exec", &node, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"];
         docker::docker(own.into_iter().chain(words.split(' '))).await

@@ -15,9 +15,9 @@ mod local;
 
 use std::process::ExitCode;
 
-use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::schedulers;
 use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::schedulers;
 use held::Held;
 
 const FITS: &str = "trn/fitting-job-bound";

@@ -10,10 +10,10 @@ mod lane;
 mod local;
 
 use conformance_cases as cases;
-use conformance_cluster::local::ClusterSpec;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Need;
+use conformance_install::cluster_spec::ClusterSpec;
 use held::Held;
 
 fn main() -> std::process::ExitCode {

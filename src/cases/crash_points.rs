@@ -1,7 +1,7 @@
 //! Crash points: the writes after which the operator is killed, and the kill itself.
 
-use conformance_cluster::local::Part;
 use conformance_driver::context::{Stop, TestContext};
+use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 

@@ -1,9 +1,9 @@
 //! Common network and API server faults for an operator, as rules of its fault proxy. Each ends after a
 //! number of requests, so that an operator that retries reaches the undisturbed end state.
 
-use conformance_cluster::local::Part;
 use conformance_expect::schedulers;
 use conformance_history::Kind;
+use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb, When};
 
 use crate::prelude::*;

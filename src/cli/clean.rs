@@ -5,8 +5,9 @@
 use std::path::Path;
 
 use conformance_cluster::sweep::{self, RunLabel};
-use conformance_cluster::{home, kind, local};
+use conformance_cluster::{access, kind};
 use conformance_contract::names;
+use conformance_programs::home;
 use conformance_report::Exit;
 
 use super::args::CleanArgs;
@@ -43,7 +44,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
 /// Removes the leftovers of runs in a cluster. Failures are reported, and the rest is still removed.
 async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
     provider::readable(kubeconfig).await?;
-    let client = local::client(kubeconfig).await?;
+    let client = access::client(kubeconfig).await?;
     let left = sweep::left(&client, RunLabel { key: names::RUN, run }).await?;
     if left.is_empty() {
         output::say("no object in the cluster has the label of a run");

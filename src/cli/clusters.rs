@@ -10,11 +10,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::local::{ClusterSpec, LocalCluster};
+use conformance_cluster::deploy;
+use conformance_cluster::local::LocalCluster;
 use conformance_cluster::nodes::{NodeSpec, PODS};
-use conformance_cluster::{deploy, home};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::names;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_programs::home;
 use conformance_report::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};

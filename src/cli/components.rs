@@ -1,7 +1,7 @@
 //! `components`: lists, builds or verifies the programs of clusters.
 
-use conformance_cluster::catalogue::{self, catalogue};
-use conformance_cluster::components::{Overrides, Program, Source, Toolbox};
+use conformance_install::catalogue::{self, catalogue};
+use conformance_programs::components::{Overrides, Program, Source, Toolbox};
 use conformance_report::Exit;
 
 use super::args::{ComponentsArgs, ComponentsVerb};

@@ -1,10 +1,12 @@
 //! `doctor`: checks whether this machine can run the suite, and prints what is missing.
 
-use conformance_cluster::catalogue::catalogue;
-use conformance_cluster::components::{Component, Purpose, Toolbox};
-use conformance_cluster::schedulers::helm::Helm;
-use conformance_cluster::{home, kind, preflight};
+use conformance_cluster::kind;
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_install::catalogue::catalogue;
+use conformance_install::memory;
+use conformance_install::schedulers::helm::Helm;
+use conformance_programs::components::{Component, Purpose, Toolbox};
+use conformance_programs::{home, preflight};
 use conformance_report::Exit;
 
 use super::{Failure, output};
@@ -39,8 +41,8 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
     for found in preflight::checks(&unbuilt).await {
         check(found.what, found.found);
     }
-    check("memory of a run, one scheduler", preflight::memory_of_run(1).found);
-    check("memory of a run, three schedulers", preflight::memory_of_run(3).found);
+    check("memory of a run, one scheduler", memory::check(1).found);
+    check("memory of a run, three schedulers", memory::check(3).found);
     // Requirements of kind clusters alone do not fail a machine without kind.
     match kind::host::check().await {
         Ok(engine) => {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use conformance_cluster::components::Progress;
-use conformance_cluster::schedulers::{self, GivenScheduler, SchedulerSource, in_folder, kai};
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::schedulers::{self, GivenScheduler, SchedulerSource, in_folder, kai};
+use conformance_programs::components::Progress;
 
 use super::Failure;
 use super::args::ClusterArgs;

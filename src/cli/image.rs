@@ -1,7 +1,7 @@
 //! `image`: builds the suite's image, one static program on `scratch`, for pods of a cluster.
 
-use conformance_cluster::images::{self, NOBODY};
-use conformance_cluster::own_program::SUITE;
+use conformance_programs::images::{self, NOBODY};
+use conformance_programs::own_program::SUITE;
 use conformance_report::Exit;
 
 use super::args::ImageArgs;

@@ -40,17 +40,17 @@ use std::time::Duration;
 
 use clap::Parser;
 use conformance_cluster::ClusterError;
-use conformance_cluster::cargo;
-use conformance_cluster::catalogue::components_for;
-use conformance_cluster::components::{Overrides, Toolbox, must_be_of};
-use conformance_cluster::local::{ClusterSpec, Programs};
-use conformance_cluster::operator::OperatorError;
-use conformance_cluster::own_program::{CONTROLLER, OwnProgram, TRAINER_PLUGIN};
-use conformance_cluster::preflight;
-use conformance_cluster::schedulers;
-use conformance_cluster::source::SourceError;
+use conformance_cluster::local::Programs;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::catalogue::components_for;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::operator::OperatorError;
+use conformance_install::{InstallError, memory, schedulers};
+use conformance_programs::components::{Overrides, Toolbox, must_be_of};
+use conformance_programs::own_program::{CONTROLLER, OwnProgram, TRAINER_PLUGIN};
+use conformance_programs::source::SourceError;
+use conformance_programs::{ProgramError, cargo, preflight};
 use conformance_report::Exit;
 use conformance_run::interruption::Interruption;
 
@@ -72,58 +72,28 @@ pub enum Failure {
     Infrastructure(String),
 }
 
-/// Maps a cluster's failure to an exit code; the only place that decides it.
-impl From<&ClusterError> for Failure {
-    fn from(error: &ClusterError) -> Self {
-        match error {
-            // Errors in the command line, or in a file that it names.
-            ClusterError::Override { .. }
-            | ClusterError::ProgramFolder { .. }
-            | ClusterError::NoProgramFolder { .. }
-            | ClusterError::KindConfig(_)
-            | ClusterError::InvalidName { .. } => Self::Usage(error.to_string()),
-            ClusterError::Operator(error) => error.into(),
-            ClusterError::Source(error) => error.into(),
-            error => Self::Infrastructure(error.to_string()),
+/// The only place that maps errors to exit codes.
+macro_rules! failures_from {
+    ($($error:ty),+) => {$(
+        impl From<&$error> for Failure {
+            fn from(error: &$error) -> Self {
+                if error.is_usage() {
+                    Self::Usage(error.to_string())
+                } else {
+                    Self::Infrastructure(error.to_string())
+                }
+            }
         }
-    }
-}
 
-impl From<ClusterError> for Failure {
-    fn from(error: ClusterError) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<&OperatorError> for Failure {
-    fn from(error: &OperatorError) -> Self {
-        match error.is_usage() {
-            true => Self::Usage(error.to_string()),
-            false => Self::Infrastructure(error.to_string()),
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::from(&error)
+            }
         }
-    }
+    )+};
 }
 
-impl From<OperatorError> for Failure {
-    fn from(error: OperatorError) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<&SourceError> for Failure {
-    fn from(error: &SourceError) -> Self {
-        match error.is_usage() {
-            true => Self::Usage(error.to_string()),
-            false => Self::Infrastructure(error.to_string()),
-        }
-    }
-}
-
-impl From<SourceError> for Failure {
-    fn from(error: SourceError) -> Self {
-        Self::from(&error)
-    }
-}
+failures_from!(ClusterError, InstallError, OperatorError, ProgramError, SourceError);
 
 impl Failure {
     fn exit(&self) -> Exit {
@@ -198,9 +168,9 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
         }
     };
     drop(verb);
-    let gone = conformance_cluster::process::all_ended(Duration::from_secs(10)).await;
+    let gone = conformance_programs::process::all_ended(Duration::from_secs(10)).await;
     // The dropped clusters no longer own their folders.
-    let _ = conformance_cluster::home::remove_abandoned();
+    let _ = conformance_programs::home::remove_abandoned();
     let left = if gone { "all processes have ended" } else { "its processes end with this program" };
     Err(Failure::Infrastructure(match interruption.is_requested() {
         false => format!("{ended}; {left}"),
@@ -244,7 +214,7 @@ async fn programs(
     let (overrides, parts) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
     // Fail before spending minutes on builds.
-    preflight::require(vec![preflight::memory_of_run(spec.schedulers.len())])?;
+    preflight::require(vec![memory::check(spec.schedulers.len())])?;
     let given = |name: &str| {
         spec.given.values().any(|scheduler| scheduler.program(name).is_some())
             || spec.given_trainer().is_some_and(|trainer| trainer.program.name == name)

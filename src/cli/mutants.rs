@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance_cases as cases;
-use conformance_cluster::schedulers::kai;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict as Judged;
 use conformance_driver::case::Case;
 use conformance_driver::test_cluster::Thorough;
 use conformance_fuzz as generated;
+use conformance_install::schedulers::kai;
 use conformance_mutants::{Found, Given, Kept, Mutant, Outcome, Place, TableError, Verdict};
 use conformance_report as report;
 use conformance_report::{Exit, Report};

@@ -1,8 +1,7 @@
 //! `--operator`: tests another operator instead of the reference controller.
 
-use conformance_cluster::ClusterError;
-use conformance_cluster::operator::{Declaration, Opened, Operator, open};
 use conformance_contract::target::Target;
+use conformance_install::operator::{Declaration, Opened, Operator, open};
 use conformance_report::{Implementation, ImplementationFile};
 
 use super::args::{OperatorArgs, REFERENCE, RunArgs};
@@ -72,7 +71,7 @@ pub(crate) fn existing(
         return Ok((targets, None));
     };
     let (name, version) = (&args.provider.operator_name, &args.provider.operator_version);
-    let declaration = Declaration::of_version(path, name, version).map_err(ClusterError::from)?;
+    let declaration = Declaration::of_version(path, name, version)?;
     let (there, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| declaration.backends.contains_key(target.backend()));
     if let Some(target) = missing.first().filter(|_| args.backend != "all" || there.is_empty()) {

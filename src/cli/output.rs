@@ -6,9 +6,9 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::{PlannedBuild, Progress};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
+use conformance_programs::components::{PlannedBuild, Progress};
 use conformance_report::{CaseResult, StoreError};
 use conformance_run::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use conformance_cluster::access::Access;
-use conformance_cluster::catalogue::{catalogue, component};
-use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
-use conformance_cluster::existing::{Connection, LentNodes};
+use conformance_cluster::access::{self, Access};
+use conformance_cluster::existing::Connection;
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
-use conformance_cluster::local::{self, ClusterSpec, Programs};
-use conformance_cluster::schedulers::helm::Release;
-use conformance_cluster::schedulers::{self, installation};
+use conformance_cluster::local::Programs;
+use conformance_cluster::real_nodes::LentNodes;
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::catalogue::{catalogue, component};
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::schedulers::helm::Release;
+use conformance_install::schedulers::{self, installation};
+use conformance_programs::components::{Purpose, Toolbox, must_be_of};
 use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
@@ -186,7 +188,7 @@ pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
     if !kubeconfig.is_file() {
         return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
     }
-    match local::config(kubeconfig).await {
+    match access::config(kubeconfig).await {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::Usage(error.to_string())),
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance_cases as cases;
-use conformance_cluster::components::PlannedBuild;
+use conformance_programs::components::PlannedBuild;
 
 /// CPU seconds assumed for a build that was not measured.
 const UNMEASURED_BUILD: f64 = 80.0;

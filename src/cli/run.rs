@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_cluster::kind::prepare;
-use conformance_cluster::local::Upgrade;
-use conformance_cluster::operator::Opened;
 use conformance_contract::clauses::{CLAUSES, Class, Feature, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Isolation;
 use conformance_driver::test_cluster::Thorough;
+use conformance_install::cluster_spec::Upgrade;
+use conformance_install::operator::Opened;
 use conformance_page as page;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Exit, MergeInput, Report, StoreError};

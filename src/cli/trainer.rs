@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use conformance_cluster::components::Progress;
-use conformance_cluster::given_trainer::{GivenTrainer, PROGRAM, TrainerSource};
+use conformance_install::given_trainer::{GivenTrainer, PROGRAM, TrainerSource};
+use conformance_programs::components::Progress;
 use conformance_report::Implementation;
 
 use super::Failure;

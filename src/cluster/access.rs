@@ -4,9 +4,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use super::{ClusterError, local};
+use super::ClusterError;
 
 /// The folder in which Kubernetes mounts a pod's service account credentials.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -28,7 +29,7 @@ impl Access {
     /// Builds the client configuration, without a request to the server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         match self {
-            Self::Kubeconfig(path) => local::config(path).await,
+            Self::Kubeconfig(path) => config(path).await,
             Self::Pod => {
                 let mut config = Config::incluster()
                     .map_err(|source| ClusterError::ServiceAccount { source: Box::new(source) })?;
@@ -43,8 +44,13 @@ impl Access {
         Client::try_from(self.config().await?).map_err(|source| ClusterError::api("connect", source))
     }
 
+    /// The error of a server that does not answer, or rejects the user.
+    pub(crate) fn unreachable(&self, server: String, reason: String) -> ClusterError {
+        ClusterError::Unreachable { access: self.to_string(), server, reason, advice: self.advice() }
+    }
+
     /// What the user can try when the server does not answer.
-    pub(crate) fn advice(&self) -> String {
+    fn advice(&self) -> String {
         match self {
             Self::Kubeconfig(path) => {
                 format!(
@@ -65,6 +71,22 @@ impl fmt::Display for Access {
             Self::Pod => f.write_str("the service account of this pod"),
         }
     }
+}
+
+/// A client of the server in a kubeconfig.
+pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
+    Client::try_from(config(kubeconfig).await?).map_err(|source| ClusterError::api("connect", source))
+}
+
+/// Reads a kubeconfig, without a request to its server.
+pub async fn config(kubeconfig: &Path) -> Result<Config, ClusterError> {
+    let unusable = |source| ClusterError::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
+    let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
+    let mut config =
+        Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
+    // Watches stay open for minutes. The caller's timeout limits a hanging request.
+    config.read_timeout = None;
+    Ok(config)
 }
 
 /// The namespace of the pod that this program runs in.
@@ -90,6 +112,6 @@ mod tests {
     )]
     fn a_server_that_does_not_answer_is_told_with_what_to_try(#[case] access: Access, #[case] said: &str) {
         let (server, reason) = ("https://a:6443".to_owned(), "does not answer".to_owned());
-        assert_eq!(ClusterError::Unreachable { access, server, reason }.to_string(), said);
+        assert_eq!(access.unreachable(server, reason).to_string(), said);
     }
 }

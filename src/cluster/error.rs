@@ -4,106 +4,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::access::Access;
-use crate::cargo::CargoError;
+use conformance_install::InstallError;
+use conformance_install::operator::OperatorError;
+use conformance_programs::ProgramError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    #[error(
-        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or pass every program with --bin NAME=PATH"
-    )]
-    Go {
-        reason: String,
-        /// The `go` line of the component's module.
-        needed: String,
-    },
-    #[error("this machine lacks what is needed; nothing has been built:\n  {}", missing.join("\n  ").replace('\n', "\n  "))]
-    Preflight { missing: Vec<String> },
-    #[error("{} cannot be written: {source}; set {variable} to a folder that can", path.display())]
-    NotWritable { path: PathBuf, variable: &'static str, source: std::io::Error },
-    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; stop other programs")]
-    Memory { available_mib: u64, needed_mib: u64 },
-    #[error(
-        "Go modules pinned by components/{module} are not cached and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
-    )]
-    Modules {
-        /// The folder below `components/`.
-        module: &'static str,
-        reason: String,
-    },
-    /// A variable of `go env` that is not a folder, for example GOCACHE=off.
-    #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
-    GoFolder { variable: &'static str, value: String },
-    /// Programs of this project cannot be linked for containers.
-    #[error(
-        "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
-    )]
-    Cargo { reason: String },
-    /// The reference operator cannot be built with the faults of mutants.
-    #[error(
-        "{source}\nmutants with faults need a build of the reference operator of their own: keep the checkout of this program's sources, install Rust (https://rustup.rs) and put `cargo` on PATH"
-    )]
-    Faults { source: CargoError },
-    /// A component does not compile, or Go cannot download its modules.
-    #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
-    Build { component: String, version: String, log: PathBuf, tail: String },
-    #[error("{} has {free_mib} MiB free, {needed_mib} MiB are needed {purpose}; free some space or set {variable} to a folder on another disk", path.display())]
-    Disk {
-        path: PathBuf,
-        free_mib: u64,
-        needed_mib: u64,
-        /// Completes "MiB are needed …".
-        purpose: &'static str,
-        variable: &'static str,
-    },
-    #[error("{component}: {reason}; remove it with `grove-conformance clean --components` and run again")]
-    Corrupt { component: String, reason: String },
     /// A fault proxy does not start, or rejects a rule.
     #[error(transparent)]
     Proxy(#[from] conformance_proxy::ProxyError),
-    #[error("--bin {name}={}: {reason}", path.display())]
-    Override { name: String, path: PathBuf, reason: String },
-    /// A folder lacks programs or CRDs of a scheduler, or files of a trainer.
-    #[error("{flag} {}: it lacks {}", path.display(), missing.join("; "))]
-    ProgramFolder { flag: &'static str, path: PathBuf, missing: Vec<String> },
-    /// A folder of a scheduler or a trainer cannot be read.
-    #[error("{flag} {}: {source}", path.display())]
-    NoProgramFolder { flag: &'static str, path: PathBuf, source: std::io::Error },
-    /// A manifest is not valid YAML.
-    #[error("{}: {source}", path.display())]
-    Manifest { path: PathBuf, source: grove_yaml::YamlError },
-    /// A child process ended or did not start.
-    #[error("{process} {what}; log: {}\n{tail}", log.display())]
-    Process { process: String, what: String, log: PathBuf, tail: String },
     #[error("timed out after {seconds} s waiting for {what}: {last}")]
     NotReady { what: String, seconds: u64, last: String },
-    #[error(
-        "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or use --provider local, which does not need it"
-    )]
-    Docker { reason: String },
-    #[error(
-        "{reason}\n--install helm needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or run with --install manifests, which does not need it and leaves out KAI"
-    )]
-    Helm { reason: String },
-    #[error("`{command}` failed: {reason}")]
-    Command { command: String, reason: String },
-    #[error(
-        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and pass it with --bin {program}=PATH"
-    )]
-    Static { program: String, reason: String },
     /// This machine cannot run a kind cluster.
     #[error("{what}: {found}; {advice}")]
     Host { what: &'static str, found: String, advice: String },
-    #[error(
-        "no free port on 127.0.0.1 could be reserved: {0}; stop the programs that use them or run `grove-conformance clean`"
-    )]
-    Ports(String),
-    #[error("cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'")]
-    InvalidName { name: String },
-    #[error(
-        "cluster {name:?} is already running; stop it with `grove-conformance down {name}` or choose another name"
-    )]
-    NameTaken { name: String },
     /// A kind cluster of this name exists that this program did not create.
     #[error(
         "kind cluster {name:?} has containers that this program did not create; delete it with `kind delete cluster --name {name}` or choose another name"
@@ -111,13 +25,6 @@ pub enum ClusterError {
     NotOurs {
         /// The name as kind knows it.
         name: String,
-    },
-    /// A program that is not a component, or that the cluster was created without.
-    #[error("{reason} {program}")]
-    NoProgram {
-        program: String,
-        /// The start of the message, up to the program's name.
-        reason: &'static str,
     },
     /// Another client overwrote a change of the harness.
     #[error("{0}: another client overwrote it, so the case decides no clause; run it again")]
@@ -179,8 +86,8 @@ pub enum ClusterError {
     #[error("the service account of this pod: {source}")]
     ServiceAccount { source: Box<kube::config::InClusterError> },
     /// The server of a kubeconfig does not answer, or rejects the user.
-    #[error("{access}: {server} {reason}\n{}", access.advice())]
-    Unreachable { access: Access, server: String, reason: String },
+    #[error("{access}: {server} {reason}\n{advice}")]
+    Unreachable { access: String, server: String, reason: String, advice: String },
     #[error("kind configuration: {0}")]
     KindConfig(#[from] KindConfigError),
     #[error("{url}: {source}")]
@@ -222,17 +129,15 @@ pub enum ClusterError {
     Defect { what: &'static str, message: String },
     #[error("{action}: {source}")]
     Api { action: String, source: Box<kube::Error> },
-    #[error("{}: {source}", path.display())]
-    File { path: PathBuf, source: std::io::Error },
     /// The run was interrupted before a cluster was ready.
     #[error("the run was interrupted")]
     Interrupted,
-    #[error(transparent)]
-    Operator(#[from] crate::operator::OperatorError),
-    #[error(transparent)]
-    Source(#[from] crate::source::SourceError),
     #[error("cannot make certificates: {0}")]
     Certificates(String),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    #[error(transparent)]
+    Program(#[from] ProgramError),
 }
 
 /// Why a cluster continues without a scheduler. Every case on that scheduler reports this error.
@@ -278,7 +183,31 @@ impl ClusterError {
     }
 
     pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::File { path, source }
+        let failed = ProgramError::file(path);
+        move |source| failed(source).into()
+    }
+
+    /// The error of a program, if that is the cause.
+    pub(crate) fn program(&self) -> Option<&ProgramError> {
+        match self {
+            Self::Program(error) | Self::Install(InstallError::Program(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the command line, or a file that it names, is wrong.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::KindConfig(_) => true,
+            Self::Install(error) => error.is_usage(),
+            Self::Program(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+}
+
+impl From<OperatorError> for ClusterError {
+    fn from(error: OperatorError) -> Self {
+        Self::Install(error.into())
     }
 }

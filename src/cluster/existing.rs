@@ -13,6 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use conformance_contract::kinds::Kind;
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::schedulers::volcano;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -27,10 +28,10 @@ use serde_json::json;
 
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
-use super::schedulers::volcano;
+use super::real_nodes::LentNodes;
 use super::sweep::{self, RunLabel};
 use super::workers::Workers;
-use super::{ClusterError, deploy};
+use super::{ClusterError, deploy, volcano_queue};
 use crate::access::Access;
 
 /// Concurrent requests to the API server.
@@ -72,16 +73,6 @@ pub struct Connection {
     pub again: bool,
 }
 
-/// Nodes of a cluster that cases may lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LentNodes {
-    /// The label of the nodes, `KEY=VALUE`.
-    pub selector: String,
-    /// If several runs split the nodes: the index of this share from 0, and the number of shares. Nodes are
-    /// assigned round-robin by name.
-    pub share: Option<(usize, usize)>,
-}
-
 #[derive(Debug)]
 pub struct ExistingCluster {
     node_pools: NodePools,
@@ -113,7 +104,7 @@ impl ExistingCluster {
         allowed(&client, &served, needed).await?;
         served.holds(kinds)?;
         if kinds.iter().any(|kind| kind.scheduler == Some(volcano::SCHEDULER)) {
-            volcano::queue_is_open(&client).await?;
+            volcano_queue::is_open(&client).await?;
         }
         if way.again {
             sweep::removed(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
@@ -197,7 +188,7 @@ pub async fn reached(access: &Access) -> Result<Client, ClusterError> {
 async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterError> {
     let config = access.config().await?;
     let server = config.cluster_url.to_string();
-    let unreachable = |reason: String| ClusterError::Unreachable { access: access.clone(), server, reason };
+    let unreachable = |reason: String| access.unreachable(server, reason);
     let client = match Client::try_from(config) {
         Ok(client) => client,
         Err(error) => return Err(unreachable(format!("cannot be connected to: {error}"))),

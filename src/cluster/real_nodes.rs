@@ -16,18 +16,30 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 
-use super::existing::LentNodes;
 use super::polling::until_complete;
-use super::sweep::given_back;
 use super::{ClusterError, deploy};
 
 /// Annotation of a leased node: the previous values of the labels that a run changed, and its taints.
 pub(crate) const WAS: &str = "conformance.grove.io/was";
+/// The prefix of the labels and taints of runs.
+const OURS: &str = "conformance.grove.io/";
+/// Prefix of the topology labels that a case sets on its nodes.
+const DOMAINS: &str = "topology.kubernetes.io/";
 const GPU: &str = "nvidia.com/gpu";
 /// The limit for a new namespace to accept pods, for a kubelet to start a blocker, and for a blocker to end.
 const BLOCKED: Duration = Duration::from_secs(60);
 /// Kubelets write to their nodes too. A patch that conflicts with their writes is tried this many times.
 const TRIES: u32 = 5;
+
+/// Nodes of a cluster that cases may lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LentNodes {
+    /// The label of the nodes, `KEY=VALUE`.
+    pub selector: String,
+    /// If several runs split the nodes: the index of this share from 0, and the number of shares. Nodes are
+    /// assigned round-robin by name.
+    pub share: Option<(usize, usize)>,
+}
 
 /// The nodes that a run may lease to its cases.
 pub(crate) struct RealNodes {
@@ -194,6 +206,40 @@ pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<
         }
     }
     Ok(())
+}
+
+/// The merge patch that removes a run's labels and taints from a node. It contains the node's
+/// resourceVersion, because a merge patch replaces the whole list of taints.
+pub(crate) fn given_back(node: &DynamicObject) -> Value {
+    // A real node has its previous state in an annotation.
+    let was: Value =
+        node.annotations().get(WAS).and_then(|was| serde_json::from_str(was).ok()).unwrap_or_default();
+    let pool = node.labels().get(&format!("{OURS}pool"));
+    let is_of_pool = |value: &str| pool.is_some_and(|pool| value.starts_with(&format!("{pool}-")));
+    let ours = node
+        .labels()
+        .iter()
+        .filter(|(key, value)| key.starts_with(OURS) || key.starts_with(DOMAINS) && is_of_pool(value));
+    let mut labels: Map<String, Value> = ours.map(|(key, _)| (key.clone(), Value::Null)).collect();
+    labels.extend(was["labels"].as_object().cloned().unwrap_or_default());
+    let is_ours = |taint: &&Value| taint["key"].as_str().is_some_and(|key| key.starts_with(OURS));
+    let taints = node.data["spec"]["taints"].as_array().into_iter().flatten();
+    let mut taints: Vec<_> = taints.filter(|taint| !is_ours(taint)).cloned().collect();
+    let is_same = |a: &Value, b: &Value| a["key"] == b["key"] && a["effect"] == b["effect"];
+    for own in was["taints"].as_array().into_iter().flatten() {
+        if !taints.iter().any(|taint| is_same(taint, own)) {
+            taints.push(own.clone());
+        }
+    }
+    let mut metadata = json!({"resourceVersion": node.metadata.resource_version, "labels": labels});
+    let mut spec = json!({"taints": taints});
+    if !was.is_null() {
+        let ours = node.annotations().keys().filter(|key| key.starts_with(OURS));
+        metadata["annotations"] = ours.map(|key| (key.clone(), Value::Null)).collect::<Map<_, _>>().into();
+        // A cordoned node is never leased, so the case has cordoned it.
+        spec["unschedulable"] = Value::Null;
+    }
+    json!({"metadata": metadata, "spec": spec})
 }
 
 /// The merge patch that leases a node: its new labels and taints, and the previous ones as an annotation.

@@ -15,18 +15,14 @@ use std::time::Duration;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, ResourceExt};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::ClusterError;
 use super::polling::{names_left, until_complete};
-use super::real_nodes::{WAS, give_back};
+use super::real_nodes::{WAS, give_back, given_back};
 use super::shared::{self, SHARED};
 use super::workers::SLOTS;
 
-/// The prefix of the labels and taints of runs.
-const OURS: &str = "conformance.grove.io/";
-/// Prefix of the topology labels that a case sets on its nodes.
-const DOMAINS: &str = "topology.kubernetes.io/";
 /// How long namespaces with pods may take to be deleted.
 const GONE: Duration = Duration::from_secs(120);
 /// Marks a node that KWOK simulates.
@@ -200,40 +196,6 @@ impl Left {
             done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
         }
     }
-}
-
-/// The merge patch that removes a run's labels and taints from a node. It contains the node's
-/// resourceVersion, because a merge patch replaces the whole list of taints.
-pub(crate) fn given_back(node: &DynamicObject) -> Value {
-    // A real node has its previous state in an annotation.
-    let was: Value =
-        node.annotations().get(WAS).and_then(|was| serde_json::from_str(was).ok()).unwrap_or_default();
-    let pool = node.labels().get(&format!("{OURS}pool"));
-    let is_of_pool = |value: &str| pool.is_some_and(|pool| value.starts_with(&format!("{pool}-")));
-    let ours = node
-        .labels()
-        .iter()
-        .filter(|(key, value)| key.starts_with(OURS) || key.starts_with(DOMAINS) && is_of_pool(value));
-    let mut labels: Map<String, Value> = ours.map(|(key, _)| (key.clone(), Value::Null)).collect();
-    labels.extend(was["labels"].as_object().cloned().unwrap_or_default());
-    let is_ours = |taint: &&Value| taint["key"].as_str().is_some_and(|key| key.starts_with(OURS));
-    let taints = node.data["spec"]["taints"].as_array().into_iter().flatten();
-    let mut taints: Vec<_> = taints.filter(|taint| !is_ours(taint)).cloned().collect();
-    let is_same = |a: &Value, b: &Value| a["key"] == b["key"] && a["effect"] == b["effect"];
-    for own in was["taints"].as_array().into_iter().flatten() {
-        if !taints.iter().any(|taint| is_same(taint, own)) {
-            taints.push(own.clone());
-        }
-    }
-    let mut metadata = json!({"resourceVersion": node.metadata.resource_version, "labels": labels});
-    let mut spec = json!({"taints": taints});
-    if !was.is_null() {
-        let ours = node.annotations().keys().filter(|key| key.starts_with(OURS));
-        metadata["annotations"] = ours.map(|key| (key.clone(), Value::Null)).collect::<Map<_, _>>().into();
-        // A cordoned node is never leased, so the case has cordoned it.
-        spec["unschedulable"] = Value::Null;
-    }
-    json!({"metadata": metadata, "spec": spec})
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use rstest::rstest;
 use tower_test::mock;
 
 use super::*;
+use serde_json::Value;
 
 const KEY: &str = "conformance.grove.io/run";
 

@@ -23,12 +23,12 @@ use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::existing::LentNodes;
 use super::node_state::{NodeState, Owner};
 use super::nodes::NodeSpec;
 use super::polling::{names_left, until_complete};
 use super::real_nodes::RealNodes;
 use super::{ClusterError, deploy};
+use crate::real_nodes::LentNodes;
 
 /// The node label from which the fake GPU plugin reads its number of GPUs.
 pub const GPUS: &str = "conformance.grove.io/gpus";

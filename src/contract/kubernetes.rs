@@ -1,7 +1,7 @@
 //! The Kubernetes versions of control planes: one row each, with the settings that make a version serve the
 //! Workload API.
 //!
-//! To add a version, add a row to [`RELEASES`] and its pinned module (`cluster/components/catalogue.rs`). No
+//! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). No
 //! code asks for the version: differences between versions are fields of the rows.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

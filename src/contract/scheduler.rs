@@ -1,4 +1,4 @@
-//! Schedulers, by name alone. `cluster/schedulers/` describes what each needs of a cluster, and
+//! Schedulers, by name alone. `install/schedulers/` describes what each needs of a cluster, and
 //! `expect/schedulers/` what is expected of it. Both have one description per scheduler, and tests there join
 //! them by this name.
 

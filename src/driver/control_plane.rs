@@ -4,10 +4,12 @@
 use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::{ClusterSpec, ControllerSpec, LocalCluster, Part};
-use conformance_cluster::schedulers::kai;
+use conformance_cluster::local::LocalCluster;
 use conformance_facts::configuration::Flaw;
 use conformance_history::{Live, SharedMark};
+use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec};
+use conformance_install::part::Part;
+use conformance_install::schedulers::kai;
 use futures::future::BoxFuture;
 use rustix::process::Signal;
 use serde_json::{Value, json};

@@ -6,7 +6,8 @@
 use std::time::Instant;
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::Part;
+use conformance_install::part::Part;
+use conformance_programs::ProgramError;
 use conformance_proxy::{Match, ProxyError, ProxyHandle, RuleId, Verb};
 use rustix::process::Signal;
 
@@ -51,9 +52,11 @@ impl TestContext {
 
     pub fn binder(&self) -> Result<Part, Stop> {
         let scheduler = self.target.scheduler();
-        let missing = || ClusterError::NoProgram {
-            program: format!("the component that binds pods for {}", scheduler.name()),
-            reason: "the cluster was created without",
+        let missing = || {
+            ClusterError::from(ProgramError::NoProgram {
+                program: format!("the component that binds pods for {}", scheduler.name()),
+                reason: "the cluster was created without",
+            })
         };
         Ok(self.local()?.spec().binding_part(scheduler).ok_or_else(missing)?)
     }

@@ -9,6 +9,7 @@ use conformance_contract::names;
 use conformance_expect::Gang;
 use conformance_facts::kubelets::{gpus, not_running};
 use conformance_history::{Live, SharedMark};
+use conformance_programs::ProgramError;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -80,9 +81,11 @@ impl TestContext {
             let running = crictl(kind, &node.name, &["ps", "--quiet", "--label", &of_trial]).await?;
             for id in running.lines().map(str::trim).filter(|id| !id.is_empty()) {
                 let told = crictl(kind, &node.name, &["inspect", id]).await?;
-                let container: Value = serde_json::from_str(&told).map_err(|e| ClusterError::Command {
-                    command: format!("crictl inspect {id} on {}", node.name),
-                    reason: e.to_string(),
+                let container: Value = serde_json::from_str(&told).map_err(|e| {
+                    ClusterError::from(ProgramError::Command {
+                        command: format!("crictl inspect {id} on {}", node.name),
+                        reason: e.to_string(),
+                    })
                 })?;
                 all.push(allocation(&node.name, &container));
             }

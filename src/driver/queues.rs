@@ -3,8 +3,8 @@
 //! A Volcano queue is open once Volcano's own controller has set its status. The harness does not run that
 //! controller and writes the status itself.
 
-use conformance_cluster::schedulers::kai;
 use conformance_history::SharedMark;
+use conformance_install::schedulers::kai;
 use serde_json::json;
 
 use crate::context::{Stop, TestContext};

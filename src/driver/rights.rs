@@ -96,7 +96,7 @@ fn right(kind: &Kind, subresource: &str, verb: &'static str) -> Right {
 
 #[cfg(test)]
 mod tests {
-    use conformance_cluster::schedulers;
+    use conformance_install::schedulers;
     use serde_json::Value;
 
     use super::*;

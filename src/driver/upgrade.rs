@@ -5,10 +5,11 @@
 //! Releases name PodGangs differently. Therefore waits use PodCliques and pods, whose names do not change,
 //! and identify a PodGang by its podgroups.
 
-use conformance_cluster::local::{Part, Upgrade};
 use conformance_expect::{Gang, scaling, schedulers};
 use conformance_facts::{binding, migration};
 use conformance_history::{History, Live, SharedMark, is_of_canary};
+use conformance_install::cluster_spec::Upgrade;
+use conformance_install::part::Part;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use conformance_cluster::deploy;
-use conformance_cluster::local::Part;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{Limit, QUIET};
 use conformance_expect::Gang;
@@ -17,6 +16,7 @@ use conformance_facts::leftovers::is_there_anyway;
 use conformance_facts::pod_gangs::misnamed;
 use conformance_facts::{convergence, updates};
 use conformance_history::{Live, MarkName, SharedMark, condition, text};
+use conformance_install::part::Part;
 use serde_json::Value;
 
 use super::alone::Load;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use conformance_cluster::local::{LocalCluster, OperatorWrite, Part};
-use conformance_cluster::{peak_memory, processor_time};
+use conformance_cluster::local::{LocalCluster, OperatorWrite};
 use conformance_history::History;
+use conformance_install::part::Part;
+use conformance_programs::{peak_memory, processor_time};
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value};
 

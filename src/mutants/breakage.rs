@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part, Upgrade};
-use conformance_cluster::schedulers::{self, GivenScheduler};
 use conformance_contract::clauses::{Feature, Workload};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
+use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec, Upgrade};
+use conformance_install::part::Part;
+use conformance_install::schedulers::{self, GivenScheduler};
 use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -18,11 +18,11 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use conformance_cluster::local::ClusterSpec;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation};
+use conformance_install::cluster_spec::ClusterSpec;
 use serde::Deserialize;
 use serde_json::Value;
 

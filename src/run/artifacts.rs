@@ -5,13 +5,14 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use conformance_cluster::ClusterError;
 use conformance_cluster::provider::{Logs, Provider};
-use conformance_cluster::{ClusterError, home};
 use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, HistoryError};
+use conformance_programs::{ProgramError, home};
 use conformance_report::CaseResult;
 
 use super::verdict;
@@ -20,6 +21,7 @@ use super::verdict;
 #[error(transparent)]
 enum Unwritten {
     Cluster(#[from] ClusterError),
+    Program(#[from] ProgramError),
     File(#[from] std::io::Error),
     History(#[from] HistoryError),
     Yaml(#[from] grove_yaml::YamlError),

@@ -23,13 +23,9 @@ pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
 use conformance_cluster::access::Access;
 use conformance_cluster::existing::{Connection, ExistingCluster};
-use conformance_cluster::home::HalfMade;
 use conformance_cluster::kind::KindCluster;
-use conformance_cluster::local::{ClusterSpec, LocalCluster};
-use conformance_cluster::memory::{self, Memory};
+use conformance_cluster::local::LocalCluster;
 use conformance_cluster::node_pools::CANARY_NODE;
-use conformance_cluster::preflight::available_memory_mib;
-use conformance_cluster::processors::Processors;
 use conformance_cluster::provider::Provider;
 use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
@@ -39,6 +35,11 @@ use conformance_contract::target::{self, Target};
 use conformance_driver::case::Isolation;
 use conformance_driver::rights;
 use conformance_driver::test_cluster::TestCluster;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::memory::{self, Memory};
+use conformance_programs::available_memory;
+use conformance_programs::home::HalfMade;
+use conformance_programs::processors::Processors;
 use tokio::task::JoinSet;
 
 use crate::interruption::Interruption;
@@ -94,7 +95,7 @@ impl Environment {
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
         let schedulers = settings.spec.schedulers.len();
-        let fit = available_memory_mib().map(|available| memory::planes_within(available, schedulers));
+        let fit = available_memory::in_mib().map(|available| memory::planes_within(available, schedulers));
         let planned = fewer(settings.dedicated.clone(), fit);
         let slots = |scheduler| {
             let open = planned.get(&scheduler).copied().unwrap_or(1).max(1);

@@ -9,17 +9,17 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use conformance_cases as cases;
-use conformance_cluster::components::{Program, Source, digest};
-use conformance_cluster::operator::Operator;
-use conformance_cluster::schedulers::helm::Installed;
-use conformance_cluster::schedulers::{self, installation};
-use conformance_cluster::{memory_in_use, processor_time};
 use conformance_contract::clauses::{CLAUSES, Clause, Feature, VERSION};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{ReportedVersion, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::limits;
+use conformance_install::operator::Operator;
+use conformance_install::schedulers::helm::Installed;
+use conformance_install::schedulers::{self, installation};
+use conformance_programs::components::{Program, Source, digest};
+use conformance_programs::{memory_in_use, processor_time};
 use conformance_report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, PeakMemory,
     Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, TargetReport, Timings,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::ClusterSpec;
 use conformance_contract::target::Target;
+use conformance_install::cluster_spec::ClusterSpec;
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 

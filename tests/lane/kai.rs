@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::schedulers::{in_folder, kai};
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::schedulers::{in_folder, kai};
 
 /// Names a folder with KAI's programs and CRDs. Without it, tests cover only what the API server shows.
 const DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::catalogue::components_for;
-use conformance_cluster::components::{Overrides, Toolbox};
-use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::local::Programs;
 use conformance_contract::scheduler::Scheduler;
 use conformance_driver::test_cluster::Thorough;
+use conformance_install::catalogue::components_for;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_programs::components::{Overrides, Toolbox};
 use conformance_run::environment::{Environment, Origin, Settings};
 use tokio::runtime::Runtime;
 

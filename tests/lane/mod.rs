@@ -5,11 +5,11 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
 use conformance_fuzz::Plan;
+use conformance_programs::components::Progress;
 use conformance_report::CaseResult;
 use conformance_run::environment::Environment;
 use conformance_run::shrink;

@@ -5,12 +5,13 @@
 
 use conformance_check::admission;
 use conformance_check::backends;
-use conformance_cluster::local::{Gates, Part};
 use conformance_contract::clauses::Feature;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_expect as expect;
 use conformance_facts::attempts::Wanted;
+use conformance_install::cluster_spec::Gates;
+use conformance_install::part::Part;
 
 use crate::prelude::*;
 

@@ -4,7 +4,7 @@
 //! meanwhile.
 
 use conformance_check::admission;
-use conformance_cluster::local::Part;
+use conformance_install::part::Part;
 
 use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};

@@ -10,9 +10,9 @@
 use std::collections::BTreeSet;
 
 use conformance_check::end_state;
-use conformance_cluster::local::Part;
 use conformance_facts::updates::is_of_revision;
 use conformance_history::text;
+use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
 use crate::before_put_back::before_put_back;

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use conformance_check::{audit, coexistence};
-use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::target::TARGETS;
 use conformance_driver::limits::SETTLE;
+use conformance_install::schedulers::{self, installation};
 use jiff::Timestamp;
 
 use crate::prelude::*;

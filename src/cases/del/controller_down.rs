@@ -1,6 +1,6 @@
 //! A running PodCliqueSet is deleted while the controller is down; then the controller is restarted.
 
-use conformance_cluster::local::Part;
+use conformance_install::part::Part;
 use futures::future::BoxFuture;
 
 use crate::prelude::*;

@@ -4,8 +4,9 @@
 //! on stays up.
 
 use conformance_check::admission;
-use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_history::is_controlled_by;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::part::Part;
 
 use super::mapping::ask_for;
 use crate::prelude::*;

@@ -1,7 +1,7 @@
 //! The profile has `gangScheduling: false`. `loose`, 1 + 1 pods, runs without gangs; `brought`, whose pods
 //! name a PodGroup of their own, is refused.
 
-use conformance_cluster::local::ControllerSpec;
+use conformance_install::cluster_spec::ControllerSpec;
 
 use super::unmanaged_gangs;
 use crate::prelude::*;

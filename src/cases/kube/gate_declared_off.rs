@@ -1,8 +1,8 @@
 //! The API does not show the scheduler's own feature gates; the profile declares them, here as off. The
 //! PodCliqueSet has one clique, so that a topology constraint is admissible in either gang scope.
 
-use conformance_cluster::local::ControllerSpec;
 use conformance_driver::admission_attempts::{required, template};
+use conformance_install::cluster_spec::ControllerSpec;
 
 use crate::prelude::*;
 

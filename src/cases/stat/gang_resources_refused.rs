@@ -2,10 +2,10 @@
 //! tried several times.
 
 use conformance_check::lifecycle::reasons;
-use conformance_cluster::local::Part;
 use conformance_driver::limits::RECOVERY;
 use conformance_expect::schedulers;
 use conformance_history::{Kind, event_note, list, text};
+use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb};
 use jiff::Timestamp;
 

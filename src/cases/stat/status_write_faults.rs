@@ -4,7 +4,7 @@
 //! A run with every crash point also disturbs only the n-th write, for every n.
 
 use conformance_check::lifecycle::counts;
-use conformance_cluster::local::Part;
+use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
 
 use super::rests::{self, at_every_rest};

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use conformance_cluster::local::Part;
+use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
 use super::replica;

@@ -3,7 +3,7 @@
 //! creates one Job, and a fault proxy holds the request for the other, so half of it exists. Each component
 //! is killed once more, JobSet last.
 
-use conformance_cluster::local::Part;
+use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb, When};
 
 use crate::before_put_back::before_put_back;

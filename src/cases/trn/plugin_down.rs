@@ -2,8 +2,8 @@
 //! it is back.
 
 use conformance_check::admission::left_nothing;
-use conformance_cluster::local::Part;
 use conformance_facts::attempts::unanswered;
+use conformance_install::part::Part;
 
 use crate::before_put_back::before_put_back;
 use crate::prelude::*;

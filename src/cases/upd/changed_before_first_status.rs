@@ -2,8 +2,8 @@
 //! proxy refuses the operator's status writes for the first PodCliqueSet. Its template changes before any
 //! status is written; then the writes are let through.
 
-use conformance_cluster::local::Part;
 use conformance_facts::updates::lacks_pods;
+use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb};
 
 use crate::before_put_back::before_put_back;

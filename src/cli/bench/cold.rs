@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::{ClusterError, home, processor_time};
+use conformance_cluster::ClusterError;
+use conformance_programs::{home, processor_time};
 use conformance_report::Exit;
 use tokio::process::Command;
 

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use conformance_cluster::local::Part;
-use conformance_cluster::{peak_memory, processor_time};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_expect::schedulers;
 use conformance_history::Live;
+use conformance_install::part::Part;
+use conformance_programs::{peak_memory, processor_time};
 use conformance_report::ProcessorSeconds;
 use serde_json::{Value, json};
 

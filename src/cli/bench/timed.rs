@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::cluster_spec::ClusterSpec;
 use conformance_cluster::local::{LocalCluster, Programs};
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_cluster::{ClusterError, deploy};
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::Live;
+use conformance_install::cluster_spec::ClusterSpec;
 use serde_json::Value;
 use tokio::sync::watch;
 

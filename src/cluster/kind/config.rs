@@ -1,9 +1,11 @@
 //! kind's configuration: a file of `kind-configs/` or of the user, with additions for this host.
 
+use std::path::{Path, PathBuf};
+
 use conformance_contract::kubernetes::Kubernetes;
 use serde_json::{Value, json};
 
-use crate::error::{ClusterError, KindConfigError};
+use crate::{ClusterError, KindConfigError};
 
 /// The file's content for the first Kubernetes version.
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
@@ -46,6 +48,10 @@ pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError>
         }
     }
     Ok(config)
+}
+
+pub(super) fn kubeconfig_in(folder: &Path) -> PathBuf {
+    folder.join("kubeconfig")
 }
 
 pub fn nodes(config: &Value) -> usize {

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use crate::docker;
-use crate::docker::Engine;
-use crate::{ClusterError, home};
+use conformance_programs::docker::Engine;
+use conformance_programs::{docker, home};
+
+use crate::ClusterError;
 
 /// Containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
 const DISK_MIB: u64 = 12 * 1024;

@@ -1,31 +1,30 @@
-//! What is installed in a kind cluster, and when it is ready.
+//! What is installed in a kind cluster.
 
 use std::path::Path;
 use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::schedulers::helm::{Helm, Installed, Release};
+use conformance_install::schedulers::in_cluster::{Deployed, DeployedScheduler};
+use conformance_install::schedulers::installation;
+use conformance_programs::ProgramError;
 use futures::future::{join_all, join3};
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
-use super::{KindSpec, kubeconfig_in, not_ready};
+use super::config::kubeconfig_in;
+use super::operator::add_faults;
+use super::rollout::{
+    OF_OPERATORS, daemon_set_ready, deployment_ready, deployment_ready_in, not_ready, with_what_pods_say,
+};
+use super::spec::KindSpec;
 use crate::polling::until_complete;
-use crate::schedulers::helm::{Helm, Installed, Release};
-use crate::schedulers::in_cluster::{Deployed, DeployedScheduler};
-use crate::schedulers::installation;
 use crate::{ClusterError, SchedulerFailure, deploy};
 
 /// How long kubelets may take to join and to set up networking.
 const NODES: Duration = Duration::from_secs(120);
-/// How long containers of loaded images may take to become ready.
-pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
-/// How long the objects of a chart may take to become ready after helm returns: a registry provides their
-/// images.
-pub(super) const OF_OPERATORS: Duration = Duration::from_secs(300);
 
 const PLUGIN: [&str; 2] = [
     include_str!("../../../manifests/fake-gpu-plugin/rbac.yaml"),
@@ -128,7 +127,7 @@ pub(super) async fn install(
 fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterError> {
     let mut objects = Vec::new();
     for text in PLUGIN {
-        let wrong = |source| ClusterError::Manifest { path: "manifests/fake-gpu-plugin".into(), source };
+        let wrong = |source| ProgramError::Manifest { path: "manifests/fake-gpu-plugin".into(), source };
         objects.extend(grove_yaml::documents(text).map_err(wrong)?);
     }
     for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
@@ -136,14 +135,6 @@ fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterE
         add_faults(object, faults);
     }
     Ok(objects)
-}
-
-/// Adds faults to the arguments of a workload's container.
-pub(super) fn add_faults(workload: &mut Value, faults: &[String]) {
-    let args = &mut workload["spec"]["template"]["spec"]["containers"][0]["args"];
-    if let Some(args) = args.as_array_mut() {
-        args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
-    }
 }
 
 async fn scheduler_up(client: &Client, deployed: &DeployedScheduler) -> Result<(), ClusterError> {
@@ -173,93 +164,6 @@ async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result
         deploy::apply_when_served(client, &object).await?;
     }
     Ok(installed)
-}
-
-/// Adds the status of the namespace's pods to a failure of Helm. Helm itself reports only that it timed out.
-pub(super) async fn with_what_pods_say<T>(
-    made: Result<T, ClusterError>,
-    client: &Client,
-    namespace: &str,
-) -> Result<T, ClusterError> {
-    match made {
-        Err(ClusterError::Command { command, reason }) => {
-            let reason = format!("{reason}\n{}", pods_say(client, namespace).await);
-            Err(ClusterError::Command { command, reason })
-        }
-        made => made,
-    }
-}
-
-/// Waits until every replica of a Deployment's current template is available. A timeout reports the status of
-/// its pods.
-pub(super) async fn deployment_ready(
-    client: &Client,
-    namespace: &str,
-    name: &str,
-) -> Result<(), ClusterError> {
-    deployment_ready_in(client, namespace, name, ROLLOUT).await
-}
-
-/// Like [`deployment_ready`], with another limit.
-pub(super) async fn deployment_ready_in(
-    client: &Client,
-    namespace: &str,
-    name: &str,
-    limit: Duration,
-) -> Result<(), ClusterError> {
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
-    let ready = |found: Option<&Deployment>| {
-        found.is_some_and(|found| {
-            let wanted = found.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-            found.status.as_ref().is_some_and(|status| {
-                status.observed_generation >= found.metadata.generation
-                    && status.updated_replicas == Some(wanted)
-                    && status.replicas == Some(wanted)
-                    && status.available_replicas == Some(wanted)
-            })
-        })
-    };
-    let wait = tokio::time::timeout(limit, await_condition(deployments, name, ready)).await;
-    match wait {
-        Ok(Ok(_)) => Ok(()),
-        _ => Err(not_rolled_out(client, namespace, format!("Deployment {name}"), limit).await),
-    }
-}
-
-async fn daemon_set_ready(client: &Client, namespace: &str, name: &str) -> Result<(), ClusterError> {
-    let daemon_sets: Api<DaemonSet> = Api::namespaced(client.clone(), namespace);
-    let ready = |found: Option<&DaemonSet>| {
-        found.and_then(|found| found.status.as_ref()).is_some_and(|status| {
-            status.desired_number_scheduled > 0 && status.number_ready == status.desired_number_scheduled
-        })
-    };
-    let wait = tokio::time::timeout(ROLLOUT, await_condition(daemon_sets, name, ready)).await;
-    match wait {
-        Ok(Ok(_)) => Ok(()),
-        _ => Err(not_rolled_out(client, namespace, format!("DaemonSet {name}"), ROLLOUT).await),
-    }
-}
-
-async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: Duration) -> ClusterError {
-    let last = pods_say(client, namespace).await;
-    ClusterError::NotReady { what, seconds: limit.as_secs(), last }
-}
-
-/// The status of a namespace's pods that do not run, and the end of each pod's log.
-async fn pods_say(client: &Client, namespace: &str) -> String {
-    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let mut said = Vec::new();
-    if let Ok(found) = pods.list(&ListParams::default()).await {
-        for pod in &found {
-            let object = serde_json::to_value(pod).unwrap_or_default();
-            let logs = kube::api::LogParams { tail_lines: Some(10), ..Default::default() };
-            let log = pods.logs(&pod.name_any(), &logs).await.unwrap_or_default();
-            if !log.is_empty() || object["status"]["phase"] != "Running" {
-                said.push(format!("{}\n{log}", not_ready(&object)));
-            }
-        }
-    }
-    said.join("\n")
 }
 
 #[cfg(test)]

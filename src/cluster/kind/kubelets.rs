@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use conformance_programs::docker::docker;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt;
@@ -11,8 +12,7 @@ use kube::runtime::wait::await_condition;
 use serde_json::json;
 
 use super::OperatorPlace;
-use super::{KindCluster, in_cluster};
-use crate::docker::docker;
+use super::{KindCluster, rollout};
 use crate::{ClusterError, deploy};
 
 /// How long a started kubelet may take to report, until the node's taints are removed.
@@ -25,7 +25,7 @@ const ROLLED_AT: &str = "conformance.grove.io/rolled-at";
 impl KindCluster {
     /// Runs a command on a node and returns its standard output.
     pub async fn on_node(&self, node: &str, words: &[&str]) -> Result<String, ClusterError> {
-        docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await
+        Ok(docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await?)
     }
 
     /// Restarts a node's kubelet. The node's containers keep running.
@@ -73,7 +73,7 @@ impl KindCluster {
             .patch(name, &PatchParams::default(), &patch)
             .await
             .map_err(|source| ClusterError::api(format!("patch Deployment {name}"), source))?;
-        in_cluster::deployment_ready(&self.client(), namespace, name).await?;
+        rollout::deployment_ready(&self.client(), namespace, name).await?;
         for pod in former {
             let (pod_name, uid) = (pod.name_any(), pod.uid().unwrap_or_default());
             let gone = await_condition(pods.clone(), &pod_name, is_deleted(&uid));

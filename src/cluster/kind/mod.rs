@@ -5,8 +5,8 @@
 //! - [`node_image`] provides the node image.
 //! - [`config`] has kind's configuration.
 //! - [`prepare`] builds or finds the programs and images.
-//! - [`in_cluster`] installs schedulers that are built here, or charts ([`super::schedulers::helm`]).
-//! - [`operator`] is the operator under test.
+//! - [`in_cluster`] installs schedulers that are built here, or charts.
+//! - [`operator`] is the operator under test. [`rollout`] waits until pods are ready.
 //!
 //! Cases lease the cluster's workers ([`super::workers`]). Clusters have their own Docker network. If the
 //! process that created them was killed, [`remove_abandoned`] finds them by their names.
@@ -19,25 +19,26 @@ pub mod node_image;
 mod operator;
 pub mod prepare;
 mod provider;
+mod rollout;
+mod spec;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use conformance_contract::scheduler::Scheduler;
+use conformance_install::schedulers::helm::Installed;
+use conformance_programs::ProgramError;
+use conformance_programs::docker::{self, docker};
+use conformance_programs::home::{self, ClusterHome};
 use kube::Client;
-use serde_json::Value;
 use tokio::process::Command;
 
+use self::config::kubeconfig_in;
 pub use self::operator::{OperatorPlace, UnderTest};
+pub use self::spec::KindSpec;
 use super::ClusterError;
-use super::docker::{self, docker};
-use super::home::{self, ClusterHome};
-use super::images::Image;
-use super::local::{self, ControllerSpec};
+use super::access;
 use super::node_pools::NodePools;
 use super::rights_of_all;
-use super::schedulers::helm::{Installed, Release};
-use super::schedulers::in_cluster::DeployedScheduler;
 use super::workers::Workers;
 
 /// The prefix of all clusters' names.
@@ -45,21 +46,6 @@ const PREFIX: &str = "grove-conformance-";
 const NETWORK: &str = "grove-conformance";
 /// Node label of the workers that cases lease.
 const WORKER: &str = "conformance.grove.io/worker=true";
-
-#[derive(Debug, Clone)]
-pub struct KindSpec {
-    pub kind: PathBuf,
-    pub node_image: String,
-    /// kind's configuration, as [`config::for_host`] returns it.
-    pub config: Value,
-    pub operator: UnderTest,
-    pub plugin_image: Image,
-    /// The schedulers that become Deployments of images built here. The node image contains kube-scheduler.
-    pub schedulers: Vec<DeployedScheduler>,
-    pub releases: Vec<Release>,
-    pub controller: ControllerSpec,
-    pub plugin_faults: Vec<String>,
-}
 
 #[derive(Debug)]
 pub struct KindCluster {
@@ -101,9 +87,9 @@ impl KindCluster {
             .arg("--kubeconfig")
             .arg(&kubeconfig);
         if let Err(failed) = docker::output(create).await {
-            return Err(with_log_of_kubelet(failed, &name).await);
+            return Err(with_log_of_kubelet(failed, &name).await.into());
         }
-        let client = local::client(&kubeconfig).await?;
+        let client = access::client(&kubeconfig).await?;
         in_cluster::nodes_ready(&client, config::nodes(&spec.config)).await?;
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
@@ -155,7 +141,8 @@ impl KindCluster {
     pub async fn export_all_logs(&self, folder: &Path) -> Result<(), ClusterError> {
         let mut export = kind(&self.kind);
         export.args(["export", "logs", "--name", &self.name]).arg(folder);
-        docker::output(export).await.map(drop)
+        docker::output(export).await?;
+        Ok(())
     }
 
     /// Removes its containers and their volumes, and, unless `keep`, its folder.
@@ -165,7 +152,10 @@ impl KindCluster {
         }
         remove(&self.name).await?;
         self.armed.store(false, std::sync::atomic::Ordering::Relaxed);
-        if keep { Ok(()) } else { self.home.remove() }
+        if !keep {
+            self.home.remove()?;
+        }
+        Ok(())
     }
 }
 
@@ -177,38 +167,13 @@ impl Drop for KindCluster {
     }
 }
 
-impl KindSpec {
-    /// The images of the programs that run in the cluster.
-    pub fn own_images(&self) -> impl Iterator<Item = &Image> {
-        let of_schedulers = self.schedulers.iter().flat_map(|deployed| &deployed.images);
-        self.operator.images().chain([&self.plugin_image]).chain(of_schedulers)
-    }
-
-    fn images_of_nodes(&self) -> impl Iterator<Item = &str> {
-        self.operator.images().chain([&self.plugin_image]).map(|image| image.reference.as_str())
-    }
-
-    fn images_of_schedulers(&self) -> impl Iterator<Item = &str> {
-        self.schedulers.iter().flat_map(|deployed| &deployed.images).map(|image| image.reference.as_str())
-    }
-
-    /// The chart of a scheduler that helm installs.
-    pub fn release(&self, scheduler: Scheduler) -> Option<&Release> {
-        self.releases.iter().find(|release| release.scheduler == scheduler)
-    }
-}
-
-fn kubeconfig_in(folder: &Path) -> PathBuf {
-    folder.join("kubeconfig")
-}
-
 /// Adds the end of the kubelet's log: kind reports only that the control plane did not start.
-async fn with_log_of_kubelet(failed: ClusterError, name: &str) -> ClusterError {
+async fn with_log_of_kubelet(failed: ProgramError, name: &str) -> ProgramError {
     let node = control_plane(name);
     let log = ["exec", &node, "journalctl", "--unit", "kubelet", "--lines", "3", "--output", "cat"];
     match (failed, docker::docker(log).await) {
-        (ClusterError::Command { command, reason }, Ok(log)) if !log.trim().is_empty() => {
-            ClusterError::Command {
+        (ProgramError::Command { command, reason }, Ok(log)) if !log.trim().is_empty() => {
+            ProgramError::Command {
                 command,
                 reason: format!("{reason}\nthe kubelet's log ends with:\n{}", log.trim()),
             }
@@ -240,7 +205,8 @@ async fn load<'a>(
         command.args(["--nodes", node]);
     }
     command.args(images);
-    docker::output(command).await.map(drop)
+    docker::output(command).await?;
+    Ok(())
 }
 
 /// The container of the control plane node.
@@ -328,14 +294,4 @@ pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
         let _ = docker(["network", "rm", NETWORK]).await;
     }
     Ok(names)
-}
-
-/// Why a node or a pod is not ready, from its status.
-fn not_ready(object: &Value) -> String {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    let said = conditions
-        .filter(|condition| condition["status"] != "True")
-        .filter_map(|condition| condition["message"].as_str());
-    format!("{name}: {}", said.collect::<Vec<_>>().join("; "))
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_install::catalogue::components_of_node_image;
+use conformance_programs::components::{Overrides, Progress, Toolbox};
+use conformance_programs::own_program::PAUSE;
+use conformance_programs::{docker, home, images};
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use crate::catalogue::components_of_node_image;
-use crate::components::{Overrides, Progress, Toolbox};
-use crate::own_program::PAUSE;
-use crate::{ClusterError, docker, home, images};
+use crate::ClusterError;
 
 /// How long a registry may take to answer before the image is built.
 const ASK: Duration = Duration::from_secs(15);

@@ -5,19 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use conformance_contract::names;
+use conformance_install::cluster_spec::ControllerSpec;
+use conformance_install::operator::{Operator, OperatorChart, OperatorImages};
+use conformance_install::schedulers::helm::{Chart, Helm, Wanted};
+use conformance_programs::images::Image;
+use conformance_programs::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, OwnProgram};
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::in_cluster::{OF_OPERATORS, ROLLOUT, add_faults, deployment_ready_in, with_what_pods_say};
-use super::kubeconfig_in;
-use crate::images::Image;
-use crate::local::ControllerSpec;
-use crate::operator::{Operator, OperatorChart, OperatorImages};
-use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, OwnProgram};
+use super::config::kubeconfig_in;
+use super::rollout::{OF_OPERATORS, ROLLOUT, deployment_ready_in, with_what_pods_say};
 use crate::polling::until_complete;
-use crate::schedulers::helm::{Chart, Helm, Wanted};
 use crate::{ClusterError, deploy};
 
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ impl UnderTest {
                 let mut settings = spec.configuration.clone();
                 settings["initContainer"] = json!({"image": init.reference});
                 let configuration = folder.join("operator-configuration.yaml");
-                crate::home::write(&configuration, settings.to_string())?;
+                conformance_programs::home::write(&configuration, settings.to_string())?;
                 let flags =
                     [format!("--image={}", image.reference), format!("--config={}", configuration.display())];
                 let mut objects = program.manifests(flags).await?;
@@ -117,4 +117,12 @@ async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
         Ok(bindings.create(&dry_run, &probe).await.err().map(|error| error.to_string()))
     })
     .await
+}
+
+/// Adds faults to the arguments of a workload's container.
+pub(super) fn add_faults(workload: &mut Value, faults: &[String]) {
+    let args = &mut workload["spec"]["template"]["spec"]["containers"][0]["args"];
+    if let Some(args) = args.as_array_mut() {
+        args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
+    }
 }

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::catalogue::{components_for_kind, components_of_node_image};
+use conformance_install::cluster_spec::ControllerSpec;
+use conformance_install::operator::{Operator, OperatorChart, OperatorImages};
+use conformance_install::schedulers::helm::{Helm, Release};
+use conformance_install::schedulers::in_cluster::{self, DeployedScheduler};
+use conformance_install::schedulers::{GivenScheduler, installation};
+use conformance_programs::components::{Component, Overrides, Progress, Toolbox};
+use conformance_programs::docker::Engine;
+use conformance_programs::images::{self, NOBODY, REPOSITORY};
+use conformance_programs::own_program::{CONTROLLER, INIT, OwnProgram, PLUGIN};
+use conformance_programs::preflight::{self, Check};
 
 use super::{KindSpec, UnderTest, config, host, node_image};
 use crate::ClusterError;
-use crate::catalogue::{components_for_kind, components_of_node_image};
-use crate::components::{Component, Overrides, Progress, Toolbox};
-use crate::docker::Engine;
-use crate::images::{self, NOBODY, REPOSITORY};
-use crate::local::ControllerSpec;
-use crate::operator::{Operator, OperatorChart, OperatorImages};
-use crate::own_program::{CONTROLLER, INIT, OwnProgram, PLUGIN};
-use crate::preflight::{self, Check};
-use crate::schedulers::helm::{Helm, Release};
-use crate::schedulers::in_cluster::{self, DeployedScheduler};
-use crate::schedulers::{GivenScheduler, installation};
 
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
@@ -126,7 +126,8 @@ pub async fn can_install_charts() -> Result<(), ClusterError> {
     preflight::require(vec![
         Check::new("helm", Helm::on_path().version().await),
         Check::new("containers", engine.map(|engine| engine.version)),
-    ])
+    ])?;
+    Ok(())
 }
 
 /// The reference controller with images of its programs.

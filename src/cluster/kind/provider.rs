@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use conformance_contract::scheduler::Scheduler;
+use conformance_programs::home;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams, LogParams};
 use kube::{Client, ResourceExt};
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::KindCluster;
 use crate::node_pools::NodePools;
 use crate::provider::{Logs, Provider};
-use crate::{ClusterError, SchedulerFailure, home};
+use crate::{ClusterError, SchedulerFailure};
 
 #[async_trait]
 impl Provider for KindCluster {

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use conformance_install::cluster_spec::Gates;
+
 use super::audit;
 use super::certs::{KeyFiles, ServiceAccountKeys};
-use crate::cluster_spec::Gates;
 
 #[derive(Debug)]
 pub(super) struct Apiserver<'a> {

@@ -123,7 +123,7 @@ fn read(log: &Path) -> Result<String, ClusterError> {
         Ok(text) => Ok(text),
         // The first request creates the file.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(source) => Err(ClusterError::File { path: log.into(), source }),
+        Err(source) => Err(ClusterError::file(log)(source)),
     }
 }
 

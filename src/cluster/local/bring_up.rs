@@ -8,15 +8,19 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::part::Part;
+use conformance_install::schedulers::installation;
+use conformance_install::trainer;
+use conformance_programs::ProgramError;
+use conformance_programs::home::{self, ClusterHome};
 use futures::future::{join_all, join3, try_join_all};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client, start};
-use crate::home::{self, ClusterHome};
+use super::{LocalCluster, NotUp, Processes, Programs, start};
 use crate::node_pools::NodePools;
-use crate::schedulers::installation;
-use crate::{ClusterError, SchedulerFailure, deploy, rights_of_all, trainer};
+use crate::{ClusterError, SchedulerFailure, access, deploy, rights_of_all};
 
 /// The maximum size of a cluster's folder.
 const CLUSTER_MIB: u64 = 1024;
@@ -30,7 +34,7 @@ impl LocalCluster {
         let home = ClusterHome::take(name)?;
         let begin = Instant::now();
         let layout = start::Layout::new(&home.path, &spec)?;
-        let client = client(&layout.admin).await?;
+        let client = access::client(&layout.admin).await?;
         let others = spec.schedulers.iter().filter(|scheduler| **scheduler != Scheduler::KUBE);
         let not_up = others.map(|scheduler| (*scheduler, NotUp::Starting)).collect();
         let mut cluster = Self {
@@ -95,9 +99,9 @@ impl LocalCluster {
     pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
         let spec = self.spec();
         let objects = match &spec.operator {
-            Some(operator) => operator.objects(self.layout.operator_place(operator)?, &spec.controller),
-            None => self.programs.controller.manifests(self.layout.webhook_flags()).await,
-        }?;
+            Some(operator) => operator.objects(self.layout.operator_place(operator)?, &spec.controller)?,
+            None => self.programs.controller.manifests(self.layout.webhook_flags()).await?,
+        };
         Ok(altered(objects, &spec))
     }
 
@@ -153,7 +157,7 @@ impl LocalCluster {
     /// Continues without a scheduler: kills its processes and records the reason with the end of their logs.
     async fn give_up(&self, scheduler: Scheduler, error: ClusterError) {
         // This error already contains the end of the log.
-        let has_log = matches!(error, ClusterError::Process { .. });
+        let has_log = matches!(error.program(), Some(ProgramError::Process { .. }));
         let mut failure = SchedulerFailure::from(error);
         for part in self.spec().parts_of(scheduler) {
             self.stop_part(part, Signal::KILL).await;

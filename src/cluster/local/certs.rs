@@ -7,14 +7,15 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use conformance_programs::components::hex;
+use conformance_programs::home;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose,
 };
 use sha2::{Digest, Sha256};
 
-use crate::components::hex;
-use crate::{ClusterError, home};
+use crate::ClusterError;
 
 /// The identity in a token or a client certificate. In a certificate, the common name is the user and the
 /// organisation is the group.

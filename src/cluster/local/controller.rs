@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use conformance_install::cluster_spec::ControllerSpec;
+
 use super::certs::KeyFiles;
-use crate::cluster_spec::ControllerSpec;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ControllerPorts {

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use conformance_install::cluster_spec::Gates;
+
 use super::certs::KeyFiles;
-use crate::cluster_spec::Gates;
 
 /// The API server adds a finalizer to every `scheduling.k8s.io` PodGroup. Only this controller removes it.
 pub(super) const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";

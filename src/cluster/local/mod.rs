@@ -20,22 +20,19 @@ mod controller_manager;
 mod etcd;
 mod kwok;
 mod operator;
-mod part;
-mod ports;
+mod operator_home;
 mod provider;
 mod proxied;
+mod proxies;
 mod readiness;
 mod start;
 mod upgrade;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
 
-pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates, Upgrade};
 pub use audit::{Binding, Forbidden, OperatorWrite};
-pub use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-pub use part::{Part, ProcessId};
-pub(crate) use ports::reserve_any;
 pub use start::Programs;
 
 use std::collections::BTreeMap;
@@ -45,16 +42,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec};
+use conformance_install::operator::Operator;
+use conformance_install::part::Part;
+use conformance_programs::home::ClusterHome;
+use conformance_programs::process::Process;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
 
-use super::home::ClusterHome;
 use super::node_pools::NodePools;
-use super::process::Process;
 use super::{ClusterError, SchedulerFailure};
-use crate::operator::Operator;
 
 /// The parts that should be running. Dropping it kills them.
 #[derive(Default)]
@@ -76,7 +74,7 @@ pub struct LocalCluster {
     layout: start::Layout,
     spec: Mutex<ClusterSpec>,
     processes: Processes,
-    proxies: proxied::Proxies,
+    proxies: proxies::Proxies,
     /// The schedulers other than kube-scheduler that failed or are still starting.
     not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
     node_pools: NodePools,
@@ -143,7 +141,7 @@ impl LocalCluster {
             // The end of the log is read only once, not with every call.
             let death = self.lock().get(&part).and_then(Process::death);
             if let Some(death) = death {
-                self.not_up().insert(scheduler, NotUp::Ended(death.into()));
+                self.not_up().insert(scheduler, NotUp::Ended(ClusterError::from(death).into()));
             }
         }
         let failed = |(scheduler, why): (&Scheduler, &NotUp)| match why {
@@ -188,7 +186,8 @@ impl LocalCluster {
         namespace: &str,
         since: Timestamp,
     ) -> Result<Vec<OperatorWrite>, ClusterError> {
-        audit::operator_writes(&self.layout.audit_log(), &operator::users(&self.spec()), namespace, since)
+        let users = operator_home::users(&self.spec());
+        audit::operator_writes(&self.layout.audit_log(), &users, namespace, since)
     }
 
     /// Resident memory of all its parts, in bytes.
@@ -204,14 +203,15 @@ impl LocalCluster {
     /// The first part that should be running and has exited, as an error with its log. Ignores schedulers
     /// other than kube-scheduler, without which the cluster continues: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
-        self.dead_parts().first().and_then(|part| self.lock().get(part).and_then(Process::death))
+        let part = *self.dead_parts().first()?;
+        self.lock().get(&part).and_then(Process::death).map(Into::into)
     }
 
     /// How the operator under test exited by itself, if no other part exited. Otherwise a missing API server
     /// may be the cause.
     pub fn operator_death(&self) -> Option<ClusterError> {
         let only = self.dead_parts() == [Part::Controller];
-        only.then(|| self.lock().get(&Part::Controller).and_then(Process::death)).flatten()
+        only.then(|| self.lock().get(&Part::Controller).and_then(Process::death)).flatten().map(Into::into)
     }
 
     fn dead_parts(&self) -> Vec<Part> {
@@ -297,7 +297,10 @@ impl LocalCluster {
         for part in parts.into_iter().rev() {
             self.stop_part(part, Signal::KILL).await;
         }
-        if keep { Ok(()) } else { self.home.remove() }
+        if !keep {
+            self.home.remove()?;
+        }
+        Ok(())
     }
 
     fn not_up(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scheduler, NotUp>> {
@@ -321,19 +324,4 @@ impl Drop for Processes {
             process.signal(Signal::KILL);
         }
     }
-}
-
-pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
-    Client::try_from(config(kubeconfig).await?).map_err(|source| ClusterError::api("connect", source))
-}
-
-/// Reads a kubeconfig, without a request to its server.
-pub async fn config(kubeconfig: &Path) -> Result<kube::Config, ClusterError> {
-    let unusable = |source| ClusterError::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
-    let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
-    let mut config =
-        kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
-    // Watches stay open for minutes. The caller's timeout limits a hanging request.
-    config.read_timeout = None;
-    Ok(config)
 }

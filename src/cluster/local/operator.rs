@@ -1,58 +1,18 @@
 //! An operator that replaces the reference controller.
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::certs::{Authority, CONTROLLER, Identity};
-use super::controller::ControllerPorts;
-use super::{ClusterSpec, LocalCluster, Part};
-use crate::operator::{Operator, OperatorError, OperatorHome};
+use conformance_install::operator::{Operator, OperatorError};
+use conformance_install::part::Part;
+use conformance_programs::home;
+use conformance_programs::process::Process;
+
+use super::{LocalCluster, webhooks};
+use crate::ClusterError;
 use crate::plain_http::{ask, plain_client};
-use crate::process::Process;
-use crate::{ClusterError, home};
 
 const TAIL: usize = 15;
-
-/// Creates an operator's kubeconfig, certificates and folder in a new cluster, under the name `file`.
-pub(super) fn place(
-    operator: &Operator,
-    file: &str,
-    authority: &Authority,
-    server: &str,
-    folder: &Path,
-    ports: ControllerPorts,
-) -> Result<OperatorHome, ClusterError> {
-    let group = match &operator.description.identity {
-        Some(identity) => identity.group.as_deref(),
-        None => Some("system:masters"),
-    };
-    let identity = Identity { file, user: user(operator), group };
-    let serving = authority.serving(file, &[])?;
-    let folder = folder.join(file);
-    home::make(&folder)?;
-    Ok(OperatorHome {
-        kubeconfig: authority.kubeconfig(identity, server)?,
-        certificates: [serving.certificate, serving.key, authority.bundle_file()],
-        ca_bundle: authority.bundle(),
-        folder,
-        webhook: ports.webhook,
-        health: ports.health,
-        metrics: ports.metrics,
-    })
-}
-
-fn user(operator: &Operator) -> &str {
-    let identity = operator.description.identity.as_ref();
-    identity.map_or(&operator.description.name, |identity| &identity.user)
-}
-
-/// The possible users of the operator under test.
-pub(super) fn users(spec: &ClusterSpec) -> Vec<String> {
-    let upgrade = spec.upgrade.iter().flat_map(|upgrade| upgrade.from.iter().chain(&upgrade.to));
-    let given = spec.operator.iter().chain(upgrade).map(|operator| user(operator).to_owned());
-    given.chain([CONTROLLER.user.to_owned()]).collect()
-}
 
 impl LocalCluster {
     /// Waits until an operator reports that it is ready and its webhooks answer. Returns its answer or log
@@ -86,7 +46,7 @@ impl LocalCluster {
             tokio::time::sleep(Duration::from_millis(25)).await;
         };
         let gave_up = || self.dead_operator(operator).is_some();
-        if let Some((url, last)) = operator.silent_webhook(place, gave_up).await? {
+        if let Some((url, last)) = webhooks::silent_webhook(operator, place, gave_up).await? {
             return Err(self.dead_operator(operator).unwrap_or_else(|| {
                 OperatorError::Webhook { operator: name.clone(), url, last, tail: tail() }.into()
             }));

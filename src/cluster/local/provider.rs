@@ -8,15 +8,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use conformance_contract::metrics::MetricNames;
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::operator::Metrics;
+use conformance_install::part::Part;
+use conformance_programs::home;
 use kube::Client;
 use serde_json::Value;
 
-use super::{LocalCluster, Part};
+use super::LocalCluster;
 use crate::node_pools::NodePools;
-use crate::operator::Metrics;
 use crate::plain_http::plain_client;
 use crate::provider::{Logs, MetricsPage, Provider};
-use crate::{ClusterError, SchedulerFailure, home};
+use crate::{ClusterError, SchedulerFailure};
 
 #[async_trait]
 impl Provider for LocalCluster {

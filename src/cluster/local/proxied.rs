@@ -4,30 +4,29 @@
 //! the API server. It is written when the part starts; nothing else of the part changes. A proxy keeps its
 //! rules while the part is stopped and started again.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::part::Part;
+use conformance_programs::ports::{self, Port};
+use conformance_programs::{ProgramError, home};
 use conformance_proxy::{Credentials, Proxy, ProxyConfig, ProxyHandle};
 use k8s_openapi::ByteString;
 use serde_json::Value;
 
+use super::LocalCluster;
 use super::certs::{CERTIFICATE, TOKEN};
-use super::ports::{self, Port};
-use super::{ClusterSpec, LocalCluster, Part};
-use crate::{ClusterError, home};
-
-#[derive(Default)]
-pub(super) struct Proxies(Mutex<BTreeMap<Part, (Proxy, Port)>>);
+use crate::ClusterError;
 
 impl LocalCluster {
     /// Controls the fault proxy of a part. The first call starts the proxy. The part uses it once it is
     /// started while [`ClusterSpec::proxied`] contains it. Fails for a part that sends no requests to the API
     /// server.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
-        let missing = || ClusterError::NoProgram {
+        let missing = || ProgramError::NoProgram {
             program: format!("a fault proxy of {}, which does not use the API server", part.program()),
             reason: "cannot start",
         };
@@ -119,7 +118,7 @@ fn lead(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError>
     }
     *there = server.into();
     configuration["contexts"][0]["context"]["user"] = user.into();
-    home::write(kubeconfig, configuration.to_string())
+    Ok(home::write(kubeconfig, configuration.to_string())?)
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use conformance_contract::scheduler::Scheduler;
+use conformance_install::part::Part;
+use conformance_programs::process::Process;
 use futures::future::try_join_all;
 use kube::Client;
 
-use super::{LocalCluster, Part};
+use super::LocalCluster;
 use crate::ClusterError;
 use crate::plain_http::{ask, plain_client};
-use crate::process::Process;
 
 /// How long a part of the control plane may take.
 const CONTROL_PLANE: Duration = Duration::from_secs(60);
@@ -44,7 +45,7 @@ impl LocalCluster {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {
             let running = self.lock();
-            parts.iter().find_map(|part| running.get(part).and_then(Process::death))
+            parts.iter().find_map(|part| running.get(part).and_then(Process::death)).map(ClusterError::from)
         };
         try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
     }

@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::operator::{Operator, OperatorHome};
+use conformance_install::part::Part;
+use conformance_install::schedulers::{Command, ProcessHome};
+use conformance_install::trainer;
+use conformance_programs::components::Toolbox;
+use conformance_programs::own_program::OwnProgram;
+use conformance_programs::ports::{self, Port};
+use conformance_programs::process::{Launcher, ProcessSpec};
+use conformance_programs::{ProgramError, home};
+
 use super::certs::{self, Authority, Identity, KeyFiles, ServiceAccountKeys};
 use super::controller::{self, ControllerPorts};
-use super::part::Part;
-use super::ports::{self, Port};
-use super::{apiserver, audit, controller_manager, etcd, kwok, operator};
-use crate::cluster_spec::ClusterSpec;
-use crate::components::Toolbox;
-use crate::operator::{Operator, OperatorHome};
-use crate::own_program::OwnProgram;
-use crate::process::{Launcher, ProcessSpec};
-use crate::schedulers::{Command, ProcessHome};
-use crate::{ClusterError, home, trainer};
+use super::{apiserver, audit, controller_manager, etcd, kwok, operator_home};
+use crate::ClusterError;
 
 /// Environment variables for every part, all of which are Go programs. Go serves each request in a goroutine,
 /// whose stack grows with its depth. A twentieth of the time went into copying stacks, so they start at the
@@ -108,7 +111,7 @@ impl Layout {
             if operators.iter().all(|(known, _)| known != given) {
                 let name = &given.description.name;
                 let file = if operators.is_empty() { name.clone() } else { format!("{name}-next") };
-                let home = operator::place(given, &file, &authority, &server, folder, controller)?;
+                let home = operator_home::place(given, &file, &authority, &server, folder, controller)?;
                 operators.push((given.clone(), home));
             }
         }
@@ -142,9 +145,11 @@ impl Layout {
     /// The files and ports of an operator. Fails if the cluster was created without it.
     pub(super) fn operator_place(&self, operator: &Operator) -> Result<&OperatorHome, ClusterError> {
         let home = self.operators.iter().find(|(known, _)| **known == *operator).map(|(_, home)| home);
-        home.ok_or_else(|| ClusterError::NoProgram {
-            program: operator.description.name.clone(),
-            reason: "the cluster was created without",
+        home.ok_or_else(|| {
+            ClusterError::from(ProgramError::NoProgram {
+                program: operator.description.name.clone(),
+                reason: "the cluster was created without",
+            })
         })
     }
 
@@ -177,9 +182,11 @@ impl Layout {
     /// The files and ports of a process of a scheduler or of the trainer. Fails if the cluster was created
     /// without it.
     pub(super) fn place(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
-        let missing = || ClusterError::NoProgram {
-            program: part.program().into(),
-            reason: "the cluster was created without",
+        let missing = || {
+            ClusterError::from(ProgramError::NoProgram {
+                program: part.program().into(),
+                reason: "the cluster was created without",
+            })
         };
         self.processes.get(&part).map(|(place, _)| place).ok_or_else(missing)
     }
@@ -192,7 +199,7 @@ impl Layout {
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
         if let (Part::Controller, Some(operator)) = (part, &spec.operator) {
-            return operator.process(self.operator_place(operator)?, &spec.controller);
+            return Ok(operator.process(self.operator_place(operator)?, &spec.controller)?);
         }
         let Command { args, env } = self.command(part, spec)?;
         let of_trainer = spec.given_trainer().filter(|_| part == Part::TRAINER);
@@ -231,14 +238,14 @@ impl Layout {
                 audit_policy: &write(
                     &config,
                     "audit-policy.yaml",
-                    audit::policy(&operator::users(spec), &spec.audited()),
+                    audit::policy(&operator_home::users(spec), &spec.audited()),
                 )?,
                 audit_log: &self.audit_log(),
             }),
             Part::OfScheduler(_) | Part::OfTrainer(_) => {
                 let place = self.place(part)?;
                 let start = part.process().map(|process| process.start);
-                return start.map_or(Ok(Command::default()), |start| start(place, spec));
+                return Ok(start.map_or(Ok(Command::default()), |start| start(place, spec))?);
             }
             Part::Kwok => kwok::args(
                 &self.kwok_config,
@@ -272,5 +279,6 @@ impl Layout {
 /// Writes a configuration file. JSON is valid YAML.
 fn write(folder: &Path, name: &str, content: impl ToString) -> Result<PathBuf, ClusterError> {
     let path = folder.join(name);
-    home::write(&path, content.to_string()).map(|()| path)
+    home::write(&path, content.to_string())?;
+    Ok(path)
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_install::cluster_spec::{ControllerSpec, Gates};
+use conformance_install::schedulers::kube_scheduler;
 
 use super::certs::{KeyFiles, ServiceAccountKeys};
 use super::{apiserver, controller, controller_manager, etcd, kwok};
-use crate::cluster_spec::{ControllerSpec, Gates};
-use crate::schedulers::kube_scheduler;
 
 fn serving() -> KeyFiles {
     KeyFiles { certificate: "DIR/loopback.crt".into(), key: "DIR/loopback.key".into() }

@@ -1,10 +1,12 @@
 //! Replaces one operator by another, as an upgrade of its chart does. The old one ends, the new one's CRDs,
 //! webhooks and other objects are applied over the old ones, and the new one starts.
 
+use conformance_install::part::Part;
+use conformance_programs::ProgramError;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{LocalCluster, Part};
+use super::LocalCluster;
 use crate::{ClusterError, deploy};
 
 /// Leftover webhook configurations must be deleted: without a server they reject every write. Other leftover
@@ -15,7 +17,7 @@ impl LocalCluster {
     /// Stops the old operator and installs the new one's objects. The caller starts the new operator:
     /// [`LocalCluster::start_part`]. Fails if the spec has no upgrade.
     pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
-        let upgrade = self.spec().upgrade.ok_or(ClusterError::NoProgram {
+        let upgrade = self.spec().upgrade.ok_or(ProgramError::NoProgram {
             program: "an operator to upgrade to".into(),
             reason: "the cluster was created without",
         })?;

@@ -1,6 +1,7 @@
 //! The objects of a run in a cluster: those of `manifests/suite/`, renamed for the run.
 
 use conformance_contract::names;
+use conformance_programs::ProgramError;
 use grove_yaml::YamlError;
 use serde_json::{Value, json};
 
@@ -88,7 +89,9 @@ impl SuiteRun {
 }
 
 fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
-    let wrong = |source: YamlError| ClusterError::Manifest { path: "manifests/suite".into(), source };
+    let wrong = |source: YamlError| {
+        ClusterError::from(ProgramError::Manifest { path: "manifests/suite".into(), source })
+    };
     grove_yaml::documents(text).map_err(wrong)
 }
 

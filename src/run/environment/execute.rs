@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use conformance_check::{idle_writes, said};
-use conformance_cluster::{ClusterError, deploy, peak_memory, process};
+use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
@@ -17,6 +17,7 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, SharedMark};
+use conformance_programs::{peak_memory, process};
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
 use futures::future::select_all;

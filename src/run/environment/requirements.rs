@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::EXTERNAL_SCHEDULER;
-use conformance_cluster::operator::Operator;
-use conformance_cluster::schedulers::installation;
 use conformance_contract::clauses::{Clause, Feature, clause};
-use conformance_contract::scheduler::Scheduler;
+use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::test_cluster::TestCluster;
+use conformance_install::operator::Operator;
+use conformance_install::schedulers::installation;
 
 use super::{Environment, Origin, Settings};
 

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use conformance_cluster::existing::Connection;
 use conformance_cluster::kind::KindSpec;
-use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::local::Programs;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::test_cluster::Thorough;
+use conformance_install::cluster_spec::ClusterSpec;
 use conformance_report::Implementation;
 
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use crate::backend::made_up_api::MadeUpApi;
 /// The CRDs that the suite installs in clusters without KAI, by path, as an API server returns them.
 pub(super) fn crds() -> Vec<(String, Value)> {
     let crds =
-        grove_yaml::documents(include_str!("../../../../../src/cluster/schedulers/kai/crds.yaml")).unwrap();
+        grove_yaml::documents(include_str!("../../../../../src/install/schedulers/kai/crds.yaml")).unwrap();
     let shown = crds.into_iter().map(|mut crd| {
         crd["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
         let name = crd["metadata"]["name"].as_str().unwrap();

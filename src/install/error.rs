@@ -1,0 +1,37 @@
+//! Errors of what a control plane consists of. Each message states what failed and what to do.
+
+use std::path::PathBuf;
+
+use conformance_programs::ProgramError;
+
+use crate::operator::OperatorError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// A folder lacks programs or CRDs of a scheduler, or files of a trainer.
+    #[error("{flag} {}: it lacks {}", path.display(), missing.join("; "))]
+    ProgramFolder { flag: &'static str, path: PathBuf, missing: Vec<String> },
+    /// A folder of a scheduler or a trainer cannot be read.
+    #[error("{flag} {}: {source}", path.display())]
+    NoProgramFolder { flag: &'static str, path: PathBuf, source: std::io::Error },
+    #[error(
+        "{reason}\n--install helm needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or run with --install manifests, which does not need it and leaves out KAI"
+    )]
+    Helm { reason: String },
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+}
+
+impl InstallError {
+    /// Whether the command line, or a file that it names, is wrong.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::ProgramFolder { .. } | Self::NoProgramFolder { .. } => true,
+            Self::Operator(error) => error.is_usage(),
+            Self::Program(error) => error.is_usage(),
+            Self::Helm { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A Kubeflow Trainer that the user provides instead of the pinned one: its program and the manifests of the
+//! same release. They come from a folder (`--trainer-dir`) or are built from a checkout (`--trainer-source`).
+//!
+//! JobSet stays the pinned one. A trainer whose runtimes have the field `podGroupPolicy.kaiScheduler`
+//! contains the KAI plugin, so the harness does not start its own.
+
+use std::path::{Path, PathBuf};
+
+use conformance_programs::ProgramError;
+use conformance_programs::components::{PlannedBuild, Program, Progress, Source, digest};
+use conformance_programs::source::{Module, SourceError, Tree, UNKNOWN, VersionFrom, revision, top};
+use serde_json::{Map, Value};
+
+use crate::InstallError;
+use crate::schedulers::Files;
+
+/// The flag that names a folder.
+const FOLDER: &str = "--trainer-dir";
+pub const PROGRAM: &str = "trainer-controller-manager";
+/// The folder of the manifests in a checkout.
+const BASE: &str = "manifests/base";
+/// The manifests that the harness reads, below [`BASE`].
+const MANIFESTS: [&str; 6] = [
+    "crds/trainer.kubeflow.org_trainjobs.yaml",
+    RUNTIMES,
+    "crds/trainer.kubeflow.org_clustertrainingruntimes.yaml",
+    "rbac/role.yaml",
+    "webhook/manifests.yaml",
+    "webhook/kustomization.yaml",
+];
+const RUNTIMES: &str = "crds/trainer.kubeflow.org_trainingruntimes.yaml";
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct GivenTrainer {
+    pub program: Program,
+    /// The commit of its source, if git knows it.
+    pub commit: Option<String>,
+    /// Whether its runtimes have the field of the KAI plugin, so that the trainer replaces the plugin.
+    pub has_kai_plugin: bool,
+    /// The folder that is `manifests/base` in its repository.
+    pub(crate) manifests: PathBuf,
+}
+
+impl GivenTrainer {
+    /// The trainer's version, or the digest of its program if the version is unknown.
+    pub fn version(&self) -> String {
+        match self.program.version.as_str() {
+            UNKNOWN => format!("sha256:{}", &self.program.sha256[..12]),
+            version => version.to_owned(),
+        }
+    }
+
+    /// Finds a trainer's program and manifests below `path`; the manifests need the layout of its repository.
+    /// If there are several, the one nearest to `path` is used. The error lists everything that is missing.
+    pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
+        let files = Files::below(path, FOLDER)?;
+        let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());
+        let manifests =
+            files.all().filter_map(|file| file.parent()?.parent().map(Path::to_owned)).find(is_base);
+        match (files.program(&[PROGRAM]), manifests) {
+            (Some(path), Some(manifests)) => {
+                let program = Program {
+                    name: PROGRAM.to_owned(),
+                    version: UNKNOWN.into(),
+                    sha256: digest(path)?,
+                    path: path.to_owned(),
+                    source: Source::Given,
+                    built_in: None,
+                };
+                Self::of(program, manifests, None)
+            }
+            (program, manifests) => {
+                let mut missing = Vec::new();
+                if program.is_none() {
+                    missing.push(format!("a program {PROGRAM}"));
+                }
+                if manifests.is_none() {
+                    missing.push(format!(
+                        "a folder with {}, as {BASE} of its repository has",
+                        MANIFESTS.join(", ")
+                    ));
+                }
+                Err(InstallError::ProgramFolder { flag: FOLDER, path: files.path().to_owned(), missing })
+            }
+        }
+    }
+
+    fn of(program: Program, manifests: PathBuf, commit: Option<String>) -> Result<Self, InstallError> {
+        let path = manifests.join(RUNTIMES);
+        let text = std::fs::read_to_string(&path).map_err(ProgramError::file(&path))?;
+        let crds = grove_yaml::documents(&text).map_err(|source| ProgramError::Manifest { path, source })?;
+        let has_kai_plugin = crds.iter().any(has_kai_policy);
+        Ok(Self { program, commit, has_kai_plugin, manifests })
+    }
+}
+
+/// Whether every version of a runtime's CRD has `podGroupPolicy.kaiScheduler`.
+fn has_kai_policy(crd: &Value) -> bool {
+    const POLICIES: &str = "/schema/openAPIV3Schema/properties/spec/properties/podGroupPolicy/properties";
+    let versions = crd["spec"]["versions"].as_array().map_or(&[][..], Vec::as_slice);
+    let has = |version: &Value| version.pointer(POLICIES).is_some_and(|all| all["kaiScheduler"].is_object());
+    !versions.is_empty() && versions.iter().all(has)
+}
+
+/// A trainer's checkout, whose program may not be built yet.
+#[derive(Debug, Clone)]
+pub struct TrainerSource {
+    tree: Tree,
+}
+
+impl TrainerSource {
+    /// Checks a checkout of kubeflow/trainer, without running or building anything.
+    pub async fn open(dir: &Path) -> Result<Self, SourceError> {
+        let sources = ["go.mod".to_owned(), format!("cmd/{PROGRAM}/main.go")];
+        let manifests = MANIFESTS.iter().map(|file| format!("{BASE}/{file}"));
+        let checkout: Vec<Value> = sources.into_iter().chain(manifests).map(Value::from).collect();
+        let dir = top("kubeflow/trainer", dir, &Map::from_iter([("checkout".to_owned(), checkout.into())]))?;
+        let from = VersionFrom { git_tags: Some("v[0-9]*".into()), file: Some("VERSION".into()) };
+        let revision = revision(&dir, &from).await;
+        Ok(Self { tree: Tree { dir, revision } })
+    }
+
+    /// Builds the program unless it is cached, and returns the trainer.
+    pub async fn build(&self, progress: &dyn Progress) -> Result<GivenTrainer, InstallError> {
+        let inputs = ["go.mod", "go.sum", "vendor", "cmd", "pkg"].map(str::to_owned);
+        let module = self.tree.module(Module { folder: ".", inputs: &inputs, ldflags: "-s -w" }).await?;
+        let package = format!("./cmd/{PROGRAM}");
+        let planned = (!module.is_built(PROGRAM, &package))
+            .then(|| PlannedBuild { names: PROGRAM.into(), seconds: None });
+        progress.planned(planned.as_slice());
+        let program = module.build(PROGRAM, &package, progress).await?;
+        GivenTrainer::of(program, self.tree.dir.join(BASE), self.tree.revision.commit.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster_spec::ClusterSpec;
+    use crate::part::Part;
+    use crate::testing::{folder, put};
+
+    fn runtimes(policies: Value) -> String {
+        let spec = json!({"properties": {"podGroupPolicy": {"properties": policies}}});
+        let schema = json!({"openAPIV3Schema": {"properties": {"spec": spec}}});
+        json!({"kind": "CustomResourceDefinition", "spec": {"versions": [{"schema": schema}]}}).to_string()
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_named_at_once() {
+        let folder = folder(&["trainer-controller-manager", "base/rbac/role.yaml"]);
+        let Err(InstallError::ProgramFolder { flag: "--trainer-dir", missing, .. }) =
+            GivenTrainer::in_folder(folder.path())
+        else {
+            panic!("nothing is missing")
+        };
+        assert_eq!(missing.len(), 2, "{missing:?}");
+        assert_eq!(missing[0], "a program trainer-controller-manager", "it cannot be executed");
+        assert!(missing[1].contains("webhook/kustomization.yaml"), "{missing:?}");
+    }
+
+    #[test]
+    fn a_trainer_that_knows_the_policy_has_the_plugin_inside() {
+        for (policies, has) in
+            [(json!({"volcano": {}}), false), (json!({"volcano": {}, "kaiScheduler": {}}), true)]
+        {
+            let folder = folder(&["bin/trainer-controller-manager"]);
+            for file in MANIFESTS {
+                put(folder.path(), &format!("base/{file}"), "");
+            }
+            put(folder.path(), &format!("base/{RUNTIMES}"), &runtimes(policies));
+            let program = folder.path().join("bin/trainer-controller-manager");
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let given = GivenTrainer::in_folder(folder.path()).unwrap();
+            assert_eq!(given.has_kai_plugin, has);
+            let spec = ClusterSpec::default().with_trainer(false).with_given_trainer(Arc::new(given.clone()));
+            assert_eq!(
+                spec.parts().any(|part| part == Part::TRAINER_PLUGIN),
+                !has,
+                "one of them serves the policy"
+            );
+            assert!(
+                given.manifests.ends_with("base")
+                    && given.program.path.ends_with("bin/trainer-controller-manager")
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn another_repository_is_no_checkout_of_it() {
+        let folder = folder(&["go.mod"]);
+        let error = TrainerSource::open(folder.path()).await.unwrap_err();
+        assert!(
+            error.is_usage() && error.to_string().contains("not a checkout of kubeflow/trainer"),
+            "{error}"
+        );
+    }
+}

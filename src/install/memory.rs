@@ -1,0 +1,92 @@
+//! How much memory a run of local processes needs, and how its programs are limited. Values are in MiB, for
+//! Kubernetes 1.36 on two processors.
+
+use conformance_programs::available_memory;
+use conformance_programs::preflight::{Check, enough_memory};
+
+use crate::part::Part;
+
+/// The suite, with the histories of the running cases.
+const SUITE: u64 = 300;
+/// A control plane that cases share: API server, etcd and controllers. Each scheduler under test adds
+/// [`OF_SCHEDULER`].
+const SHARED: u64 = 900;
+const OF_SCHEDULER: u64 = 300;
+/// A control plane that runs one case at a time.
+const ALONE: u64 = 600;
+
+/// The use of a control plane, which determines how much memory its programs may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Memory {
+    /// Thousands of pods: as much memory as the machine has.
+    #[default]
+    Ample,
+    /// Cases run concurrently.
+    Shared,
+    Alone,
+}
+
+impl Memory {
+    /// GOGC and GOMEMLIMIT of a part: garbage in percent of live memory, and the heap size above which Go
+    /// collects sooner. The shared API server, with one scheduler, has 330 MiB in use; 400 % of garbage makes
+    /// that 1,700. Its limit halves that at the cost of 1 % of a run's processor time. Without the 400 %,
+    /// collecting would take a third of the API server's own time. The other parts allocate less.
+    pub fn of_go(self, part: Part, schedulers: usize) -> [(String, String); 2] {
+        let available = available_memory::in_mib().unwrap_or(0);
+        let of_schedulers = OF_SCHEDULER * schedulers as u64;
+        let (percent, limit) = match (self, part) {
+            (Self::Ample, _) => (400, (available / 4).clamp(1024, 4096)),
+            (Self::Shared, Part::Apiserver) => (400, (available / 4).clamp(512, 600 + of_schedulers)),
+            (Self::Shared | Self::Alone, _) => (150, (available / 6).clamp(256, 512)),
+        };
+        [("GOGC".into(), percent.to_string()), ("GOMEMLIMIT".into(), format!("{limit}MiB"))]
+    }
+}
+
+/// The memory of a run with this many schedulers under test, and with `alone` control planes in addition to
+/// the shared one.
+fn with_planes(schedulers: usize, alone: usize) -> u64 {
+    SUITE + SHARED + OF_SCHEDULER * schedulers as u64 + ALONE * alone as u64
+}
+
+/// The minimum memory of a run: each scheduler has a control plane for cases that run alone.
+pub fn of_run(schedulers: usize) -> u64 {
+    with_planes(schedulers, schedulers)
+}
+
+/// Checks the memory for a run with this many schedulers under test on clusters of local processes.
+pub fn check(schedulers: usize) -> Check {
+    Check::new("memory of a run", enough_memory(available_memory::in_mib(), of_run(schedulers)))
+}
+
+/// How many control planes fit in addition to the shared one.
+pub fn planes_within(available_mib: u64, schedulers: usize) -> u32 {
+    let left = available_mib.saturating_sub(with_planes(schedulers, 0));
+    u32::try_from(left / ALONE).unwrap_or(u32::MAX)
+}
+
+/// Whether another control plane fits. The running ones may grow by as much in the meantime.
+pub fn another_fits() -> bool {
+    available_memory::in_mib().is_none_or(|available| available > 2 * ALONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_what_a_run_takes() {
+        assert_eq!(planes_within(of_run(3), 3), 3);
+        assert_eq!(planes_within(of_run(3) - 1, 3), 2);
+        assert_eq!(planes_within(0, 1), 0);
+    }
+
+    #[test]
+    fn who_works_less_keeps_less_garbage() {
+        let percent = |memory: Memory, part| memory.of_go(part, 1)[0].1.clone();
+        assert_eq!(percent(Memory::Shared, Part::Apiserver), "400");
+        assert_eq!(percent(Memory::Alone, Part::Apiserver), "150");
+        assert_eq!(percent(Memory::Shared, Part::Etcd), "150");
+        assert_eq!(percent(Memory::Ample, Part::Etcd), "400");
+    }
+}

@@ -1,0 +1,112 @@
+//! An operator's declaration: the features of the contract that it claims, per release and backend, and the
+//! configuration that it needs for them. The declaration is a file that comes with the operator.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use conformance_contract::backend_declaration::BackendDeclaration;
+use conformance_contract::clauses::Feature;
+use conformance_contract::target::Target;
+use conformance_programs::components::hex;
+use conformance_programs::source::{SourceError, When, document};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::OperatorError;
+
+const KIND: &str = "ImplementationDeclaration";
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declaration {
+    /// The release's name in the file.
+    pub release: String,
+    /// Backends by schedulerName.
+    pub backends: BTreeMap<String, Declared>,
+    /// SHA-256 of the file, hex.
+    pub sha256: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Declared {
+    #[serde(default)]
+    pub features: Vec<Feature>,
+    /// `config` of its profile.
+    #[serde(default)]
+    pub configuration: Map<String, Value>,
+    /// Whether the operator acts only on PodGangs that a PodCliqueSet controls.
+    #[serde(default)]
+    pub pod_gangs_of_sets_only: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    implementation: String,
+    releases: Vec<Release>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Release {
+    name: String,
+    #[serde(default)]
+    when: When,
+    backends: BTreeMap<String, Declared>,
+}
+
+impl Declaration {
+    /// Reads a file and selects the first release that matches the source in `dir`.
+    pub(super) fn read(text: &str, path: &Path, operator: &str, dir: &Path) -> Result<Self, OperatorError> {
+        let mut releases = releases(text, path, operator)?.into_iter();
+        let release =
+            releases.find(|release| release.when.holds(dir)).ok_or_else(|| SourceError::Release {
+                of: operator.into(),
+                dir: dir.into(),
+                reason: format!("{} has no release that matches the checkout", path.display()),
+            })?;
+        Ok(Self::of(release, text))
+    }
+
+    /// Reads the declaration of an operator without source. Selects the release whose name is the operator's
+    /// version, or the only release.
+    pub fn of_version(path: &Path, operator: &str, version: &str) -> Result<Self, OperatorError> {
+        let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let mut releases = releases(&text, path, operator)?;
+        let named = releases.iter().position(|release| release.name == version);
+        match named.or_else(|| (releases.len() == 1).then_some(0)) {
+            Some(place) => Ok(Self::of(releases.swap_remove(place), &text)),
+            None => {
+                let names: Vec<_> = releases.iter().map(|release| release.name.as_str()).collect();
+                Err(wrong(format!("unknown release {version:?}; known: {}", names.join(", "))))
+            }
+        }
+    }
+
+    fn of(release: Release, text: &str) -> Self {
+        let sha256 = hex(&Sha256::digest(text));
+        Self { release: release.name, backends: release.backends, sha256 }
+    }
+
+    /// Applies the declaration to a target; `operator` includes the version. A target without a declared
+    /// backend stays unchanged.
+    #[must_use]
+    pub fn declared(&self, operator: String, target: Target) -> Target {
+        let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };
+        let Declared { features, configuration, pod_gangs_of_sets_only } = declared;
+        target.declared_by(BackendDeclaration { operator, features, configuration, pod_gangs_of_sets_only })
+    }
+}
+
+fn releases(text: &str, path: &Path, operator: &str) -> Result<Vec<Release>, OperatorError> {
+    let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
+    let fields = document(text, KIND).map_err(wrong)?;
+    let file: File =
+        serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(error.to_string()))?;
+    if file.implementation != operator {
+        return Err(wrong(format!("implementation: found {}, expected {operator}", file.implementation)));
+    }
+    Ok(file.releases)
+}

@@ -1,0 +1,196 @@
+//! Opens the operator that a flag names. It first reads the files and checks the source, so that all errors
+//! are reported before anything is built or started.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use conformance_contract::target::Target;
+use conformance_programs::ProgramError;
+use conformance_programs::components::{Program, Progress, Source, digest, hex};
+use conformance_programs::source::{GoBuild, Module, Tree, revision};
+use sha2::{Digest, Sha256};
+
+use super::description::{Description, Read};
+use super::word::Word;
+use super::{Declaration, OperatorChart, OperatorError, roles};
+use crate::InstallError;
+
+/// An operator whose program may not be built yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    description: Description,
+    tree: Tree,
+    /// The folder that `program` is relative to.
+    beside: PathBuf,
+    variant: Option<String>,
+    declaration: Option<Declaration>,
+    word: String,
+    sha256: String,
+}
+
+/// An operator that can be started in a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operator {
+    pub description: Description,
+    pub declaration: Option<Declaration>,
+    pub version: String,
+    /// The commit, if git knows it.
+    pub commit: Option<String>,
+    /// The variant of the description that was selected.
+    pub variant: Option<String>,
+    /// SHA-256 of the description, hex.
+    pub description_sha256: String,
+    /// SHA-256 of its program, hex.
+    pub sha256: String,
+    pub is_built: bool,
+    /// The value of the flag that names it, with absolute paths.
+    pub word: String,
+    pub(super) dir: PathBuf,
+    pub(super) program: PathBuf,
+}
+
+/// Reads an operator's description and declaration, and selects the release that matches its source.
+/// `declares` replaces the declaration of the description. All errors are usage errors.
+pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, OperatorError> {
+    let named = Word::parse(word)?;
+    let word = named.absolute();
+    let (text, path, given) = match &named {
+        Word::Of(recipe, dir) => {
+            (recipe.description.to_owned(), PathBuf::from(recipe.path), Some(dir.as_path()))
+        }
+        Word::File(path) => (read(path)?, path.clone(), None),
+    };
+    let Read { description, dir, variant } = Description::read(&text, &path, given)?;
+    let beside = path.parent().unwrap_or(Path::new("")).to_owned();
+    let declared = match (declares, &named, &description.declares) {
+        (Some(path), ..) => Some((read(path)?, path.to_owned())),
+        (None, Word::Of(recipe, _), _) => {
+            let (path, text) = recipe.declaration;
+            Some((text.to_owned(), path.into()))
+        }
+        (None, Word::File(_), Some(file)) => Some((read(&beside.join(file))?, beside.join(file))),
+        (None, Word::File(_), None) => None,
+    };
+    let declaration = match declared {
+        Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
+        None => None,
+    };
+    // Check before any build that the roles can be read.
+    roles::objects(&description, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
+    let revision = revision(&dir, &description.version).await;
+    let sha256 = hex(&Sha256::digest(&text));
+    let tree = Tree { dir, revision };
+    Ok(Opened { description, tree, beside, variant, declaration, word, sha256 })
+}
+
+fn read(path: &Path) -> Result<String, OperatorError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| OperatorError::File { path: path.into(), reason: error.to_string() })
+}
+
+impl Opened {
+    pub fn name(&self) -> &str {
+        &self.description.name
+    }
+
+    /// Whether the operator has a backend. If it declares backends, it must declare this one too.
+    pub fn has(&self, backend: &str) -> bool {
+        let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
+        self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
+    }
+
+    /// Applies the operator's declaration to a target: the features and the configuration of its release.
+    #[must_use]
+    pub fn declared(&self, target: Target) -> Target {
+        let Some(declaration) = &self.declaration else { return target };
+        declaration.declared(format!("{} {}", self.description.name, self.tree.revision.version), target)
+    }
+
+    /// Splits targets into those in gang scopes that the operator has, and the others. A backend without
+    /// declared scopes has only the first scope of its scheduler.
+    #[must_use]
+    pub fn by_scope(&self, targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
+        let mut begun = BTreeSet::new();
+        targets.into_iter().partition(|target| {
+            let its = self.description.backends.get(target.backend()).map(|backend| &backend.gang_scopes);
+            match (target.scope(), its.filter(|its| !its.is_empty())) {
+                (Some(scope), Some(its)) => its.iter().any(|its| its == scope),
+                (Some(_), None) => begun.insert(target.scheduler()),
+                (None, _) => true,
+            }
+        })
+    }
+
+    /// Fails if the operator does not have this backend.
+    pub fn must_have(&self, backend: &str) -> Result<(), OperatorError> {
+        if self.has(backend) {
+            return Ok(());
+        }
+        let declared = self.description.backends.keys().filter(|name| self.has(name)).cloned().collect();
+        let operator = self.description.name.clone();
+        Err(OperatorError::Backend { operator, backend: backend.into(), declared })
+    }
+
+    /// Builds the program unless it is cached, and returns the operator.
+    pub async fn build(self, progress: &dyn Progress) -> Result<Operator, InstallError> {
+        let program = match (&self.description.build, &self.description.program) {
+            (Some(build), _) => self.built(&self.description.name, build, progress).await?,
+            (None, program) => self.given(program.as_deref().unwrap_or(Path::new("")))?,
+        };
+        Ok(Operator {
+            description: self.description,
+            declaration: self.declaration,
+            version: self.tree.revision.version,
+            commit: self.tree.revision.commit,
+            variant: self.variant,
+            description_sha256: self.sha256,
+            sha256: program.sha256,
+            is_built: program.source == Source::Built,
+            word: self.word,
+            dir: self.tree.dir,
+            program: program.path,
+        })
+    }
+
+    pub fn chart(&self) -> Option<&OperatorChart> {
+        self.description.chart.as_ref()
+    }
+
+    /// Builds the program of its init containers unless it is cached. Returns `None` if it has none.
+    pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, InstallError> {
+        let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
+        let program = self.built(&init.name, &init.build, progress).await?;
+        Ok(Some(program.path))
+    }
+
+    async fn built(
+        &self,
+        name: &str,
+        build: &GoBuild,
+        progress: &dyn Progress,
+    ) -> Result<Program, ProgramError> {
+        let module = Module { folder: &build.module, inputs: &build.inputs, ldflags: &build.ldflags };
+        self.tree.module(module).await?.build(name, &build.package, progress).await
+    }
+
+    fn given(&self, program: &Path) -> Result<Program, InstallError> {
+        let path = self.beside.join(program);
+        let path =
+            path.canonicalize().map_err(|error| OperatorError::File { reason: error.to_string(), path })?;
+        Ok(Program {
+            name: self.description.name.clone(),
+            version: self.tree.revision.version.clone(),
+            sha256: digest(&path)?,
+            path,
+            source: Source::Given,
+            built_in: None,
+        })
+    }
+}
+
+impl Operator {
+    /// Whether it has all rights in its cluster. Then the run does not detect rules that its own roles lack.
+    pub fn is_cluster_admin(&self) -> bool {
+        self.description.cluster_admin || self.description.identity.is_none()
+    }
+}

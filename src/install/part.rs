@@ -1,0 +1,167 @@
+//! The processes that a control plane can have, in start order.
+
+use conformance_contract::scheduler::Scheduler;
+
+use crate::schedulers::{self, Install, SchedulerProcess};
+use crate::trainer;
+
+/// A process of the control plane. Parts sort by start order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    Etcd,
+    Apiserver,
+    OfScheduler(ProcessId),
+    /// Acts as the kubelets.
+    Kwok,
+    ControllerManager,
+    /// A process that runs TrainJobs, by its index among them.
+    OfTrainer(u8),
+    /// The controller under test.
+    Controller,
+}
+
+/// A process of a scheduler, by index in the descriptions. Schedulers start in that order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId {
+    install: usize,
+    process: usize,
+}
+
+impl ProcessId {
+    fn all() -> impl Iterator<Item = Self> {
+        schedulers::ALL
+            .iter()
+            .enumerate()
+            .flat_map(|(install, of)| (0..of.processes.len()).map(move |process| Self { install, process }))
+    }
+
+    fn install(self) -> &'static Install {
+        schedulers::ALL[self.install]
+    }
+
+    fn process(self) -> &'static SchedulerProcess {
+        &self.install().processes[self.process]
+    }
+}
+
+impl Part {
+    /// Every cluster has kube-scheduler.
+    pub const KUBE_SCHEDULER: Self = Self::OfScheduler(ProcessId { install: 0, process: 0 });
+
+    pub const JOB_SET: Self = Self::OfTrainer(0);
+    pub const TRAINER: Self = Self::OfTrainer(1);
+    pub const TRAINER_PLUGIN: Self = Self::OfTrainer(2);
+    /// The processes that run TrainJobs.
+    pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
+
+    /// All parts in start order. A cluster has those of its spec:
+    /// [`crate::cluster_spec::ClusterSpec::parts`].
+    pub fn all() -> impl Iterator<Item = Self> {
+        let before = [Self::Etcd, Self::Apiserver];
+        let nodes = [Self::Kwok, Self::ControllerManager];
+        let schedulers = ProcessId::all().map(Self::OfScheduler);
+        before.into_iter().chain(schedulers).chain(nodes).chain(Self::OF_TRAINER).chain([Self::Controller])
+    }
+
+    /// The processes of a scheduler, in start order.
+    pub fn of_scheduler(scheduler: Scheduler) -> impl Iterator<Item = Self> {
+        ProcessId::all().filter(move |id| id.install().scheduler == scheduler).map(Self::OfScheduler)
+    }
+
+    /// The program's name, which is also the name of its log and kubeconfig.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::Apiserver => "kube-apiserver",
+            Self::OfScheduler(id) => id.process().name,
+            Self::OfTrainer(place) => trainer::PROCESSES[usize::from(place)].name,
+            Self::Kwok => "kwok",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Controller => "grove-backend-controller",
+        }
+    }
+
+    /// The API server user of a process of a scheduler or of the trainer.
+    pub fn user(self) -> Option<&'static str> {
+        self.process().map(|process| process.user)
+    }
+
+    pub fn is_of_trainer(self) -> bool {
+        matches!(self, Self::OfTrainer(_))
+    }
+
+    /// The description of a process of a scheduler or of the trainer.
+    pub fn process(self) -> Option<&'static SchedulerProcess> {
+        match self {
+            Self::OfTrainer(place) => trainer::PROCESSES.get(usize::from(place)),
+            _ => self.described().map(|(_, process)| process),
+        }
+    }
+
+    pub fn scheduler(self) -> Option<Scheduler> {
+        self.described().map(|(install, _)| install.scheduler)
+    }
+
+    /// The descriptions of the scheduler and of the process, for a part of a scheduler.
+    pub fn described(self) -> Option<(&'static Install, &'static SchedulerProcess)> {
+        match self {
+            Self::OfScheduler(id) => Some((id.install(), id.process())),
+            Self::Etcd
+            | Self::Apiserver
+            | Self::Kwok
+            | Self::ControllerManager
+            | Self::OfTrainer(_)
+            | Self::Controller => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.program())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_the_start() {
+        let all: Vec<_> = Part::all().collect();
+        assert!(all.is_sorted(), "{all:?}");
+        let programs: BTreeSet<_> = all.iter().map(|part| part.program()).collect();
+        assert_eq!(programs.len(), all.len(), "each has a log of its own");
+    }
+
+    #[test]
+    fn schedulers_are_started_between_the_api_server_and_the_nodes() {
+        let all: Vec<_> = Part::all().map(Part::program).collect();
+        let theirs = schedulers::ALL.iter().flat_map(|install| install.processes);
+        let theirs: Vec<_> = theirs.map(|process| process.name).collect();
+        assert_eq!(all[..2], ["etcd", "kube-apiserver"]);
+        let others = [
+            "kwok",
+            "kube-controller-manager",
+            "jobset",
+            "trainer-controller-manager",
+            "trainer-kai-plugin",
+            "grove-backend-controller",
+        ];
+        assert_eq!(all[2..all.len() - others.len()], theirs);
+        assert_eq!(all[all.len() - others.len()..], others);
+        assert_eq!(theirs[..3], ["kube-scheduler", "vc-scheduler", "koord-scheduler"]);
+    }
+
+    #[test]
+    fn every_process_of_a_scheduler_knows_it() {
+        for scheduler in schedulers::all() {
+            let parts: Vec<_> = Part::of_scheduler(scheduler).collect();
+            assert!(parts.iter().all(|part| part.scheduler() == Some(scheduler)), "{parts:?}");
+        }
+        assert_eq!(Part::KUBE_SCHEDULER.scheduler(), Some(Scheduler::KUBE));
+        assert_eq!(Part::KUBE_SCHEDULER.program(), "kube-scheduler");
+    }
+}

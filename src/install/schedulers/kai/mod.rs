@@ -1,0 +1,321 @@
+//! KAI-Scheduler: scheduler and binder, and its podgrouper if present.
+//!
+//! It is not a pinned module. Its programs and CRDs come from a folder that the user names
+//! ([`super::folder`]) or from a checkout ([`super::source`]); in a kind cluster also from its chart
+//! ([`PACKAGE`]). A local cluster without either has only KAI's API: `crds.yaml`, written for this suite with
+//! the fields that the controller writes. There, kube-scheduler binds KAI's pods one by one. So the run
+//! checks what the controller does for KAI, but not what KAI does.
+//!
+//! KAI's other programs change no verdict. The controllers of queues and PodGroups write statuses that
+//! scheduler and binder do not read. Admission is for fractions of GPUs. The operator creates Deployments, as
+//! the suite does.
+//!
+//! The only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would
+//! delete pods of gangs of other cases. A case about stale gangs enables their eviction on a control plane of
+//! its own ([`ClusterSpec::stale_gangs_for`]).
+//!
+//! The rights are those that the source of 0.17.0 uses with the flags and the configuration given here. The
+//! roles of its chart (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads any
+//! other kind.
+
+use std::path::Path;
+
+use conformance_programs::ProgramError;
+use serde_json::{Value, json};
+
+use conformance_contract::scheduler::Scheduler;
+
+use super::helm::Package;
+use super::in_cluster::{Deployed, Deployment};
+use super::install::{Command, Crds, Given, Install, ProcessHome, ProgramSource, SchedulerProcess, recipe};
+use super::rbac::Right;
+use crate::cluster_spec::ClusterSpec;
+
+pub const SCHEDULER: Scheduler = Scheduler::named("kai-scheduler");
+
+pub(crate) static INSTALL: Install = Install {
+    scheduler: SCHEDULER,
+    processes: &[
+        SchedulerProcess {
+            name: "kai-scheduler",
+            user: SCHEDULER_USER,
+            rights: &[VOLUMES_AND_DEVICES, SCHEDULER_RIGHTS],
+            local_rights: EVICTION_RIGHTS,
+            health: Some("/metrics"),
+            optional: None,
+            start: start_scheduler,
+            deployment: Some(Deployment {
+                configuration: Some(|| configuration(false)),
+                // The second port is reachable only inside the pod.
+                args: |file, health| scheduler_flags(file, "0.0.0.0", health, health + 1),
+                env: &[],
+            }),
+        },
+        SchedulerProcess {
+            name: "kai-binder",
+            user: BINDER,
+            rights: &[VOLUMES_AND_DEVICES, BINDER_RIGHTS],
+            local_rights: &[],
+            health: Some("/metrics"),
+            optional: None,
+            start: |place, _| Ok(Command { args: binder_args(place), env: environment(place) }),
+            deployment: Some(Deployment {
+                configuration: None,
+                args: |_, health| binder_flags("0.0.0.0", health),
+                env: &[],
+            }),
+        },
+        SchedulerProcess {
+            name: "kai-podgrouper",
+            user: POD_GROUPER,
+            rights: &[POD_GROUPER_RIGHTS],
+            local_rights: &[],
+            health: Some("/readyz"),
+            optional: Some("KAI's podgrouper is not in the folder of --kai-dir"),
+            start: |place, _| Ok(Command { args: pod_grouper_args(place), env: environment(place) }),
+            deployment: Some(Deployment {
+                configuration: None,
+                args: |_, health| pod_grouper_flags("0.0.0.0", health),
+                env: &[],
+            }),
+        },
+    ],
+    programs: ProgramSource::Given(Given {
+        flag: "--kai-dir",
+        prefix: "kai-",
+        missing: "KAI binaries not found (--kai-dir or --kai-source): a stand-in scheduler binds the pods one by one, and only \
+                  clauses about API objects are tested",
+        missing_in_kind: "KAI binaries not found (--kai-dir or --kai-source), and no chart installs KAI (--install helm)",
+    }),
+    recipe: recipe!("kai-scheduler"),
+    user: BINDER,
+    crds: Crds::Written(include_str!("crds.yaml")),
+    objects,
+    deployed: Deployed::alone(NAMESPACE, &["kai-scheduler", "kai-binder", "kai-podgrouper"]),
+    package: Some(&PACKAGE),
+};
+
+const SCHEDULER_USER: &str = "system:kai-scheduler";
+/// The binder's user, who posts `pods/binding`.
+const BINDER: &str = "system:kai-binder";
+const POD_GROUPER: &str = "system:kai-podgrouper";
+const NAMESPACE: &str = "kai-scheduler";
+
+/// The common reads of scheduler and binder. Both have their own informers for `volumebinding` and
+/// `dynamicresources` of kube-scheduler.
+const VOLUMES_AND_DEVICES: &[Right] = &[
+    Right::read("", &["nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]),
+    Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
+    Right::read("storage.k8s.io", &["csidrivers", "csinodes", "csistoragecapacities", "storageclasses"]),
+];
+
+/// The rights of the scheduler, from `pkg/scheduler/cache`. The informers are those of
+/// `cluster_info/data_lister` and of the plugins; the writes are those of `cache.go` and `status_updater`.
+///
+/// It needs no `leases` (no leader election). It watches `noderesourcetopologies` only if their CRD exists.
+const SCHEDULER_RIGHTS: &[Right] = &[
+    Right::read("", &["configmaps", "namespaces"]),
+    Right::read("scheduling.k8s.io", &["priorityclasses"]),
+    Right::read("scheduling.run.ai", &["bindrequests", "podgroups", "queues"]),
+    Right::read("kai.scheduler", &["topologies"]),
+    // Deletes a BindRequest that has failed, or whose node no longer exists.
+    Right::new("scheduling.run.ai", &["bindrequests"], &["create", "delete"]),
+    // Annotations and conditions of a gang.
+    Right::new("scheduling.run.ai", &["podgroups"], &["patch"]),
+    Right::new("scheduling.run.ai", &["podgroups/status"], &["update"]),
+    // The node pool label of a pod, and the condition of a pod that does not fit.
+    Right::new("", &["pods", "pods/status"], &["patch"]),
+    Right::new("", &["events"], &["create", "patch", "update"]),
+];
+
+/// For the eviction of stale gangs, which only local cases enable ([`ClusterSpec::stale_gangs_for`]).
+const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
+
+/// The rights of the binder, from `pkg/binder`. Omits what only fractions of GPUs need: pods that reserve a
+/// GPU, and writes of ConfigMaps.
+const BINDER_RIGHTS: &[Right] = &[
+    // The pod controller has an informer for ConfigMaps, and starts no worker before it has synced.
+    Right::read("", &["configmaps"]),
+    Right::read("scheduling.run.ai", &["bindrequests"]),
+    Right::new("scheduling.run.ai", &["bindrequests"], &["delete"]),
+    Right::new("scheduling.run.ai", &["bindrequests/status"], &["patch"]),
+    // The pod's allocation, its node, and the condition PodBound.
+    Right::new("", &["pods", "pods/status"], &["patch"]),
+    Right::new("", &["pods/binding"], &["create"]),
+    Right::new("", &["events"], &["create", "patch", "update"]),
+    Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
+    // Since Kubernetes 1.36, the API server requires `binding` when a claim's allocation changes.
+    Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
+    // Claims that the binder creates for extended resources. Pods then reference them in their status.
+    Right::new("resource.k8s.io", &["resourceclaims"], &["create", "delete", "update"]),
+    Right::new("", &["pods/status"], &["update"]),
+];
+
+/// The rights of the podgrouper, from `pkg/podgrouper`. It ignores an owner that it may not read, and takes
+/// the owner below as the workload. So it may read every kind that owns a pod of this suite.
+const POD_GROUPER_RIGHTS: &[Right] = &[
+    Right::read("", &["pods"]),
+    Right::read("scheduling.k8s.io", &["priorityclasses"]),
+    Right::read("scheduling.run.ai", &["podgroups"]),
+    Right::read("grove.io", &["podcliques", "podcliquescalinggroups", "podcliquesets"]),
+    Right::read("scheduler.grove.io", &["podgangs"]),
+    Right::read("batch", &["jobs"]),
+    Right::read("jobset.x-k8s.io", &["jobsets"]),
+    Right::read("trainer.kubeflow.org", &["trainjobs"]),
+    Right::new("scheduling.run.ai", &["podgroups"], &["create", "update"]),
+    Right::new("", &["pods"], &["patch"]),
+    Right::new("", &["events"], &["create", "patch", "update"]),
+];
+
+/// Scheduler configuration: the allocation plugins of what KAI's operator writes for its default shard.
+pub fn configuration(evicts_stale_gangs: bool) -> Value {
+    let plugin = |name: &str| json!({"name": name});
+    let mut plugins: Vec<_> = [
+        "predicates",
+        "proportion",
+        "priority",
+        "nodeavailability",
+        "resourcetype",
+        "podaffinity",
+        "elastic",
+        "subgrouporder",
+        "taskorder",
+        "nominatednode",
+        "dynamicresources",
+        "topology",
+        "gpupack",
+    ]
+    .into_iter()
+    .map(plugin)
+    .collect();
+    plugins.push(json!({"name": "nodeplacement", "arguments": {"cpu": "binpack", "gpu": "binpack"}}));
+    plugins.push(plugin("gpusharingorder"));
+    let actions = if evicts_stale_gangs { "allocate, stalegangeviction" } else { "allocate" };
+    json!({"actions": actions, "tiers": [{"plugins": plugins}]})
+}
+
+fn start_scheduler(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
+    let grace = spec.stale_gangs_for;
+    let path = place.write("scheduler.yaml", &configuration(grace.is_some()))?;
+    let mut args = scheduler_args(place, &path);
+    args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
+    Ok(Command { args, env: environment(place) })
+}
+
+pub fn scheduler_args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
+    scheduler_flags(configuration, "127.0.0.1", place.health, place.other)
+}
+
+/// The flags of the scheduler on any kind of cluster. It serves metrics on `address` and `health`, and its
+/// state on the loopback port `other`.
+fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16) -> Vec<String> {
+    vec![
+        format!("--scheduler-conf={}", configuration.display()),
+        format!("--scheduler-name={}", SCHEDULER.name()),
+        format!("--namespace={NAMESPACE}"),
+        "--nodepool-label-key=kai.scheduler/node-pool".into(),
+        "--partition-label-value=".into(),
+        "--queue-label-key=kai.scheduler/queue".into(),
+        "--resource-reservation-app-label=kai-resource-reservation".into(),
+        "--schedule-period=200ms".into(),
+        "--qps=500".into(),
+        "--burst=1000".into(),
+        format!("--listen-address={address}:{health}"),
+        format!("--plugin-server-port={other}"),
+        "--log-json".into(),
+        "--v=2".into(),
+    ]
+}
+
+/// Arguments of the binder. Its only endpoint is that of metrics.
+pub fn binder_args(place: &ProcessHome) -> Vec<String> {
+    binder_flags("127.0.0.1", place.health)
+}
+
+fn binder_flags(address: &str, health: u16) -> Vec<String> {
+    vec![
+        format!("--scheduler-name={}", SCHEDULER.name()),
+        format!("--metrics-bind-address={address}:{health}"),
+        "--health-probe-bind-address=0".into(),
+        "--qps=500".into(),
+        "--burst=1000".into(),
+        "--max-concurrent-reconciles=50".into(),
+    ]
+}
+
+pub fn pod_grouper_args(place: &ProcessHome) -> Vec<String> {
+    pod_grouper_flags("127.0.0.1", place.health)
+}
+
+fn pod_grouper_flags(address: &str, health: u16) -> Vec<String> {
+    vec![
+        format!("--scheduler-name={}", SCHEDULER.name()),
+        "--queue-label-key=kai.scheduler/queue".into(),
+        "--nodepool-label-key=kai.scheduler/node-pool".into(),
+        "--metrics-bind-address=0".into(),
+        format!("--health-probe-bind-address={address}:{health}"),
+    ]
+}
+
+/// The environment of KAI's programs, because not all of them have a kubeconfig flag.
+pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
+    vec![("KUBECONFIG".into(), place.kubeconfig.display().to_string())]
+}
+
+/// The chart creates only the operator's Deployment. The operator creates the others: a scheduler for the
+/// shard `default`, the binder and the podgrouper.
+pub static PACKAGE: Package = Package {
+    release: "kai-scheduler",
+    namespace: NAMESPACE,
+    chart: "oci://ghcr.io/kai-scheduler/kai-scheduler/kai-scheduler",
+    repository: None,
+    version: "v0.17.0",
+    values,
+    deployed: Deployed::alone(NAMESPACE, &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"]),
+};
+
+/// The chart's values: the same programs as in a folder, only the action `allocate`, and no queues, which are
+/// in [`objects`]. Plugins are the chart's, and the binder's rates cannot be set.
+fn values() -> Value {
+    let off = || json!({"enabled": false});
+    json!({
+        "podgroupcontroller": off(),
+        "queuecontroller": off(),
+        "admission": off(),
+        "topologyMigration": off(),
+        "defaultQueue": {"createDefaultQueue": false},
+        "scheduler": {
+            "actions": {
+                "consolidation": off(),
+                "reclaim": off(),
+                "preempt": off(),
+                "stalegangeviction": off(),
+            },
+            // Flags of the shard's scheduler. All values must be strings.
+            "args": {"schedule-period": "200ms", "qps": "500", "burst": "1000", "v": "2"},
+        },
+    })
+}
+
+/// The parent of all other queues.
+pub const PARENT_QUEUE: &str = "default-parent-queue";
+
+/// A queue for PodGroups, below a parent that has no limits either.
+fn objects() -> Vec<Value> {
+    vec![queue(PARENT_QUEUE, None), queue("default-queue", Some(PARENT_QUEUE))]
+}
+
+/// A queue without limits.
+pub fn queue(name: &str, parent: Option<&str>) -> Value {
+    let unlimited = json!({"quota": -1, "limit": -1, "overQuotaWeight": 1});
+    let mut spec = json!({"resources": {"cpu": unlimited, "gpu": unlimited, "memory": unlimited}});
+    if let Some(parent) = parent {
+        spec["parentQueue"] = json!(parent);
+    }
+    json!({
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    })
+}

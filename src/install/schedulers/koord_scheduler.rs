@@ -1,0 +1,245 @@
+//! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology
+//! `default`.
+//!
+//! It does not need its manager (webhooks, SLOs): the scheduler itself maintains the status of PodGroups. A
+//! gang that does not fit goes to the backoff queue. Kubernetes pops pods from that queue early when it has
+//! nothing else to do, so the gang is retried continuously. The feature gate for that
+//! (SchedulerPopFromBackoffQ) keeps its default. The log is kept short.
+
+use std::path::Path;
+
+use conformance_contract::scheduler::Scheduler;
+use conformance_programs::components::{Component, Module, Purpose};
+use conformance_programs::{ProgramError, module};
+use serde_json::{Value, json};
+
+use super::helm::Package;
+use super::in_cluster::{Deployed, Deployment};
+use super::install::{
+    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, recipe,
+};
+use super::rbac::{self, Right};
+use crate::cluster_spec::ClusterSpec;
+
+pub const SCHEDULER: Scheduler = Scheduler::named("koord-scheduler");
+
+pub(crate) static INSTALL: Install = Install {
+    scheduler: SCHEDULER,
+    processes: &[SchedulerProcess {
+        name: PROGRAM.name,
+        user: USER,
+        rights: &[rbac::FRAMEWORK, RIGHTS],
+        local_rights: &[],
+        health: Some("/healthz"),
+        optional: None,
+        start,
+        deployment: Some(Deployment {
+            // An empty kubeconfig selects the pod's service account.
+            configuration: Some(|| configuration(Path::new(""), &[])),
+            args: |file, health| flags(file, "0.0.0.0", health),
+            env: &[],
+        }),
+    }],
+    programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
+    recipe: recipe!("koord-scheduler"),
+    user: USER,
+    crds: Crds::Module(CRDS),
+    objects,
+    deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
+    package: Some(&PACKAGE),
+};
+
+static MODULE: Module = module!(
+    "koordinator",
+    // Koordinator has no version of its own for this. The gates follow the embedded kube-scheduler, and build
+    // metadata does not affect them.
+    "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
+     -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
+);
+
+static PROGRAM: Component = Component {
+    name: "koord-scheduler",
+    version: "v1.8.0",
+    package: "github.com/koordinator-sh/koordinator/cmd/koord-scheduler",
+    module: &MODULE,
+    purpose: Purpose::Scheduler(SCHEDULER),
+};
+
+pub const USER: &str = "system:koord-scheduler";
+/// Plugin that makes PodGroups gangs.
+pub const COSCHEDULING: &str = "Coscheduling";
+/// Argument of that plugin that makes gangs honour topology.
+pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
+
+/// The scheduler waits indefinitely if one of these is missing.
+pub(super) const CRDS: ModuleCrds = ModuleCrds {
+    component: &PROGRAM,
+    folder: "config/crd/bases",
+    files: &[
+        "scheduling.koordinator.sh_reservations.yaml",
+        "scheduling.koordinator.sh_devices.yaml",
+        "scheduling.sigs.k8s.io_podgroups.yaml",
+        "scheduling.koordinator.sh_clusternetworktopologies.yaml",
+    ],
+};
+
+/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Koordinator
+/// 1.8.0.
+///
+/// It starts the informers of what every profile needs (`pkg/util/transformer`: Devices;
+/// `frameworkext/indexer`: Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and of the
+/// plugins in a profile. Here its own plugins are Coscheduling and DefaultPreBind. So it does not need:
+///
+/// - NodeMetrics (LoadAwareScheduling), NodeResourceTopologies (NodeNUMAResource), ElasticQuotas
+///   (ElasticQuota) and ConfigMaps (DeviceShare)
+/// - evictions (`enablePreemption` of Coscheduling is off by default)
+/// - patches of nodes
+///
+/// The role of its own manifests (`config/rbac/scheduler_role.yaml`) has wildcards and is bound in addition
+/// to `system:kube-scheduler`.
+pub(super) const RIGHTS: &[Right] = &[
+    Right::read("scheduling.koordinator.sh", &["clusternetworktopologies", "devices", "reservations"]),
+    Right::read("scheduling.sigs.k8s.io", &["podgroups"]),
+    // DefaultPreBind writes the annotations of the other plugins to pods and Reservations.
+    Right::new("", &["pods"], &["patch"]),
+    Right::new("scheduling.koordinator.sh", &["reservations"], &["patch"]),
+    // The condition of a pod or a Reservation that does not fit.
+    Right::new("", &["pods/status"], &["patch"]),
+    Right::new("scheduling.koordinator.sh", &["reservations/status"], &["update"]),
+    Right::new("events.k8s.io", &["events"], &["create", "patch"]),
+    // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a
+    // claim's allocation changes.
+    Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
+    Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
+    // The network topology manager counts the nodes of each domain.
+    Right::new("scheduling.koordinator.sh", &["clusternetworktopologies/status"], &["update"]),
+    // For the PodGroup controller that Coscheduling starts. The CRD has no status subresource.
+    Right::new("scheduling.sigs.k8s.io", &["podgroups"], &["patch"]),
+];
+
+/// KubeSchedulerConfiguration without the plugins in `off`. Preemption of single pods is also off, because it
+/// would break gangs.
+pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
+    let gangs = !off.contains(&COSCHEDULING);
+    let coscheduling = |extra: Value| {
+        let mut plugin = json!({"name": COSCHEDULING});
+        if let (Some(plugin), Value::Object(extra)) = (plugin.as_object_mut(), extra) {
+            plugin.extend(extra);
+        }
+        if gangs { vec![plugin] } else { Vec::new() }
+    };
+    let enabled = || json!({"enabled": coscheduling(Value::Null)});
+    let mut bound = coscheduling(Value::Null);
+    bound.push(json!({"name": "DefaultPreBind"}));
+    let arguments = json!([{"name": COSCHEDULING, "args": {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "CoschedulingArgs",
+        "defaultTimeout": "60s",
+        (NETWORK_TOPOLOGY): !off.contains(&NETWORK_TOPOLOGY),
+    }}]);
+    json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": false},
+        "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
+        "profiles": [{
+            "schedulerName": SCHEDULER.name(),
+            "plugins": {
+                "preEnqueue": enabled(),
+                "preFilter": enabled(),
+                "postFilter": {"disabled": [{"name": "*"}], "enabled": coscheduling(Value::Null)},
+                "preScore": enabled(),
+                "score": {"enabled": coscheduling(json!({"weight": 1}))},
+                "reserve": enabled(),
+                "permit": enabled(),
+                "preBind": {"enabled": bound},
+                "postBind": enabled(),
+            },
+            "pluginConfig": if gangs { arguments } else { json!([]) },
+        }],
+    })
+}
+
+fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
+    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.off(SCHEDULER)))?;
+    Ok(Command { args: args(place, &path), env: Vec::new() })
+}
+
+/// Arguments of `koord-scheduler`. If a gang fails before the scheduler knows its PodGroup, only the flush of
+/// unschedulable pods retries it. Its default is five minutes, so it is shortened here.
+pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
+    flags(configuration, "127.0.0.1", place.health)
+}
+
+/// The flags on any kind of cluster. The health endpoint is on `address` and `port`.
+pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
+    vec![
+        format!("--config={}", configuration.display()),
+        format!("--address={address}"),
+        format!("--port={port}"),
+        "--secure-port=0".into(),
+        "--enable-network-topology-manager=true".into(),
+        "--pod-max-in-unschedulable-pods-duration=5s".into(),
+        "-v=2".into(),
+    ]
+}
+
+/// The chart also contains Koordinator's manager, descheduler and node agents. The chart creates the
+/// namespace of its pods. The release is in another namespace, as in Koordinator's instructions: helm would
+/// create the release's namespace first, and the chart would then fail.
+pub static PACKAGE: Package = Package {
+    release: "koordinator",
+    namespace: "default",
+    chart: "koordinator",
+    repository: Some("https://koordinator-sh.github.io/charts"),
+    version: "1.8.0",
+    values,
+    deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
+};
+
+/// The chart's values: only the scheduler, with one replica. The chart has no values for the scheduler's
+/// configuration and most of its flags. So more plugins run than with [`configuration`], including
+/// preemption, and unschedulable pods are flushed after five minutes.
+fn values() -> Value {
+    // The node agents cannot be turned off and tolerate every taint. No node has this label.
+    let nowhere = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{
+            "matchExpressions": [{"key": "conformance.grove.io/koordinator", "operator": "Exists"}],
+        }],
+    }}});
+    let webhooks =
+        ["PodMutatingWebhook", "PodValidatingWebhook", "ElasticMutatingWebhook", "ElasticValidatingWebhook"];
+    json!({
+        // The chart omits the configuration of a webhook whose gate is off.
+        "featureGates": webhooks.map(|gate| format!("{gate}=false")).join(","),
+        "scheduler": {
+            "replicas": 1,
+            "log": {"level": "2"},
+            "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+        },
+        "manager": {"replicas": 0},
+        "descheduler": {"replicas": 0},
+        "koordlet": {"nodeAffinity": nowhere},
+        "deviceDaemon": {"nodeAffinity": nowhere},
+    })
+}
+
+/// The only ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.
+fn objects() -> Vec<Value> {
+    let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
+    let below = |parent: &str, mut layer: Value| {
+        layer["parentTopologyLayer"] = json!(parent);
+        layer
+    };
+    vec![json!({
+        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+        "kind": "ClusterNetworkTopology",
+        "metadata": {"name": "default"},
+        "spec": {"networkTopologySpec": [
+            layer("blockLayer", "topology.kubernetes.io/block"),
+            below("blockLayer", layer("rackLayer", "topology.kubernetes.io/rack")),
+            below("rackLayer", layer("hostLayer", "kubernetes.io/hostname")),
+            below("hostLayer", json!({"topologyLayer": "NodeTopologyLayer"})),
+        ]},
+    })]
+}

@@ -1,0 +1,128 @@
+//! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35 with more plugins, here with
+//! Coscheduling. It is a target for the gangs of TrainJobs. PodCliqueSets have no backend for it.
+//!
+//! It does not need its controller, which maintains the status of PodGroups: the scheduler reads only their
+//! spec.
+
+use std::path::Path;
+
+use conformance_contract::scheduler::Scheduler;
+use conformance_programs::components::{Component, Module, Purpose};
+use conformance_programs::{ProgramError, module};
+use serde_json::{Value, json};
+
+use super::in_cluster::Deployed;
+use super::install::{
+    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, recipe,
+};
+use super::rbac::{self, Right};
+use crate::cluster_spec::ClusterSpec;
+
+/// The `schedulerName` of its chart.
+pub const SCHEDULER: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
+
+pub(crate) static INSTALL: Install = Install {
+    scheduler: SCHEDULER,
+    // As for kube-scheduler, the health endpoint is on a separate TLS port.
+    processes: &[SchedulerProcess {
+        name: PROGRAM.name,
+        user: USER,
+        rights: &[rbac::FRAMEWORK, RIGHTS],
+        local_rights: &[],
+        health: None,
+        optional: None,
+        start,
+        // TrainJobs run only on local control planes.
+        deployment: None,
+    }],
+    programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
+    recipe: recipe!("scheduler-plugins-scheduler"),
+    user: USER,
+    crds: Crds::Module(CRDS),
+    objects: Vec::new,
+    deployed: Deployed::alone("scheduler-plugins", &[SCHEDULER.name()]),
+    package: None,
+};
+
+static MODULE: Module = module!(
+    "scheduler-plugins",
+    // The gates follow the embedded kube-scheduler, and build metadata does not affect them.
+    "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.4+scheduler-plugins.v0.35.4-devel \
+     -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
+);
+
+static PROGRAM: Component = Component {
+    name: "scheduler-plugins-scheduler",
+    version: "v0.35.4-devel",
+    package: "sigs.k8s.io/scheduler-plugins/cmd/scheduler",
+    module: &MODULE,
+    purpose: Purpose::Scheduler(SCHEDULER),
+};
+
+pub const USER: &str = "system:scheduler-plugins-scheduler";
+/// Plugin that makes PodGroups gangs.
+pub const COSCHEDULING: &str = "Coscheduling";
+
+/// Without this CRD, pods of PodGroups wait indefinitely.
+pub(super) const CRDS: ModuleCrds = ModuleCrds {
+    component: &PROGRAM,
+    folder: "config/crd/bases",
+    files: &["scheduling.x-k8s.io_podgroups.yaml"],
+};
+
+/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from
+/// scheduler-plugins 0.35.4.
+///
+/// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all
+/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use: no
+/// preemption, no leader election, no ElasticQuotas, no NodeResourceTopologies, and no writes of PodGroups,
+/// which its controller does.
+pub(super) const RIGHTS: &[Right] = &[
+    Right::read("scheduling.x-k8s.io", &["podgroups"]),
+    // The condition of a pod that does not fit.
+    Right::new("", &["pods/status"], &["patch"]),
+    Right::new("events.k8s.io", &["events"], &["create", "patch"]),
+    // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a
+    // claim's allocation changes.
+    Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
+    Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
+];
+
+/// KubeSchedulerConfiguration without the plugins in `off`. Preemption of single pods is also off, because it
+/// would break gangs.
+pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
+    let mut profile = json!({"schedulerName": SCHEDULER.name()});
+    if !off.contains(&COSCHEDULING) {
+        let all = json!([{"name": "*"}]);
+        let gangs = json!([{"name": COSCHEDULING}]);
+        profile["plugins"] = json!({
+            "multiPoint": {"enabled": gangs},
+            "queueSort": {"disabled": all, "enabled": gangs},
+            "postFilter": {"disabled": all, "enabled": gangs},
+        });
+        // For a PodGroup without its own timeout.
+        profile["pluginConfig"] = json!([{"name": COSCHEDULING, "args": {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "CoschedulingArgs",
+            "permitWaitingTimeSeconds": 10,
+        }}]);
+    }
+    json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": false},
+        "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
+        "profiles": [profile],
+    })
+}
+
+fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
+    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.off(SCHEDULER)))?;
+    Ok(Command { args: args(&path), env: Vec::new() })
+}
+
+/// The flush of unschedulable pods keeps its default of five minutes. A shorter one would sometimes hide that
+/// new capacity does not wake a waiting gang.
+pub fn args(configuration: &Path) -> Vec<String> {
+    vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=2".into()]
+}

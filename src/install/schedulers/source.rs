@@ -1,0 +1,151 @@
+//! A scheduler from a working tree of its repository: `--scheduler-source NAME=DIR`. Its recipe
+//! (`schedulers/NAME.yaml`) is data: packages of its programs, linker flags, CRDs, and the differences
+//! between releases.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use conformance_contract::scheduler::Scheduler;
+use conformance_programs::ProgramError;
+use conformance_programs::components::{PlannedBuild, Progress};
+use conformance_programs::source::{
+    Buildable, Module, NoRelease, SourceError, Tree, VersionFrom, document, for_release, revision, top,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::given::{GivenScheduler, crds_of};
+use super::install::Install;
+use super::{ALL, install::Recipe, of_program};
+
+const KIND: &str = "SchedulerSource";
+
+/// How a scheduler is built from its source.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Description {
+    /// The repository's name, for messages.
+    repository: String,
+    /// Files that identify a folder as its source.
+    #[serde(rename = "checkout")]
+    _checkout: Vec<String>,
+    version: VersionFrom,
+    build: Build,
+    #[serde(default)]
+    crds: Vec<String>,
+    /// Flags that its programs lack, by process name.
+    #[serde(default)]
+    unknown_flags: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Build {
+    module: String,
+    /// Files and folders that determine the build output.
+    inputs: Vec<String>,
+    #[serde(default)]
+    ldflags: String,
+    /// Packages by process name.
+    programs: BTreeMap<String, String>,
+}
+
+/// A scheduler's working tree, whose programs may not be built yet.
+#[derive(Debug, Clone)]
+pub struct SchedulerSource {
+    install: &'static Install,
+    description: Description,
+    tree: Tree,
+}
+
+/// The names that `--scheduler-source` accepts: the first program of each scheduler.
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().filter_map(|install| install.processes.first()).map(|process| process.name).collect()
+}
+
+impl SchedulerSource {
+    /// Checks the working tree of the scheduler with this program, without running or building anything.
+    pub async fn open(name: &str, dir: &Path) -> Result<Self, SourceError> {
+        let install = of_program(name).ok_or_else(|| SourceError::Unknown {
+            name: name.into(),
+            dir: dir.into(),
+            known: names(),
+        })?;
+        let (description, dir) = install.recipe.read(dir)?;
+        let revision = revision(&dir, &description.version).await;
+        Ok(Self { install, description, tree: Tree { dir, revision } })
+    }
+
+    pub fn scheduler(&self) -> Scheduler {
+        self.install.scheduler
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.tree.dir
+    }
+
+    pub fn version(&self) -> &str {
+        &self.tree.revision.version
+    }
+
+    /// The names of its programs, and whether each is built.
+    pub async fn programs_built(&self) -> Result<Vec<(&'static str, bool)>, ProgramError> {
+        let module = self.module().await?;
+        Ok(self.programs().map(|(name, package)| (name, module.is_built(name, package))).collect())
+    }
+
+    async fn module(&self) -> Result<Buildable, ProgramError> {
+        let Build { module, inputs, ldflags, .. } = &self.description.build;
+        self.tree.module(Module { folder: module, inputs, ldflags }).await
+    }
+
+    /// Builds the programs unless they are cached, and returns the scheduler with the tree's CRDs.
+    pub async fn build(&self, progress: &dyn Progress) -> Result<GivenScheduler, ProgramError> {
+        let Description { crds, unknown_flags, .. } = &self.description;
+        // Read the CRDs first, so that a missing file is reported before the build, which takes minutes.
+        let read = |file: &String| crds_of(&self.tree.dir.join(file));
+        let crds = crds.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
+        let module = self.module().await?;
+        let missing = self.programs().filter(|(name, package)| !module.is_built(name, package));
+        let planned = missing.map(|(name, _)| PlannedBuild { names: name.into(), seconds: None });
+        progress.planned(&planned.collect::<Vec<_>>());
+        let mut programs = Vec::new();
+        for (name, package) in self.programs() {
+            programs.push(module.build(name, package, progress).await?);
+        }
+        Ok(GivenScheduler { programs, crds, unknown_flags: unknown_flags.clone() })
+    }
+
+    /// Name and package of the program of each process that the recipe builds.
+    fn programs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let packages = &self.description.build.programs;
+        self.install
+            .processes
+            .iter()
+            .filter_map(|process| packages.get(process.name).map(|package| (process.name, package.as_str())))
+    }
+}
+
+impl Recipe {
+    /// The recipe for the release in a checkout, and the top of the checkout.
+    fn read(&self, dir: &Path) -> Result<(Description, PathBuf), SourceError> {
+        let wrong = |reason: String| SourceError::Recipe { path: self.path, reason };
+        let mut fields = document(self.text, KIND).map_err(wrong)?;
+        let of = fields.get("repository").and_then(Value::as_str).unwrap_or(self.path).to_owned();
+        let dir = top(&of, dir, &fields)?;
+        for_release(&mut fields, &dir, Path::new(self.path)).map_err(|no| match no {
+            NoRelease::Document(reason) => wrong(reason),
+            NoRelease::Refused(reason) => SourceError::Release { of, dir: dir.clone(), reason },
+        })?;
+        let description: Description = from(fields).map_err(wrong)?;
+        Ok((description, dir))
+    }
+}
+
+fn from(fields: Map<String, Value>) -> Result<Description, String> {
+    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! Recipes, releases and builds of schedulers, in temporary folders.
+
+use std::sync::Mutex;
+
+use conformance_programs::components::PlannedBuild;
+use rstest::rstest;
+use tempfile::TempDir;
+
+use super::*;
+use crate::schedulers::{installation, kai};
+use crate::testing::{folder, put};
+
+const TOPOLOGIES: &str = "deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml";
+const EMBEDDED: &str = "deployments/kai-scheduler/crds/embed.go";
+const LOG_FORMAT: &str = "pkg/common/flags/json_flag.go";
+
+/// A folder that looks like a checkout of KAI, with additional files.
+fn kai(files: &[&str]) -> TempDir {
+    let folder = folder(files);
+    put(folder.path(), "go.mod", "module github.com/kai-scheduler/KAI-scheduler\n\ngo 1.21\n");
+    for program in ["scheduler", "binder", "podgrouper"] {
+        put(folder.path(), &format!("cmd/{program}/main.go"), "package main\n\nfunc main() {}\n");
+    }
+    for crd in ["podgroups", "queues", "bindrequests"] {
+        let text = format!("kind: CustomResourceDefinition\nmetadata: {{name: {crd}}}\n");
+        put(folder.path(), &format!("deployments/kai-scheduler/crds/scheduling.run.ai_{crd}.yaml"), &text);
+    }
+    folder
+}
+
+async fn opened(folder: &TempDir) -> SchedulerSource {
+    SchedulerSource::open("kai-scheduler", folder.path()).await.unwrap()
+}
+
+#[test]
+fn every_recipe_names_processes_and_files_of_its_scheduler() {
+    for install in ALL {
+        let recipe = &install.recipe;
+        let mut fields = document(recipe.text, KIND).unwrap();
+        fields.remove("variants");
+        let description = from(fields).unwrap();
+        let processes: Vec<_> = install.processes.iter().map(|process| process.name).collect();
+        let build = &description.build;
+        assert!(build.programs.keys().all(|name| processes.contains(&name.as_str())), "{}", recipe.path);
+        for process in install.processes.iter().filter(|process| process.optional.is_none()) {
+            assert!(build.programs.contains_key(process.name), "{}: {}", recipe.path, process.name);
+        }
+        for package in build.programs.values() {
+            let folder = package.trim_start_matches("./");
+            let is_input = build.inputs.iter().any(|input| folder.starts_with(input.as_str()));
+            assert!(is_input, "{}: a change of {package} would not be noticed", recipe.path);
+        }
+    }
+    assert_eq!(
+        names(),
+        ["kube-scheduler", "vc-scheduler", "koord-scheduler", "kai-scheduler", "scheduler-plugins-scheduler"]
+    );
+}
+
+#[rstest]
+#[case::newest(&[TOPOLOGIES, EMBEDDED, LOG_FORMAT], true, true)]
+#[case::without_a_choice_of_the_log(&[TOPOLOGIES, EMBEDDED], false, true)]
+#[case::without_a_choice_of_the_label(&[TOPOLOGIES], false, false)]
+#[tokio::test]
+async fn a_release_is_started_with_the_flags_that_it_has(
+    #[case] files: &[&str],
+    #[case] log: bool,
+    #[case] label: bool,
+) {
+    let source = opened(&kai(files)).await;
+    let unknown_flags = source.description.unknown_flags;
+    let given = GivenScheduler { programs: Vec::new(), crds: Vec::new(), unknown_flags };
+    let args =
+        ["--log-json", "--queue-label-key=kai.scheduler/queue", "--log-json-path=x"].map(str::to_owned);
+    let kept = given.known("kai-scheduler", args.to_vec());
+    assert_eq!(
+        (kept.contains(&args[0]), kept.contains(&args[1]), kept.contains(&args[2])),
+        (log, label, true)
+    );
+    assert_eq!(given.known("kai-binder", args.to_vec()), args, "another program");
+}
+
+#[tokio::test]
+async fn a_release_that_cannot_be_judged_is_refused() {
+    let folder = kai(&[]);
+    let error = SchedulerSource::open("kai-scheduler", folder.path()).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("v0.12.0 is the first"), "{error}");
+}
+
+#[rstest]
+#[case::no_folder("kai-scheduler", "/no/such/folder", "no such folder")]
+#[case::another_repository(
+    "vc-scheduler",
+    "",
+    "is not a checkout of volcano-sh/volcano: it lacks config/crd/volcano/bases"
+)]
+#[case::a_backend_and_no_program(
+    "volcano",
+    "",
+    "known: kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler"
+)]
+#[tokio::test]
+async fn folders_and_names_that_do_not_serve(#[case] name: &str, #[case] dir: &str, #[case] says: &str) {
+    let kai = kai(&[TOPOLOGIES]);
+    let dir = if dir.is_empty() { kai.path() } else { Path::new(dir) };
+    let error = SchedulerSource::open(name, dir).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains(says), "{error}");
+}
+
+#[tokio::test]
+async fn a_tree_for_a_newer_go_says_which() {
+    let folder = kai(&[TOPOLOGIES]);
+    put(folder.path(), "go.mod", "module m\n\ngo 9.99.9\n");
+    let error = opened(&folder).await.build(&Told::default()).await.unwrap_err();
+    let ProgramError::Source(error) = error else { panic!("{error}") };
+    assert!(!error.is_usage() && error.to_string().contains("Go 9.99.9 or newer builds it"), "{error}");
+}
+
+#[tokio::test]
+async fn kubernetes_without_tags_says_what_it_lacks() {
+    let folder = folder(&["cmd/kube-scheduler/scheduler.go", "pkg/scheduler/scheduler.go"]);
+    put(folder.path(), "go.mod", "module k8s.io/kubernetes\n\ngo 1.21\n");
+    let source = SchedulerSource::open("kube-scheduler", folder.path()).await.unwrap();
+    let error = source.build(&Told::default()).await.unwrap_err().to_string();
+    assert!(error.contains("git tags"), "{error}");
+}
+
+/// Records the progress of a build.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    fn tell(&self, words: String) {
+        self.0.lock().unwrap().push(words);
+    }
+}
+
+impl Progress for Told {
+    fn planned(&self, builds: &[PlannedBuild]) {
+        let names: Vec<_> = builds.iter().map(|build| &*build.names).collect();
+        self.tell(format!("planned {}", names.join(" ")));
+    }
+    fn building(&self, name: &str, version: &str) {
+        self.tell(format!("building {name} {version}"));
+    }
+    fn compiled(&self, _: &str, _: &str, _: usize) {}
+    fn built(&self, name: &str, version: &str, _: f64) {
+        self.tell(format!("built {name} {version}"));
+    }
+    fn waiting(&self, _: &str) {}
+}
+
+/// Three small programs, compiled by the Go on PATH.
+#[tokio::test]
+async fn a_tree_is_built_once_per_content() {
+    let folder = kai(&[TOPOLOGIES, EMBEDDED, LOG_FORMAT]);
+    for go in [EMBEDDED, LOG_FORMAT] {
+        put(folder.path(), go, "package p\n");
+    }
+    // Content that no other test or earlier run has built.
+    let unique = format!("package main\n\n// {}\nfunc main() {{}}\n", folder.path().display());
+    put(folder.path(), "cmd/scheduler/main.go", &unique);
+    let build = async || {
+        let told = Told::default();
+        let given = opened(&folder).await.build(&told).await.unwrap();
+        (given, told.0.into_inner().unwrap())
+    };
+    let (first, told) = build().await;
+    assert_eq!(told[0], "planned kai-scheduler kai-binder kai-podgrouper");
+    assert_eq!(told[1..3], ["building kai-scheduler unknown", "built kai-scheduler unknown"]);
+    let names: Vec<_> = first.programs.iter().map(|program| program.name.as_str()).collect();
+    assert_eq!(names, ["kai-scheduler", "kai-binder", "kai-podgrouper"]);
+    let crds = installation(kai::SCHEDULER).crds(Some(&first)).await.unwrap();
+    assert_eq!(crds.len(), 3, "the tree's own, and not those that are written here");
+
+    put(folder.path(), "README.md", "no input");
+    let (second, told) = build().await;
+    assert_eq!(told, ["planned "]);
+    assert_eq!(second.programs[0].path, first.programs[0].path);
+
+    put(folder.path(), "cmd/scheduler/main.go", &unique.replace("{}", "{ println(1) }"));
+    let (third, told) = build().await;
+    assert_eq!(told.len(), 7, "{told:?}");
+    assert_ne!(third.programs[0].sha256, first.programs[0].sha256);
+
+    put(folder.path(), "cmd/scheduler/main.go", "package main\n\nfunc main() { nothing() }\n");
+    let error = opened(&folder).await.build(&Told::default()).await.unwrap_err().to_string();
+    for says in
+        ["building kai-scheduler unknown failed; log: ", "build-kai-scheduler.log", "undefined: nothing"]
+    {
+        assert!(error.contains(says), "{error}");
+    }
+    for program in [&first, &third].into_iter().flat_map(|given| &given.programs) {
+        std::fs::remove_dir_all(program.path.parent().unwrap()).unwrap();
+    }
+}

@@ -1,0 +1,315 @@
+//! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
+//!
+//! CRDs, roles and webhooks are read from the two Go modules, so that nothing is repeated here. Those of the
+//! plugin come from the output of its program, and those of a trainer that the user gives
+//! ([`crate::given_trainer`]) from its folder. Each process has a user with only its own role. The API server
+//! reaches webhooks by URL; the serving certificates are the cluster's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use conformance_programs::components::{Component, Module, Purpose, source};
+use conformance_programs::own_program::{OwnProgram, TRAINER_PLUGIN};
+use conformance_programs::{ProgramError, module};
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+use crate::cluster_spec::ClusterSpec;
+use crate::given_trainer::GivenTrainer;
+use crate::schedulers::{Command, ProcessHome, SchedulerProcess};
+
+/// How the trainer is started. Mutants change parts of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainerSpec {
+    /// Whether the KAI plugin runs, with its field in the trainer's CRDs.
+    pub plugin: bool,
+    /// A trainer that replaces the pinned one.
+    pub given: Option<Arc<GivenTrainer>>,
+}
+
+static MODULE: Module = module!("kubeflow-trainer", "-s -w");
+
+/// The components to build: the trainer and JobSet.
+pub(crate) static COMPONENTS: [Component; 2] = [
+    Component {
+        name: "trainer-controller-manager",
+        version: "v2.3.0",
+        package: "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+        module: &MODULE,
+        purpose: Purpose::Trainer,
+    },
+    Component {
+        name: "jobset",
+        version: "v0.12.0",
+        package: "sigs.k8s.io/jobset",
+        module: &MODULE,
+        purpose: Purpose::Trainer,
+    },
+];
+
+/// The processes in start order. Their roles are in the trainer's own manifests, and they run only on local
+/// control planes.
+pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
+    SchedulerProcess {
+        name: COMPONENTS[1].name,
+        user: "system:serviceaccount:jobset-system:jobset-controller-manager",
+        rights: &[],
+        local_rights: &[],
+        health: READY,
+        optional: None,
+        start: start_job_set,
+        deployment: None,
+    },
+    SchedulerProcess {
+        name: COMPONENTS[0].name,
+        user: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+        rights: &[],
+        local_rights: &[],
+        health: READY,
+        optional: None,
+        start: start_trainer,
+        deployment: None,
+    },
+    SchedulerProcess {
+        name: TRAINER_PLUGIN,
+        user: "system:serviceaccount:trainer-kai-plugin:trainer-kai-plugin",
+        rights: &[],
+        local_rights: &[],
+        health: READY,
+        optional: None,
+        start: start_plugin,
+        deployment: None,
+    },
+];
+
+const READY: Option<&str> = Some("/readyz");
+/// Where controller-runtime looks for its certificate below the folder of temporary files.
+const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+
+/// The paths of a process's serving certificate and key.
+pub fn certificates(place: &ProcessHome) -> [PathBuf; 2] {
+    ["tls.crt", "tls.key"].map(|name| place.folder.join(CERTIFICATES).join(name))
+}
+
+fn start_trainer(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ProgramError> {
+    let config = place.write("config.yaml", &trainer_configuration(place))?;
+    let temporary = ("TMPDIR".to_owned(), place.folder.display().to_string());
+    Ok(Command {
+        args: vec![format!("--config={}", config.display())],
+        env: vec![kubeconfig(place), temporary],
+    })
+}
+
+/// The trainer has no setting for the folder of its certificates. It uses a folder below TMPDIR.
+pub(crate) fn trainer_configuration(place: &ProcessHome) -> Value {
+    json!({
+        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": false},
+        "certManagement": {"enable": false},
+        "webhook": {"host": "127.0.0.1", "port": place.other},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", place.health)},
+        "clientConnection": {"qps": 500, "burst": 1000},
+    })
+}
+
+fn start_job_set(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ProgramError> {
+    let config = place.write("config.yaml", &job_set_configuration(place))?;
+    let args = vec![
+        format!("--config={}", config.display()),
+        "--kube-api-qps=500".into(),
+        "--kube-api-burst=1000".into(),
+    ];
+    Ok(Command { args, env: vec![kubeconfig(place)] })
+}
+
+pub(crate) fn job_set_configuration(place: &ProcessHome) -> Value {
+    let folder = place.folder.join(CERTIFICATES);
+    json!({
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": false},
+        "internalCertManagement": {"enable": false},
+        "webhook": {"host": "127.0.0.1", "port": place.other, "certDir": folder.display().to_string()},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", place.health)},
+    })
+}
+
+fn start_plugin(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ProgramError> {
+    let [certificate, key] = certificates(place);
+    let args = vec![
+        "run".into(),
+        format!("--kubeconfig={}", place.kubeconfig.display()),
+        format!("--webhook-bind=127.0.0.1:{}", place.other),
+        format!("--tls-cert={}", certificate.display()),
+        format!("--tls-key={}", key.display()),
+        format!("--health-bind=127.0.0.1:{}", place.health),
+    ];
+    Ok(Command { args, env: vec![("NO_COLOR".into(), "1".into())] })
+}
+
+fn kubeconfig(place: &ProcessHome) -> (String, String) {
+    ("KUBECONFIG".into(), place.kubeconfig.display().to_string())
+}
+
+/// The API objects that the processes need before they start. `webhooks` are the ports of their webhooks, in
+/// process order.
+pub async fn objects(
+    spec: &TrainerSpec,
+    program: &OwnProgram,
+    ca_bundle: &str,
+    webhooks: [u16; 3],
+) -> Result<Vec<Value>, ProgramError> {
+    let [job_set, trainer, plugin] = webhooks.map(|port| Aim { port, ca_bundle });
+    let base = match &spec.given {
+        Some(given) => given.manifests.clone(),
+        None => source(&COMPONENTS[0]).await?.join("manifests/base"),
+    };
+    let of_job_set = source(&COMPONENTS[1]).await?;
+    let mut crds = Vec::new();
+    for kind in ["trainjobs", "trainingruntimes", "clustertrainingruntimes"] {
+        crds.extend(read(&base.join(format!("crds/trainer.kubeflow.org_{kind}.yaml")))?);
+    }
+    let components = of_job_set.join("config/components");
+    let mut objects = read(&components.join("crd/bases/jobset.x-k8s.io_jobsets.yaml"))?;
+    objects.extend(role(&components.join("rbac/role.yaml"), "jobset-manager-role", PROCESSES[0].user)?);
+    objects.extend(role(&base.join("rbac/role.yaml"), PROCESSES[1].name, PROCESSES[1].user)?);
+    for (folder, prefix, aim) in
+        [(components.join("webhook"), "jobset-", job_set), (base.join("webhook"), "", trainer)]
+    {
+        for mut configuration in webhook_configurations(&folder)? {
+            let name = format!("{prefix}{}", configuration["metadata"]["name"].as_str().unwrap_or_default());
+            configuration["metadata"]["name"] = name.into();
+            aim.at(&mut configuration);
+            objects.push(configuration);
+        }
+    }
+    if spec.plugin {
+        let patch: json_patch::Patch = serde_json::from_str(&program.printed("crd-patch", Vec::new()).await?)
+            .map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
+        let has_policy = |crd: &&mut Value| crd["spec"]["names"]["kind"] != "TrainJob";
+        for crd in crds.iter_mut().filter(has_policy) {
+            json_patch::patch(crd, &patch).map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
+        }
+        let manifests = program.manifests([]).await?;
+        // The plugin runs as a process, not in the cluster.
+        let is_meant = |object: &Value| object["kind"] != "Deployment" && object["kind"] != "Service";
+        for mut object in manifests.into_iter().filter(is_meant) {
+            plugin.at(&mut object);
+            objects.push(object);
+        }
+    }
+    crds.extend(objects);
+    Ok(crds)
+}
+
+#[derive(Clone, Copy)]
+struct Aim<'a> {
+    port: u16,
+    ca_bundle: &'a str,
+}
+
+impl Aim<'_> {
+    /// Points the webhooks of an object, if it has any, to the process.
+    fn at(self, configuration: &mut Value) {
+        let bundle = ByteString(self.ca_bundle.as_bytes().to_vec());
+        let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
+        for webhook in webhooks.into_iter().flatten() {
+            let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
+            let url = format!("https://127.0.0.1:{}{path}", self.port);
+            webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
+        }
+    }
+}
+
+/// The ClusterRole in a file, under this name, and its binding to a user.
+fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ProgramError> {
+    let mut objects = read(path)?;
+    for role in &mut objects {
+        role["metadata"]["name"] = name.into();
+    }
+    let group = "rbac.authorization.k8s.io";
+    objects.push(json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+    }));
+    Ok(objects)
+}
+
+/// The webhook configurations in a folder, with the patches of its kustomization.
+fn webhook_configurations(folder: &Path) -> Result<Vec<Value>, ProgramError> {
+    let mut configurations = read(&folder.join("manifests.yaml"))?;
+    for kustomization in read(&folder.join("kustomization.yaml"))? {
+        for patch in kustomization["patches"].as_array().into_iter().flatten() {
+            let is_meant = |configuration: &&mut Value| configuration["kind"] == patch["target"]["kind"];
+            for configuration in configurations.iter_mut().filter(is_meant) {
+                let path = folder.join(patch["path"].as_str().unwrap_or_default());
+                apply_json_patch(&path, configuration)?;
+            }
+        }
+    }
+    Ok(configurations)
+}
+
+fn apply_json_patch(path: &Path, object: &mut Value) -> Result<(), ProgramError> {
+    let operations = read(path)?.into_iter().next().unwrap_or_default();
+    let patch: json_patch::Patch =
+        serde_json::from_value(operations).map_err(|error| unreadable(path, &error))?;
+    json_patch::patch(object, &patch).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> ProgramError {
+    let source = std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string());
+    ProgramError::File { path: path.into(), source }
+}
+
+fn read(path: &Path) -> Result<Vec<Value>, ProgramError> {
+    let text = std::fs::read_to_string(path).map_err(ProgramError::file(path))?;
+    grove_yaml::documents(&text).map_err(|source| ProgramError::Manifest { path: path.into(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn webhooks_are_reached_by_url() {
+        let service = json!({"name": "s", "namespace": "n", "path": "/validate", "port": 443});
+        let mut configuration = json!({"webhooks": [{"name": "a", "clientConfig": {"service": service}}]});
+        Aim { port: 4711, ca_bundle: "PEM" }.at(&mut configuration);
+        let client = json!({"url": "https://127.0.0.1:4711/validate", "caBundle": "UEVN"});
+        assert_eq!(configuration["webhooks"][0], json!({"name": "a", "clientConfig": client}));
+        let mut other = json!({"kind": "Namespace"});
+        Aim { port: 1, ca_bundle: "" }.at(&mut other);
+        assert_eq!(other, json!({"kind": "Namespace"}));
+    }
+
+    #[test]
+    fn each_process_listens_at_its_place() {
+        let place = ProcessHome { kubeconfig: "k".into(), folder: "/f".into(), health: 1, other: 2 };
+        for configuration in [trainer_configuration(&place), job_set_configuration(&place)] {
+            assert_eq!(configuration["webhook"]["port"], 2);
+            assert_eq!(configuration["health"]["healthProbeBindAddress"], "127.0.0.1:1");
+            assert_eq!(configuration["leaderElection"], json!({"leaderElect": false}));
+        }
+        let folder = format!("/f/{CERTIFICATES}");
+        assert_eq!(job_set_configuration(&place)["webhook"]["certDir"], folder);
+        let plugin = start_plugin(&place, &ClusterSpec::default()).unwrap().args;
+        assert_eq!(
+            plugin,
+            [
+                "run".to_owned(),
+                "--kubeconfig=k".into(),
+                "--webhook-bind=127.0.0.1:2".into(),
+                format!("--tls-cert={folder}/tls.crt"),
+                format!("--tls-key={folder}/tls.key"),
+                "--health-bind=127.0.0.1:1".into(),
+            ]
+        );
+    }
+}

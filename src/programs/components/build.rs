@@ -1,0 +1,355 @@
+//! Runs Go: builds the programs of one module together, counts compiled packages, and keeps the log.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use super::amendment::NoCopy;
+use super::component::{Component, Module};
+use crate::{ProgramError, available_memory, home};
+
+/// Free disk space that a build needs, in MiB.
+const SPARE_MIB: u64 = 1024;
+
+/// Compiler flags. The linker drops DWARF anyway (`-s -w`); not writing it saves an eighth of the compile
+/// time.
+pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
+
+/// Below this number of processors, packages that compile in parallel keep all processors busy. Several
+/// threads per package would only wait for each other. The output does not depend on it.
+const ONE_THREAD_BELOW: usize = 5;
+
+/// Memory in MiB that a compiler or linker may use before it collects garbage. With less than the lower
+/// bound, Go's default applies.
+const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
+
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    /// The output of `go env GOVERSION`, for example `go1.26.8`.
+    pub version: String,
+    /// The target platform, for example `linux/amd64`.
+    pub target: String,
+}
+
+/// How a program was built. Written next to the program.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BuiltBy {
+    pub name: String,
+    pub version: String,
+    pub go: String,
+    /// SHA-256 of the program, hex.
+    pub sha256: String,
+    /// The program's size. Files from older versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    pub seconds: f64,
+}
+
+impl Toolchain {
+    /// Runs `go env` inside the module, so that Go honours the module's `go` line and GOTOOLCHAIN. Fails if
+    /// Go is missing or too old.
+    pub async fn find(module: &'static Module) -> Result<Self, ProgramError> {
+        let folder = materialise(module)?;
+        Self::in_folder(&folder)
+            .await
+            .map_err(|reason| ProgramError::Go { reason, needed: module.go_version().into() })
+    }
+
+    /// Runs `go env` inside the folder of any module.
+    pub(crate) async fn in_folder(folder: &Path) -> Result<Self, String> {
+        let answer = Command::new("go")
+            .args(["env", "GOVERSION", "GOOS", "GOARCH"])
+            .current_dir(folder)
+            .output()
+            .await
+            .map_err(|e| format!("`go` cannot be run: {e}"))?;
+        if !answer.status.success() {
+            return Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned());
+        }
+        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let mut words = text.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some(version), Some(os), Some(arch)) => {
+                Ok(Self { version: version.into(), target: format!("{os}/{arch}") })
+            }
+            _ => Err(format!("`go env` answered {text:?}")),
+        }
+    }
+
+    /// Checks that the `go` on PATH is new enough for a module. `go env` succeeds whatever the module's `go`
+    /// line requires; `go list -m` does not.
+    pub(crate) async fn serves(module: &Path) -> Result<(), String> {
+        let asked =
+            Command::new("go").args(["list", "-m"]).current_dir(module).stdin(Stdio::null()).output().await;
+        let answer = asked.map_err(|e| format!("`go` cannot be run: {e}"))?;
+        let text = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+        // Ignore other problems of the module: its build reports them.
+        let is_too_old = text.contains("requires go") || text.contains("toolchain");
+        if answer.status.success() || !is_too_old { Ok(()) } else { Err(text) }
+    }
+}
+
+/// Programs of one module that are built together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Build<'a> {
+    pub folder: &'a Path,
+    /// The value of `-ldflags`.
+    pub ldflags: &'a str,
+    pub version: &'a str,
+    /// If there are several, the name of each must be the last folder of its package.
+    pub programs: &'a [Target<'a>],
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Target<'a> {
+    pub name: &'a str,
+    /// The package, as an argument of `go build`.
+    pub package: &'a str,
+    pub kept_in: PathBuf,
+}
+
+/// A short hash of everything that a build depends on.
+pub(super) fn key(component: &Component, go: &Toolchain) -> String {
+    let mut hash = Sha256::new();
+    let module = component.module;
+    for part in [
+        module.go_mod,
+        module.go_sum,
+        &*module.ldflags,
+        COMPILER_FLAGS,
+        component.package,
+        go.version.as_str(),
+        go.target.as_str(),
+    ] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    if let Some(amendment) = module.amendment {
+        amendment.hash_into(&mut hash);
+    }
+    hex(&hash.finalize())[..16].to_owned()
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes the module's files where Go can work on them. Go also needs the copy from [`complete`] as soon as
+/// it loads packages.
+pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ProgramError> {
+    let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
+    if let Some(amendment) = module.amendment {
+        amendment.hash_into(&mut hash);
+    }
+    let digest = hex(&hash.finalize());
+    let folder = home::cache().join("modules").join(format!("{}-{}", module.name, &digest[..16]));
+    for (name, content) in [("go.mod", module.go_mod), ("go.sum", module.go_sum)] {
+        let path = folder.join(name);
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(content) {
+            home::replace(&path, content)?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Like [`materialise`], and also copies the amended module, which Go may download.
+pub(super) async fn complete(module: &'static Module) -> Result<PathBuf, ProgramError> {
+    let folder = materialise(module)?;
+    if let Some(amendment) = module.amendment {
+        amendment.copy_into(&folder, None).await.map_err(|error| no_copy(module, error))?;
+    }
+    Ok(folder)
+}
+
+pub(super) fn no_copy(module: &'static Module, error: NoCopy) -> ProgramError {
+    let reason = match error {
+        NoCopy::File(error) => return error,
+        NoCopy::NotCached => "GOPROXY=off".to_owned(),
+        NoCopy::Go(reason) => reason,
+    };
+    ProgramError::Modules { module: module.name, reason }
+}
+
+/// The folder with the source of a component's Go module. Downloads the module if Go no longer has it.
+pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {
+    let module = component.module;
+    let path = component.module_path();
+    let missing = |reason: String| ProgramError::Go { reason, needed: module.go_version().into() };
+    let folder = complete(module).await?;
+    let go = async |args: &[&str]| {
+        let answer = Command::new("go")
+            .args(args)
+            .arg(path)
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(|e| missing(format!("`go` cannot be run: {e}")))?;
+        if answer.status.success() {
+            Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+        } else {
+            let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+            Err(missing(format!("`go {}` for {path} failed: {said}", args.join(" "))))
+        }
+    };
+    const WHERE: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
+    let mut found = go(&WHERE).await?;
+    if found.is_empty() {
+        go(&["mod", "download"]).await?;
+        found = go(&WHERE).await?;
+    }
+    if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
+}
+
+/// Builds programs into the folder `into`, each under its name. Calls `packages` with the number of packages
+/// compiled so far.
+pub(super) async fn build(
+    build: Build<'_>,
+    into: &Path,
+    log: &Path,
+    mut packages: impl FnMut(usize),
+) -> Result<(), ProgramError> {
+    // Checked before each build: earlier builds may have filled the disk.
+    home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
+    let failed = |reason: &str| ProgramError::Build {
+        component: names(build.programs),
+        version: build.version.into(),
+        log: log.into(),
+        tail: [reason, &home::tail(log, 15)].join("\n").trim().to_owned(),
+    };
+    home::write(log, "")?;
+    home::make(into)?;
+    // Go uses the given name for a single program, and the package names for several.
+    let output = match build.programs {
+        [only] => into.join(only.name),
+        _ => into.join(""),
+    };
+    let vendored = build.folder.join("vendor/modules.txt").is_file();
+    let modules = if vendored { "-mod=vendor" } else { "-mod=readonly" };
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if processors < ONE_THREAD_BELOW { " -c=1" } else { "" };
+    let mut go = Command::new("go")
+        .args(["build", "-v", "-trimpath", modules, "-buildvcs=false", "-ldflags", build.ldflags])
+        .arg(format!("-gcflags=all={COMPILER_FLAGS}{threads}"))
+        .arg("-o")
+        .arg(output)
+        .args(build.programs.iter().map(|program| program.package))
+        .current_dir(build.folder)
+        .env("CGO_ENABLED", "0")
+        .envs(garbage_collection(available_memory::in_mib(), processors))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|e| failed(&format!("`go` cannot be run: {e}")))?;
+    let mut text = String::new();
+    let mut compiled = 0;
+    if let Some(stderr) = go.stderr.take() {
+        let mut lines = BufReader::new(stderr).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            compiled += 1;
+            packages(compiled);
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    home::write(log, &text)?;
+    match go.wait().await {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(&status.to_string())),
+        Err(error) => Err(failed(&error.to_string())),
+    }
+}
+
+pub(super) fn names(programs: &[Target<'_>]) -> String {
+    programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Variables that stop a compiler from collecting garbage before it has used its share of the memory. This
+/// saves an eighth of the compile time. Returns none if the share is small or the user has set one of them.
+fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
+    const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
+    // One compiler runs per processor, in addition to `go` itself. Half of the memory is left to other
+    // programs and the file cache.
+    let share = available_mib.unwrap_or(0) / (2 * processors as u64);
+    if share < *MEMORY_OF_COMPILER_MIB.start()
+        || VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
+    {
+        return Vec::new();
+    }
+    let limit = share.min(*MEMORY_OF_COMPILER_MIB.end());
+    VARIABLES.into_iter().zip(["off".to_owned(), format!("{limit}MiB")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::amendment::Amendment;
+    use super::super::component::Purpose;
+    use super::*;
+
+    static PLAIN: Module = module(None);
+    static AMENDED: Module = module(Some(&AMENDMENT));
+    static AMENDMENT: Amendment = Amendment {
+        module: "example.com/api",
+        version: "v1.0.0",
+        sum: "h1:s",
+        go_mod_sum: "h1:m",
+        folder: "api",
+        files: &[("added.go", "package api\n")],
+    };
+
+    const fn module(amendment: Option<&'static Amendment>) -> Module {
+        Module {
+            name: "m",
+            go_mod: "module example.com/m\n",
+            go_sum: "",
+            ldflags: Cow::Borrowed("-s -w"),
+            amendment,
+        }
+    }
+
+    fn program(package: &'static str, module: &'static Module) -> Component {
+        Component { name: "program", version: "v1.0.0", package, module, purpose: Purpose::ControlPlane }
+    }
+
+    fn go(version: &str) -> Toolchain {
+        Toolchain { version: version.into(), target: "linux/amd64".into() }
+    }
+
+    #[test]
+    fn a_key_changes_with_program_and_toolchain_only() {
+        let [one, other] = ["example.com/m/one", "example.com/m/other"].map(|name| program(name, &PLAIN));
+        assert_eq!(key(&one, &go("go1.26.8")), key(&one, &go("go1.26.8")));
+        assert_ne!(key(&one, &go("go1.26.8")), key(&one, &go("go1.26.9")));
+        assert_ne!(key(&one, &go("go1.26.8")), key(&other, &go("go1.26.8")));
+    }
+
+    #[test]
+    fn a_file_that_is_added_changes_the_key() {
+        let [plain, amended] = [&PLAIN, &AMENDED].map(|module| program("example.com/m", module));
+        assert_ne!(key(&plain, &go("go1.26.8")), key(&amended, &go("go1.26.8")));
+    }
+
+    #[rstest::rstest]
+    #[case::much(Some(22_000), 2, Some("1536MiB"))]
+    #[case::some(Some(3000), 2, Some("750MiB"))]
+    #[case::little(Some(2000), 2, None)]
+    #[case::many_processors(Some(30_000), 64, None)]
+    #[case::unknown(None, 2, None)]
+    fn a_compiler_has_its_share_of_memory(
+        #[case] available_mib: Option<u64>,
+        #[case] processors: usize,
+        #[case] limit: Option<&str>,
+    ) {
+        let set = garbage_collection(available_mib, processors);
+        assert_eq!(set.iter().find(|(name, _)| *name == "GOMEMLIMIT").map(|(_, value)| &**value), limit);
+        assert_eq!(set.len(), if limit.is_some() { 2 } else { 0 });
+    }
+}

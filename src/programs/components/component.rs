@@ -1,0 +1,96 @@
+//! What can be built: a program, and the pinned Go module that contains it.
+
+use std::borrow::Cow;
+
+use conformance_contract::scheduler::Scheduler;
+
+use super::amendment::Amendment;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The folder below `components/`.
+    pub name: &'static str,
+    pub go_mod: &'static str,
+    pub go_sum: &'static str,
+    /// Linker flags that stamp the version into the programs.
+    pub ldflags: Cow<'static, str>,
+    /// The module to which the build adds files.
+    pub amendment: Option<&'static Amendment>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Component {
+    /// The program's name, as in `--bin NAME=PATH`.
+    pub name: &'static str,
+    /// The version that the module pins.
+    pub version: &'static str,
+    pub package: &'static str,
+    pub module: &'static Module,
+    pub purpose: Purpose,
+}
+
+/// Which clusters need a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Every control plane.
+    ControlPlane,
+    /// Clusters with this scheduler.
+    Scheduler(Scheduler),
+    /// Local control planes that run TrainJobs.
+    Trainer,
+    /// Local control planes, whose nodes are simulated.
+    Simulation,
+    /// The host of a kind cluster.
+    Kind,
+    /// The node image of a kind cluster.
+    Node,
+}
+
+/// The module in this folder below `components/`, with these linker flags and an optional amendment.
+#[macro_export]
+macro_rules! module {
+    ($name:literal, $ldflags:expr) => {
+        $crate::module!($name, $ldflags, None)
+    };
+    ($name:literal, $ldflags:expr, $amendment:expr) => {
+        $crate::components::Module {
+            name: $name,
+            go_mod: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.mod")),
+            go_sum: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.sum")),
+            ldflags: std::borrow::Cow::Borrowed($ldflags),
+            amendment: $amendment,
+        }
+    };
+}
+
+/// Each line has a module, a program and the CPU seconds of its build.
+const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
+
+impl Component {
+    /// The measured CPU seconds of its build with an empty Go build cache; `None` if not measured.
+    pub fn build_seconds(&self) -> Option<f64> {
+        BUILD_SECONDS.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+            [module, name, seconds] if module == self.module.name && name == self.name => {
+                seconds.parse().ok()
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether one `go build` builds both.
+    pub fn is_built_with(&self, other: &Self) -> bool {
+        self.module.name == other.module.name && self.version == other.version
+    }
+
+    /// The path by which a `go.mod` requires the program's Go module.
+    pub fn module_path(&self) -> &'static str {
+        let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
+        end.iter().find_map(|end| self.package.split_once(end)).map_or(self.package, |(module, _)| module)
+    }
+}
+
+impl Module {
+    pub fn go_version(&self) -> &'static str {
+        self.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26.0").trim()
+    }
+}

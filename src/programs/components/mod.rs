@@ -1,0 +1,24 @@
+//! The programs of a cluster, built from pinned Go modules.
+//!
+//! `components/<module>/go.mod` at the top of the repository pins every version. The files are embedded here,
+//! so an installed binary needs no checkout. The cache folder keeps each program under a hash of all its
+//! inputs. A program is rebuilt only when that hash changes.
+//!
+//! - [`toolbox`] returns their paths and builds missing programs.
+//! - [`build`] runs Go.
+//! - [`modules`] checks before a build whether Go can get its modules.
+//! - An [`Amendment`] adds files to a module if no downloadable version has what a build needs.
+//! - [`source`] is the folder of a module's source, from which other files such as CRDs are read.
+
+mod amendment;
+pub(crate) mod build;
+pub(crate) mod component;
+pub(crate) mod modules;
+mod toolbox;
+
+pub use amendment::Amendment;
+pub(crate) use build::{Build, COMPILER_FLAGS, Target};
+pub use build::{BuiltBy, Toolchain, hex, source};
+pub use component::{Component, Module, Purpose};
+pub use toolbox::{Overrides, PlannedBuild, Program, Progress, Source, Toolbox, digest, must_be_of};
+pub(crate) use toolbox::{built_once, cached};

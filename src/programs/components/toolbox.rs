@@ -1,0 +1,377 @@
+//! Provides programs: the user's own (`--bin NAME=PATH`), cached ones, or newly built ones.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+
+use super::build::{self, Build, BuiltBy, Target, Toolchain, hex};
+use super::component::Component;
+use crate::{ProgramError, home, preflight};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Built from the pinned module, now or earlier.
+    Built,
+    Given,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    pub name: String,
+    /// The pinned version, or the `--version` output of a given program.
+    pub version: String,
+    pub path: PathBuf,
+    /// SHA-256 of the file, hex.
+    pub sha256: String,
+    pub source: Source,
+    /// The seconds of the build that produced it and other programs, if this call ran that build.
+    pub built_in: Option<f64>,
+}
+
+impl Program {
+    /// Compares the program's digest with the recorded one.
+    pub fn verify(&self) -> Result<(), ProgramError> {
+        let now = digest(&self.path)?;
+        if now == self.sha256 {
+            return Ok(());
+        }
+        let reason = format!("its digest is {now}, want {} as built", self.sha256);
+        Err(ProgramError::Corrupt { component: self.name.clone(), reason })
+    }
+}
+
+/// Programs that the user gave: name to path.
+pub type Overrides = BTreeMap<String, PathBuf>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedBuild {
+    /// The program or programs: `etcd`, or `etcd, etcdctl`.
+    pub names: String,
+    /// The measured CPU seconds, if known.
+    pub seconds: Option<f64>,
+}
+
+/// Receives the progress of builds.
+pub trait Progress: Send + Sync {
+    /// Reports the planned builds in order; none if everything is cached.
+    fn planned(&self, _builds: &[PlannedBuild]) {}
+    fn building(&self, name: &str, version: &str);
+    fn compiled(&self, name: &str, version: &str, packages: usize);
+    fn built(&self, name: &str, version: &str, seconds: f64);
+    /// Another process is building the same program.
+    fn waiting(&self, name: &str);
+}
+
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    programs: BTreeMap<String, Program>,
+}
+
+impl Toolbox {
+    /// Prepares these programs and builds those that are not cached.
+    pub async fn prepare_only(
+        components: impl Iterator<Item = &'static Component>,
+        overrides: &Overrides,
+        progress: &dyn Progress,
+    ) -> Result<Self, ProgramError> {
+        let mut programs = BTreeMap::new();
+        let mut ours = Vec::new();
+        // Check given programs before the build, which takes minutes.
+        for component in components {
+            match overrides.get(component.name) {
+                Some(path) => drop(programs.insert(component.name.to_owned(), given(component, path).await?)),
+                None => ours.push(component),
+            }
+        }
+        let to_build = Self::to_build(ours.iter().copied()).await;
+        if !ours.is_empty() {
+            preflight::require(preflight::checks(&to_build).await)?;
+        }
+        progress.planned(&by_module(&to_build).iter().map(|group| planned(group)).collect::<Vec<_>>());
+        for group in by_module(&ours) {
+            let built = cached_or_built(&group, progress).await?;
+            programs.extend(built.into_iter().map(|program| (program.name.clone(), program)));
+        }
+        Ok(Self { programs })
+    }
+
+    /// The components that are not in the cache.
+    pub async fn to_build(components: impl Iterator<Item = &'static Component>) -> Vec<&'static Component> {
+        let mut to_build = Vec::new();
+        for component in components {
+            if !Self::is_built(component).await {
+                to_build.push(component);
+            }
+        }
+        to_build
+    }
+
+    /// Whether a component is in the cache, built by the Go that is now on PATH.
+    pub async fn is_built(component: &'static Component) -> bool {
+        match Toolchain::find(component.module).await {
+            Ok(go) => cached(component.name, &folder(component, &go)).is_some(),
+            Err(_) => false,
+        }
+    }
+
+    pub fn get(&self, name: &str) -> Result<&Program, ProgramError> {
+        self.programs.get(name).ok_or_else(|| ProgramError::NoProgram {
+            program: name.into(),
+            reason: "there is no prepared program",
+        })
+    }
+
+    /// All programs, sorted by name.
+    pub fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.programs.values()
+    }
+
+    /// Checks each program's digest and the version that it reports.
+    pub async fn verify(&self) -> Result<(), ProgramError> {
+        for program in self.programs() {
+            program.verify()?;
+            let corrupt = |reason: String| ProgramError::Corrupt { component: program.name.clone(), reason };
+            let said = say_version(&program.path).await.map_err(&corrupt)?;
+            if program.source == Source::Built && !said.contains(program.version.trim_start_matches('v')) {
+                return Err(corrupt(format!("`--version` prints {said:?}, want {}", program.version)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rejects a `--bin` for a program that no cluster here would start.
+pub fn must_be_of(
+    overrides: &Overrides,
+    components: impl Iterator<Item = &'static Component>,
+) -> Result<(), ProgramError> {
+    let known: Vec<_> = components.map(|component| component.name).collect();
+    match overrides.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some((name, path)) => {
+            let reason = format!("unknown component; known: {}", known.join(", "));
+            Err(ProgramError::Override { name: name.clone(), path: path.clone(), reason })
+        }
+    }
+}
+
+/// SHA-256 of a file, hex.
+pub fn digest(path: &Path) -> Result<String, ProgramError> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path).map_err(ProgramError::file(path))?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = std::io::Read::read(&mut file, &mut buffer).map_err(ProgramError::file(path))?;
+        if read == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(&buffer[..read]);
+    }
+}
+
+async fn say_version(path: &Path) -> Result<String, String> {
+    let answer = Command::new(path).arg("--version").output().await.map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    // Most programs print one line. Volcano prints a line about its API before its version.
+    let said = text.lines().find(|line| line.starts_with("Version:")).or_else(|| text.lines().next());
+    match said {
+        Some(line) if answer.status.success() => Ok(line.trim().to_owned()),
+        _ => Err(format!("`--version` {}", answer.status)),
+    }
+}
+
+async fn given(component: &Component, path: &Path) -> Result<Program, ProgramError> {
+    let refused =
+        |reason: String| ProgramError::Override { name: component.name.into(), path: path.into(), reason };
+    let path = path.canonicalize().map_err(|e| refused(e.to_string()))?;
+    let version = say_version(&path).await.map_err(refused)?;
+    let sha256 = digest(&path)?;
+    let name = component.name.to_owned();
+    Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
+}
+
+/// Groups components by module and version, in the order of the first of each.
+fn by_module(components: &[&'static Component]) -> Vec<Vec<&'static Component>> {
+    let mut groups: Vec<Vec<&'static Component>> = Vec::new();
+    for component in components {
+        match groups.iter_mut().find(|group| group[0].is_built_with(component)) {
+            Some(group) => group.push(component),
+            None => groups.push(vec![component]),
+        }
+    }
+    groups
+}
+
+fn planned(group: &[&'static Component]) -> PlannedBuild {
+    let names: Vec<_> = group.iter().map(|component| component.name).collect();
+    let measured = group.iter().map(|component| component.build_seconds());
+    PlannedBuild { names: names.join(", "), seconds: measured.sum() }
+}
+
+async fn cached_or_built(
+    components: &[&'static Component],
+    progress: &dyn Progress,
+) -> Result<Vec<Program>, ProgramError> {
+    let (module, version) = (components[0].module, components[0].version);
+    let go = Toolchain::find(module).await?;
+    let target = |component: &&'static Component| Target {
+        name: component.name,
+        package: component.package,
+        kept_in: folder(component, &go),
+    };
+    let programs: Vec<_> = components.iter().map(target).collect();
+    let cached: Option<Vec<_>> =
+        programs.iter().map(|program| cached(program.name, &program.kept_in)).collect();
+    if let Some(programs) = cached {
+        return Ok(programs);
+    }
+    let source = build::complete(module).await?;
+    let build = Build { folder: &source, ldflags: &module.ldflags, version, programs: &programs };
+    built_once(build, &go, progress).await
+}
+
+/// Returns programs from their cache folders, in order. Builds those that are missing.
+pub(crate) async fn built_once(
+    build: Build<'_>,
+    go: &Toolchain,
+    progress: &dyn Progress,
+) -> Result<Vec<Program>, ProgramError> {
+    let missing = || {
+        let programs = build.programs.iter();
+        programs
+            .filter(|program| cached(program.name, &program.kept_in).is_none())
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    // Every process locks them in the same order, to avoid a deadlock.
+    let mut locks = Vec::new();
+    for program in missing() {
+        home::make(&program.kept_in)?;
+        locks.push(hold(program.name, &program.kept_in.join("lock"), progress).await?);
+    }
+    // Another process may have finished some in the meantime.
+    let to_build = missing();
+    let seconds = match &to_build[..] {
+        [] => None,
+        programs => Some(compile(Build { programs, ..build }, go, progress).await?),
+    };
+    let whole = |program: &Target<'_>| {
+        let is_new = to_build.iter().any(|built| built.name == program.name);
+        let found = cached(program.name, &program.kept_in);
+        found.map(|found| Program { built_in: seconds.filter(|_| is_new), ..found }).ok_or_else(|| {
+            ProgramError::Corrupt {
+                component: program.name.into(),
+                reason: "it was deleted after its build".into(),
+            }
+        })
+    };
+    build.programs.iter().map(whole).collect()
+}
+
+/// Builds programs and moves them into the cache. Returns the seconds that it took.
+async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> Result<f64, ProgramError> {
+    let (names, version) = (build::names(build.programs), build.version);
+    progress.building(&names, version);
+    let start = Instant::now();
+    let first = &build.programs[0];
+    let unfinished = first.kept_in.join("unfinished");
+    let log = home::cache().join("logs").join(format!("build-{}.log", first.name));
+    build::build(build, &unfinished, &log, |packages| progress.compiled(&names, version, packages)).await?;
+    let seconds = start.elapsed().as_secs_f64();
+    for Target { name, kept_in, .. } in build.programs {
+        let (made, program) = (unfinished.join(name), kept_in.join(name));
+        let built = BuiltBy {
+            name: (*name).into(),
+            version: version.into(),
+            go: go.version.clone(),
+            sha256: digest(&made)?,
+            bytes: std::fs::metadata(&made).ok().map(|file| file.len()),
+            seconds,
+        };
+        std::fs::rename(&made, &program).map_err(ProgramError::file(&program))?;
+        // Written last: a folder without this file is an unfinished build.
+        let text = serde_json::to_string_pretty(&built).unwrap_or_default();
+        home::write(&kept_in.join("built.json"), text)?;
+    }
+    std::fs::remove_dir_all(&unfinished).map_err(ProgramError::file(&unfinished))?;
+    progress.built(&names, version, seconds);
+    Ok(seconds)
+}
+
+fn folder(component: &Component, go: &Toolchain) -> PathBuf {
+    home::cache().join("components").join(format!("{}-{}", component.name, build::key(component, go)))
+}
+
+/// The program in a cache folder, if it is complete.
+pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
+    let built: BuiltBy =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
+    let path = folder.join(name);
+    // Ignore a copy that was cut off.
+    let whole = std::fs::metadata(&path)
+        .is_ok_and(|file| file.is_file() && built.bytes.is_none_or(|bytes| bytes == file.len()));
+    whole.then_some(Program {
+        name: built.name,
+        version: built.version,
+        path,
+        sha256: built.sha256,
+        source: Source::Built,
+        built_in: None,
+    })
+}
+
+async fn hold(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, ProgramError> {
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(ProgramError::file(path))?;
+    if file.try_lock().is_err() {
+        progress.waiting(name);
+    }
+    // Polled instead of blocked on: a blocked thread would also delay Ctrl-C.
+    while let Err(error) = file.try_lock() {
+        if let std::fs::TryLockError::Error(source) = error {
+            return Err(ProgramError::File { path: path.into(), source });
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// What a killed process, a full disk or an interrupted copy leaves in the cache.
+    #[rstest]
+    #[case::whole(Some(4), "prog", true)]
+    #[case::of_an_older_version(None, "prog", true)]
+    #[case::cut_off(Some(4), "pr", false)]
+    fn a_program_that_is_not_whole_is_built_again(
+        #[case] bytes: Option<u64>,
+        #[case] content: &str,
+        #[case] is_there: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let built = BuiltBy {
+            name: "etcd".into(),
+            version: "v1".into(),
+            go: "go1".into(),
+            sha256: String::new(),
+            bytes,
+            seconds: 1.0,
+        };
+        std::fs::write(folder.path().join("etcd"), content).unwrap();
+        assert!(cached("etcd", folder.path()).is_none(), "a build that has not ended");
+        std::fs::write(folder.path().join("built.json"), serde_json::to_string(&built).unwrap()).unwrap();
+        assert_eq!(cached("etcd", folder.path()).is_some(), is_there);
+    }
+}

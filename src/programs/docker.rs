@@ -1,0 +1,109 @@
+//! The Docker engine through its command line, which kind uses too.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::ProgramError;
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+pub struct Engine {
+    #[serde(rename = "ServerVersion")]
+    pub version: String,
+    /// Either `1` or `2`.
+    #[serde(rename = "CgroupVersion")]
+    pub cgroup_version: String,
+    /// The folder of its images and volumes.
+    #[serde(rename = "DockerRootDir")]
+    pub root: String,
+}
+
+/// Runs a program to its end and returns its standard output. The error has the end of its standard error.
+pub async fn output(mut command: Command) -> Result<String, ProgramError> {
+    let words = || {
+        let std = command.as_std();
+        let words = std::iter::once(std.get_program()).chain(std.get_args());
+        words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let words = words();
+    let failed = |reason: String| ProgramError::Command { command: words.clone(), reason };
+    let ended = command
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|e| failed(format!("it cannot be run: {e}")))?;
+    if ended.status.success() {
+        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    Err(failed(format!("{}: {}", ended.status, reason(&said))))
+}
+
+/// The last lines without stack traces, which Go programs print after the error.
+fn reason(said: &str) -> String {
+    let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_place = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
+    // A stack frame is a function, followed by a line with its source location.
+    let is_frame = |at: usize| lines[at..].iter().take(2).any(|line| is_place(line));
+    let telling: Vec<_> = (0..lines.len()).filter(|at| !is_frame(*at)).map(|at| lines[at]).collect();
+    telling[telling.len().saturating_sub(20)..].join("\n")
+}
+
+pub async fn docker<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, ProgramError> {
+    let mut command = Command::new("docker");
+    command.args(words).env("DOCKER_CLI_HINTS", "false");
+    output(command).await
+}
+
+/// Fails if `docker` or the engine is missing, or the user has no permission.
+pub async fn engine() -> Result<Engine, ProgramError> {
+    let unusable = |reason: String| ProgramError::Docker { reason };
+    let answer = Command::new("docker")
+        .args(["info", "--format", "{{json .}}"])
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|e| unusable(format!("`docker` cannot be run: {e}")))?;
+    let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+    match serde_json::from_slice::<Engine>(&answer.stdout) {
+        Ok(engine) if !engine.version.is_empty() => Ok(engine),
+        // The client prints its own data even without an engine.
+        _ if said.contains("permission denied") => {
+            Err(unusable(format!("no permission to use the Docker engine: {said}")))
+        }
+        _ => Err(unusable(format!("no Docker engine answers: {said}"))),
+    }
+}
+
+pub async fn has_image(name: &str) -> bool {
+    docker(["image", "inspect", "--format", "{{.Id}}", name]).await.is_ok()
+}
+
+/// Builds an image from the text of a Dockerfile and a folder.
+pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), ProgramError> {
+    let path = context.join(".dockerfile");
+    super::home::write(&path, dockerfile)?;
+    let (path, context) = (path.display().to_string(), context.display().to_string());
+    docker(["build", "--quiet", "--label", LABEL, "--tag", tag, "--file", &path, &context]).await.map(drop)
+}
+
+/// The label of every image that the harness builds.
+pub const LABEL: &str = "conformance.grove.io/made-by=grove-conformance";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::with_a_stack(
+        "ERROR: failed to create cluster\nmain.main\n\tkubeadm.go:25\n",
+        "ERROR: failed to create cluster"
+    )]
+    #[case::without_a_stack("no space left\n\nbye\n", "no space left\nbye")]
+    fn a_reason_has_no_stack_trace(#[case] said: &str, #[case] wanted: &str) {
+        assert_eq!(reason(said), wanted);
+    }
+}

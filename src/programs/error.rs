@@ -1,0 +1,114 @@
+//! Errors of programs that cannot be found, built or started. Each message states what failed and what to do.
+
+use std::path::PathBuf;
+
+use crate::cargo::CargoError;
+use crate::source::SourceError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    #[error(
+        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or pass every program with --bin NAME=PATH"
+    )]
+    Go {
+        reason: String,
+        /// The `go` line of the component's module.
+        needed: String,
+    },
+    #[error("this machine lacks what is needed; nothing has been built:\n  {}", missing.join("\n  ").replace('\n', "\n  "))]
+    Preflight { missing: Vec<String> },
+    #[error("{} cannot be written: {source}; set {variable} to a folder that can", path.display())]
+    NotWritable { path: PathBuf, variable: &'static str, source: std::io::Error },
+    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; stop other programs")]
+    Memory { available_mib: u64, needed_mib: u64 },
+    #[error(
+        "Go modules pinned by components/{module} are not cached and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
+    )]
+    Modules {
+        /// The folder below `components/`.
+        module: &'static str,
+        reason: String,
+    },
+    /// A variable of `go env` that is not a folder, for example GOCACHE=off.
+    #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
+    GoFolder { variable: &'static str, value: String },
+    /// Programs of this project cannot be linked for containers.
+    #[error(
+        "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
+    )]
+    Cargo { reason: String },
+    /// The reference operator cannot be built with the faults of mutants.
+    #[error(
+        "{source}\nmutants with faults need a build of the reference operator of their own: keep the checkout of this program's sources, install Rust (https://rustup.rs) and put `cargo` on PATH"
+    )]
+    Faults { source: CargoError },
+    /// A component does not compile, or Go cannot download its modules.
+    #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
+    Build { component: String, version: String, log: PathBuf, tail: String },
+    #[error("{} has {free_mib} MiB free, {needed_mib} MiB are needed {purpose}; free some space or set {variable} to a folder on another disk", path.display())]
+    Disk {
+        path: PathBuf,
+        free_mib: u64,
+        needed_mib: u64,
+        /// Completes "MiB are needed …".
+        purpose: &'static str,
+        variable: &'static str,
+    },
+    #[error("{component}: {reason}; remove it with `grove-conformance clean --components` and run again")]
+    Corrupt { component: String, reason: String },
+    #[error("--bin {name}={}: {reason}", path.display())]
+    Override { name: String, path: PathBuf, reason: String },
+    /// A manifest is not valid YAML.
+    #[error("{}: {source}", path.display())]
+    Manifest { path: PathBuf, source: grove_yaml::YamlError },
+    /// A child process ended or did not start.
+    #[error("{process} {what}; log: {}\n{tail}", log.display())]
+    Process { process: String, what: String, log: PathBuf, tail: String },
+    #[error(
+        "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or use --provider local, which does not need it"
+    )]
+    Docker { reason: String },
+    #[error("`{command}` failed: {reason}")]
+    Command { command: String, reason: String },
+    #[error(
+        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and pass it with --bin {program}=PATH"
+    )]
+    Static { program: String, reason: String },
+    #[error(
+        "no free port on 127.0.0.1 could be reserved: {0}; stop the programs that use them or run `grove-conformance clean`"
+    )]
+    Ports(String),
+    #[error("cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'")]
+    InvalidName { name: String },
+    #[error(
+        "cluster {name:?} is already running; stop it with `grove-conformance down {name}` or choose another name"
+    )]
+    NameTaken { name: String },
+    /// A program that is not a component, or that the cluster was created without.
+    #[error("{reason} {program}")]
+    NoProgram {
+        program: String,
+        /// The start of the message, up to the program's name.
+        reason: &'static str,
+    },
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+impl ProgramError {
+    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+
+    /// Whether the command line, or a file that it names, is wrong.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Override { .. } | Self::InvalidName { .. } => true,
+            Self::Source(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Images of single programs, built without a registry: one static program on `scratch`, named by the
+//! program's digest.
+//!
+//! Components are always built statically. This project's own programs are linked dynamically by default, so
+//! they are linked again, statically, from the libraries that are already compiled.
+
+use std::path::{Path, PathBuf};
+
+use super::cargo::{self, Build, CargoError};
+use super::components::digest;
+use super::docker;
+use super::own_program::{REFERENCE_PROGRAMS, SUITE};
+use crate::ProgramError;
+
+/// The repository of all images.
+pub const REPOSITORY: &str = "grove-conformance";
+/// User and group of our own programs, as in their manifests.
+pub const NOBODY: &str = "65532:65532";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub program: String,
+    /// Name and tag.
+    pub reference: String,
+    pub bytes: u64,
+}
+
+/// The Dockerfile of an image with one file and leading arguments. `user` is `UID:GID`; without it the image
+/// runs as root.
+pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
+    let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
+    let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
+    format!(
+        "FROM scratch\nCOPY {file} /usr/local/bin/\nENV PATH=/usr/local/bin\n{user}ENTRYPOINT [\"/usr/local/bin/{file}\"{arguments}]\n"
+    )
+}
+
+/// Builds the image of a reference program, unless the engine has it. Uses `given` if it is static. Otherwise
+/// it uses the file with all reference programs, so that their images share a layer.
+pub async fn of_reference(
+    program: &str,
+    given: Option<&Path>,
+    user: Option<&str>,
+) -> Result<Image, ProgramError> {
+    if let Some(path) = given
+        && is_static(path)?
+    {
+        return of_program(program, path, user).await;
+    }
+    let all = linked(SUITE, REFERENCE_PROGRAMS, &["--features", "images"]).await?;
+    of_file(program, &all, REFERENCE_PROGRAMS, &[program], user).await
+}
+
+/// Builds the image of a static program, unless the engine has it.
+pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ProgramError> {
+    of_file(program, path, program, &[], user).await
+}
+
+/// Like [`of_program`], for a file with another name and with arguments. Digest and image come from a copy,
+/// because a concurrent build may replace the file.
+async fn of_file(
+    program: &str,
+    path: &Path,
+    file: &str,
+    arguments: &[&str],
+    user: Option<&str>,
+) -> Result<Image, ProgramError> {
+    let context = tempfile::tempdir().map_err(ProgramError::file("a temporary folder"))?;
+    let copy = context.path().join(file);
+    std::fs::copy(path, &copy).map_err(ProgramError::file(path))?;
+    if !is_static(&copy)? {
+        let reason =
+            "it needs an interpreter: build it with CGO_ENABLED=0; if another build has just replaced it, \
+                      run again"
+                .to_owned();
+        return Err(ProgramError::Static { program: program.into(), reason });
+    }
+    let tag = digest(&copy)?[..12].to_owned();
+    let reference = format!("{REPOSITORY}/{program}:{tag}");
+    if !docker::has_image(&reference).await {
+        docker::build(&reference, &dockerfile(file, arguments, user), context.path()).await?;
+    }
+    let size = docker::docker(["image", "inspect", "--format", "{{.Size}}", &reference]).await?;
+    let bytes = size.trim().parse().unwrap_or_default();
+    Ok(Image { program: program.into(), reference, bytes })
+}
+
+/// Like [`of_program`], and tags the image with `reference`.
+pub async fn named(
+    program: &str,
+    path: &Path,
+    user: Option<&str>,
+    reference: &str,
+) -> Result<Image, ProgramError> {
+    let image = of_program(program, path, user).await?;
+    docker::docker(["tag", &image.reference, reference]).await?;
+    Ok(Image { reference: reference.into(), ..image })
+}
+
+/// Checks whether [`statically`] can link programs here. Returns cargo's version.
+pub async fn can_link() -> Result<String, ProgramError> {
+    cargo::version().await.map_err(|error| ProgramError::Cargo { reason: error.to_string() })
+}
+
+/// Returns a static program: `given` if it is static, otherwise the program of the package of this name,
+/// linked from its sources.
+pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, ProgramError> {
+    if let Some(path) = given
+        && is_static(path)?
+    {
+        return Ok(path.into());
+    }
+    linked(program, program, &[]).await
+}
+
+/// A program of a package, linked statically from the libraries that are already compiled.
+async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf, ProgramError> {
+    let build = Build { package, program, flags, with_faults: false };
+    build.run().await.map_err(|error| match error {
+        CargoError::NoSources(_) => ProgramError::Cargo { reason: error.to_string() },
+        error => ProgramError::Static { program: program.into(), reason: error.to_string() },
+    })
+}
+
+/// Whether an ELF program needs no interpreter, and so no shared library.
+fn is_static(path: &Path) -> Result<bool, ProgramError> {
+    /// Program header type of the interpreter's path.
+    const PT_INTERP: u32 = 3;
+    let raw = std::fs::read(path).map_err(ProgramError::file(path))?;
+    let at = |offset: usize, length: usize| {
+        let bytes = raw.get(offset..offset + length).unwrap_or_default();
+        bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)) as usize
+    };
+    // 64-bit little-endian: the offset, size and number of program headers.
+    let (table, size, count) = (at(32, 8), at(54, 2), at(56, 2));
+    Ok((0..count).all(|index| at(table + index * size, 4) as u32 != PT_INTERP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_program_and_nothing_else() {
+        insta::assert_snapshot!(dockerfile("pause", &[], Some(NOBODY)), @r#"
+        FROM scratch
+        COPY pause /usr/local/bin/
+        ENV PATH=/usr/local/bin
+        USER 65532:65532
+        ENTRYPOINT ["/usr/local/bin/pause"]
+        "#);
+    }
+
+    #[test]
+    fn a_test_program_is_linked_dynamically() {
+        assert!(!is_static(&std::env::current_exe().unwrap()).unwrap());
+    }
+}

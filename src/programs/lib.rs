@@ -1,0 +1,33 @@
+//! Finds, builds, caches and starts programs. Nothing here knows what a cluster consists of.
+//!
+//! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the
+//!   programs.
+//! - [`source`] builds programs from a working tree of the user.
+//! - [`own_program`] has the command lines of the reference implementation.
+//! - [`images`] builds images of programs; [`cargo`] builds programs of this project. [`docker`] runs the
+//!   Docker engine.
+//! - [`preflight`] checks, before a build, whether this machine has what the programs need.
+//! - [`process`] starts processes that do not outlive their owner; [`ports`] reserves their loopback ports.
+//! - [`home`] defines the cache and state folders, and finds what killed runs left.
+//! - [`available_memory`], [`memory_in_use`], [`peak_memory`], [`processor_time`] and [`processors`] measure
+//!   this machine and its processes.
+
+pub mod available_memory;
+pub mod cargo;
+mod cgroup_memory;
+pub mod components;
+pub mod docker;
+mod error;
+pub mod home;
+pub mod images;
+pub mod memory_in_use;
+pub mod own_program;
+pub mod peak_memory;
+pub mod ports;
+pub mod preflight;
+pub mod process;
+pub mod processor_time;
+pub mod processors;
+pub mod source;
+
+pub use error::ProgramError;

@@ -1,0 +1,77 @@
+//! The reference implementation as programs. The suite knows only their names and command lines.
+//!
+//! The installed program acts as each of them if its first argument is that name, so one file is enough on a
+//! fresh machine. A separate program given with `--bin` is run instead, and for mutants with faults the build
+//! that has them ([`crate::cargo`]).
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::{ProgramError, docker};
+
+/// The suite itself: this program.
+pub const SUITE: &str = "grove-conformance";
+/// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
+pub const CONTROLLER: &str = "grove-backend-controller";
+pub const PLUGIN: &str = "fake-gpu-plugin";
+/// The init container of pods that start after others.
+pub const INIT: &str = "grove-initc";
+/// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
+pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
+/// One file with the programs above, except the suite. The first argument selects the program.
+pub const REFERENCE_PROGRAMS: &str = "reference-programs";
+/// The program of containers that do nothing.
+pub const PAUSE: &str = "pause";
+pub const CONTROLLER_NAMESPACE: &str = "grove-system";
+
+/// An executable, and the argument that precedes its own arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnProgram {
+    pub path: PathBuf,
+    verb: Option<&'static str>,
+}
+
+impl OwnProgram {
+    /// The controller inside `program`.
+    pub fn controller_within(program: impl Into<PathBuf>) -> Self {
+        Self { path: program.into(), verb: Some(CONTROLLER) }
+    }
+
+    /// The trainer's KAI plugin inside `program`.
+    pub fn trainer_plugin_within(program: impl Into<PathBuf>) -> Self {
+        Self { path: program.into(), verb: Some(TRAINER_PLUGIN) }
+    }
+
+    pub fn alone(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), verb: None }
+    }
+
+    /// The executable, if it is a separate program.
+    pub fn own_path(&self) -> Option<&Path> {
+        self.verb.is_none().then_some(self.path.as_path())
+    }
+
+    /// The complete arguments for these arguments of the program.
+    pub fn args(&self, own: impl IntoIterator<Item = String>) -> Vec<String> {
+        self.verb.map(str::to_owned).into_iter().chain(own).collect()
+    }
+
+    /// The objects that the program needs in a cluster, as `install-manifests` prints them with these flags.
+    pub async fn manifests(
+        &self,
+        flags: impl IntoIterator<Item = String>,
+    ) -> Result<Vec<Value>, ProgramError> {
+        let text = self.printed("install-manifests", flags.into_iter().collect()).await?;
+        grove_yaml::documents(&text)
+            .map_err(|source| ProgramError::Manifest { path: self.path.clone(), source })
+    }
+
+    /// The output with this verb and these flags.
+    pub async fn printed(&self, verb: &str, flags: Vec<String>) -> Result<String, ProgramError> {
+        let mut command = Command::new(&self.path);
+        command.args(self.args([verb.to_owned()])).args(flags);
+        docker::output(command).await
+    }
+}

@@ -1,0 +1,66 @@
+//! Placeholders in texts: `{version}`, `{webhook-port}` and others. Braces around anything except lower-case
+//! letters and dashes are plain text.
+
+use std::collections::BTreeMap;
+
+/// The value of each placeholder.
+pub type Values = BTreeMap<&'static str, String>;
+
+/// Fills the placeholders of a text. The error names a placeholder without a value.
+pub fn fill(text: &str, values: &Values) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        filled.push_str(before);
+        let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
+        match name {
+            Some(name) => {
+                let unknown = || format!("unknown placeholder {{{name}}}; known: {}", known(values));
+                filled.push_str(values.get(name).ok_or_else(unknown)?);
+                rest = &from[name.len() + 2..];
+            }
+            None => {
+                filled.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+}
+
+fn known(values: &Values) -> String {
+    values.keys().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn values() -> Values {
+        [("config", "C".to_owned()), ("webhook-port", "1005".to_owned())].into()
+    }
+
+    #[rstest]
+    #[case("--config={config}", "--config=C")]
+    #[case("{config}{config}:{webhook-port}", "CC:1005")]
+    #[case(r#"{"a": {}}"#, r#"{"a": {}}"#)]
+    #[case("{A} { config } {", "{A} { config } {")]
+    #[case("", "")]
+    fn filled(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(fill(text, &values()).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_placeholder_that_does_not_exist_is_named() {
+        let error = fill("--x={webhook}", &values()).unwrap_err();
+        assert_eq!(error, "unknown placeholder {webhook}; known: {config}, {webhook-port}");
+    }
+}
