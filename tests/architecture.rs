@@ -109,7 +109,7 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
 #[rstest]
 #[case("conformance-facts", &["contract", "expect", "history"])]
 #[case("conformance-check", &["contract", "expect", "facts", "history"])]
-#[case("conformance-driver", &["cluster", "contract", "expect", "facts", "history", "proxy"])]
+#[case("conformance-driver", &["cluster", "contract", "expect", "facts", "history", "install", "programs", "proxy"])]
 fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
     let packages = packages();
     let direct = packages[package].iter().filter_map(|one| one.strip_prefix("conformance-"));
@@ -292,7 +292,7 @@ fn a_circle_is_found() {
 fn folders_inside_a_crate_form_no_circle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let suite = entries(&root.join("src")).filter(|path| path.is_dir());
-    let reference = entries(&root.join("crates")).map(|path| path.join("src"));
+    let reference = entries(&root.join("reference")).map(|path| path.join("src"));
     let mut edges = 0;
     for path in suite.chain(reference) {
         let graph = folders(&path);
@@ -326,7 +326,7 @@ fn an_example_is_found() {
 #[test]
 fn documentation_has_no_examples_that_are_not_compiled() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in ["src", "crates"].iter().flat_map(|folder| rust_files(&root.join(folder))) {
+    for file in ["src", "reference"].iter().flat_map(|folder| rust_files(&root.join(folder))) {
         let code = std::fs::read_to_string(&file).unwrap();
         assert!(examples(&code).is_empty(), "{}: write it as a unit test", file.display());
     }

@@ -45,8 +45,9 @@ impl Build<'_> {
         let target = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
         if self.with_faults {
             // A folder of its own, so that no program of the usual build is replaced by one with faults.
+            // Dependencies are those of the usual build.
             let target = target.map_or_else(|| sources().join("target"), Path::to_path_buf);
-            cargo.arg("--target-dir").arg(target.join("mutants"));
+            cargo.arg("--target-dir").arg(target.join("mutants")).env("CARGO_BUILD_BUILD_DIR", target);
             cargo.env("RUSTC_WORKSPACE_WRAPPER", sources().join(WRAPPER));
         } else if let Some(target) = target {
             // The target folder of this program, so that nothing is compiled twice.
