@@ -19,7 +19,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 const SET: &str = "disabled";
-const BESIDE: &str = "going-on";
+const ENABLED: &str = "enabled";
 
 marks! {
     DISABLED = "backend disabled";
@@ -66,14 +66,14 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
         reported => reported?,
     }
     test.creates(&set(test)?, &attempts).await?;
-    test.submit(BESIDE).await?;
+    test.submit(ENABLED).await?;
     test.until("the PodCliqueSet of another backend bound", SCHEDULING, |live| {
-        let beside = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(BESIDE) && pod.node().is_some();
-        live.pods().filter(beside).count() == 2
+        let of_enabled = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(ENABLED) && pod.node().is_some();
+        live.pods().filter(of_enabled).count() == 2
     })
     .await?;
     test.mark(STILL_LIVE, Value::Null);
-    for name in [SET, BESIDE] {
+    for name in [SET, ENABLED] {
         test.delete("PodCliqueSet", name).await?;
     }
     test.until_nothing_left().await

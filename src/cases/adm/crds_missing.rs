@@ -1,6 +1,6 @@
-//! `bereft`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller restarted. `late`, 2
-//! pods, is refused until the CRD is back, without another restart. Volcano's CRD first returns in the
-//! version of an older release. `unconcerned`, 2 pods of the default scheduler, needs no CRD and is bound
+//! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller restarted. `late`,
+//! 2 pods, is refused until the CRD is back, without another restart. Volcano's CRD first returns in the
+//! version of an older release. `other`, 2 pods of the default scheduler, needs no CRD and is bound
 //! meanwhile.
 
 use conformance_check::admission;
@@ -17,7 +17,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated)
         .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
-const OTHER: &str = "unconcerned";
+const OTHER: &str = "other";
 
 fn needed(target: Target) -> Result<&'static Crd, Broken> {
     let crd = backends::own(target)?.crd.as_ref();
@@ -30,7 +30,7 @@ const OF_ANOTHER: &[Attempt] = &[admitted("a PodCliqueSet of another backend wit
 const BACK: &[Attempt] = &[admitted("a gang once the CRD exists again", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("bereft").await?;
+    test.submit("existing").await?;
     test.until_bound(4).await?;
     restored(test, |test| Box::pin(without_the_crd(test))).await?;
     test.submit("late").await?;
@@ -44,14 +44,14 @@ async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     test.take_away(Part::ControllerManager).await?;
     let Ok(needed) = needed(test.target) else { return Ok(()) };
     let crd = test.take_away_crd(needed.name).await?;
-    let outcome = bereft(test, needed, &crd).await;
+    let outcome = while_crd_is_missing(test, needed, &crd).await;
     let back = test.put_crd(&crd).await;
     outcome.and(back)?;
     test.creates_until(&test.manifest("late")?, BACK, limits::RECOVERY).await?;
     test.look_at_controller().await
 }
 
-async fn bereft(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(), Stop> {
+async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(), Stop> {
     let spec = test.local()?.spec().controller;
     test.restart_controller(spec).await?;
     let late = test.manifest("late")?;

@@ -1,7 +1,7 @@
-//! `moulded` has a clique and a scaling group of two cliques. `mould-alone` and `mould-grouped` have one
+//! `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and `fixed-grouped` have one
 //! clique, so that every target accepts the constraints that it honours; each exists with and without a
 //! constraint at each place. These updates are dry runs, so an admitted one does not change the shape for the
-//! next. `shuffled` runs when its cliques are reordered, where order has no meaning. Scaling it from 1 to 2
+//! next. `reordered` runs when its cliques are reordered, where order has no meaning. Scaling it from 1 to 2
 //! then shows that the operator has reconciled it.
 
 use std::sync::LazyLock;
@@ -116,21 +116,21 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("moulded").await?;
-    test.would_update("moulded", SHAPE).await?;
+    test.submit("fixed-shape").await?;
+    test.would_update("fixed-shape", SHAPE).await?;
     if test.target == Target::KUBE_POD_GANG {
-        test.would_update("moulded", SCOPE).await?;
+        test.would_update("fixed-shape", SCOPE).await?;
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
     // An enabled backend: one that is not enabled is refused for that reason (ADM-02).
     if let Some(backend) = other.and_then(backends::of) {
-        test.would_update("moulded", &[backend.given_to_it]).await?;
+        test.would_update("fixed-shape", &[backend.given_to_it]).await?;
     }
     let target = test.target;
     for place in PLACES.into_iter().filter(|place| place.is_honoured(target, "required")) {
         for is_added in [true, false] {
-            let mut pcs = test.manifest(&format!("mould-{}", place.base))?;
+            let mut pcs = test.manifest(&format!("fixed-{}", place.base))?;
             let name = format!("{}-{}", if is_added { "free" } else { "pinned" }, place.title);
             pcs["metadata"]["name"] = name.as_str().into();
             if !is_added {
@@ -141,11 +141,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             test.would_update(&name, &meant).await?;
         }
     }
-    test.submit("shuffled").await?;
+    test.submit("reordered").await?;
     test.until_bound(3).await?;
     test.mark(RUNNING, Value::Null);
-    test.updates("shuffled", REORDERED).await?;
-    test.scale("PodCliqueSet", "shuffled", 2).await?;
+    test.updates("reordered", REORDERED).await?;
+    test.scale("PodCliqueSet", "reordered", 2).await?;
     test.until_bound(6).await?;
     test.mark(PASSED, Value::Null);
     Ok(())
@@ -154,7 +154,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn nothing_recreated(history: &History) -> Ruling {
     answers(history, REORDERED)?;
     let (since, _) = history.reached(RUNNING)?;
-    admission::nothing_recreated(history, "shuffled", since)?;
+    admission::nothing_recreated(history, "reordered", since)?;
     history.reached(PASSED).map(drop)
 }
 
@@ -203,16 +203,16 @@ mod tests {
         [SHAPE, &constraints(target, |_, _| true), REORDERED, &[GIVEN_AWAY]].concat()
     }
 
-    /// `shuffled`, where reordering its cliques recreates nothing.
-    fn shuffled(target: Target) -> Story {
+    /// `reordered`, where reordering its cliques recreates nothing.
+    fn reordered(target: Target) -> Story {
         Story::on(target)
-            .added(object("PodGang", "shuffled-0"))
-            .added(object("Pod", "shuffled-0-router-x"))
+            .added(object("PodGang", "reordered-0"))
+            .added(object("Pod", "reordered-0-router-x"))
             .mark(RUNNING, Value::Null)
     }
 
     fn rulings(target: Target, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> [Ruling; 3] {
-        let story = shuffled(target)
+        let story = reordered(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}))
             .mark(PASSED, Value::Null);
         let found = judge(&answered(story, attempts, otherwise).end());
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn another_scheduler_takes_another_backend() {
         let ruling = |otherwise: &[Otherwise<'_>]| {
-            let story = shuffled(Target::KUBE_POD_GROUP)
+            let story = reordered(Target::KUBE_POD_GROUP)
                 .mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}))
                 .mark(PASSED, Value::Null);
             let asked = asked(Target::KUBE_POD_GROUP);
@@ -301,15 +301,15 @@ mod tests {
 
     #[rstest]
     #[case::not_at_all(|story: Story| story, true)]
-    #[case::a_pod(|story: Story| story.deleted(object("Pod", "shuffled-0-router-x")), false)]
-    #[case::a_gang(|story: Story| story.deleted(object("PodGang", "shuffled-0")), false)]
-    #[case::more_of_them(|story: Story| story.added(object("PodGang", "shuffled-1")), true)]
+    #[case::a_pod(|story: Story| story.deleted(object("Pod", "reordered-0-router-x")), false)]
+    #[case::a_gang(|story: Story| story.deleted(object("PodGang", "reordered-0")), false)]
+    #[case::more_of_them(|story: Story| story.added(object("PodGang", "reordered-1")), true)]
     fn another_order_makes_nothing_anew(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
         let target = Target::KUBE_POD_GROUP;
-        let story = then(shuffled(target)).mark(PASSED, Value::Null);
+        let story = then(reordered(target)).mark(PASSED, Value::Null);
         let ruling = nothing_recreated(&answered(story, REORDERED, &[]).end());
         assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
-        let early = nothing_recreated(&answered(shuffled(target), REORDERED, &[]).end());
+        let early = nothing_recreated(&answered(reordered(target), REORDERED, &[]).end());
         assert!(matches!(early, Err(Broken::NotReached(_))), "{early:?}");
     }
 }

@@ -26,8 +26,8 @@ marks! {
     ENDED = "step ended";
 }
 
-/// The control PodCliqueSet.
-const CALM: &str = "calm";
+/// The control PodCliqueSet. The comparison replaces its name in all texts, so no other text may contain it.
+const CONTROL: &str = "undisturbed";
 
 pub(crate) const CASE: Case =
     case!("Killing the controller after any write does not change the end state", restored)
@@ -73,7 +73,7 @@ impl Step {
         let group = format!("{set}-0-model");
         match self {
             Self::Made => {
-                let mut pcs = test.manifest(CALM)?;
+                let mut pcs = test.manifest(CONTROL)?;
                 pcs["metadata"]["name"] = set.into();
                 test.submit_value(pcs).await.map(drop)
             }
@@ -143,10 +143,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut writes = Vec::new();
     for step in STEPS {
         let before = proxy.count(&writes_of(test));
-        step.begin(test, CALM).await?;
-        step.end(test, CALM).await?;
+        step.begin(test, CONTROL).await?;
+        step.end(test, CONTROL).await?;
         writes.push(proxy.count(&writes_of(test)) - before);
-        test.mark(ENDED, json!({"name": CALM, "step": step.name(), "killed": false}));
+        test.mark(ENDED, json!({"name": CONTROL, "step": step.name(), "killed": false}));
     }
     let lives = crash_points(test, &writes);
     test.mark(POINTS, json!(lives));
@@ -184,16 +184,16 @@ async fn disturbed(
 }
 
 fn life(number: usize) -> String {
-    format!("life-{number}")
+    format!("killed-{number}")
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
     vec![
         finding(AON_13, || {
-            let in_peace = ends(history).find(|end| end.name == CALM && end.step == Step::Made.name());
+            let in_peace = ends(history).find(|end| end.name == CONTROL && end.step == Step::Made.name());
             if let Some(end) = in_peace {
-                binding::whole(&history.before(end.place), &history.units(CALM)?)?;
+                binding::whole(&history.before(end.place), &history.units(CONTROL)?)?;
             }
             end_as_in_peace(history, AON_13)?;
             are_all_reached(history)
@@ -237,9 +237,9 @@ fn end_as_in_peace(history: &History, clause: &str) -> Ruling {
     let steps = STEPS.into_iter().filter(|step| step.clause() == clause).map(Step::name);
     steps.into_iter().try_for_each(|step| {
         let of_step = || ends(history).filter(move |end| end.step == step);
-        let Some(peace) = of_step().find(|end| end.name == CALM) else { return Ok(()) };
-        let mut others = of_step().filter(|end| end.name != CALM);
-        others.try_for_each(|end| end_state::same(history, (peace.place, CALM), (end.place, end.name)))
+        let Some(peace) = of_step().find(|end| end.name == CONTROL) else { return Ok(()) };
+        let mut others = of_step().filter(|end| end.name != CONTROL);
+        others.try_for_each(|end| end_state::same(history, (peace.place, CONTROL), (end.place, end.name)))
     })
 }
 

@@ -22,7 +22,7 @@ pub(crate) const CASE: Case =
         // kube-scheduler's timeout is a constant of 5 minutes; the others have none.
         .only(&[Target::KOORDINATOR]);
 
-const SET: &str = "short-of-time";
+const SET: &str = "timed-out";
 const SECONDS: u64 = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

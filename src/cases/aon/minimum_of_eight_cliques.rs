@@ -5,7 +5,7 @@
 use super::surplus_last;
 use crate::prelude::*;
 
-const SET: &str = "stretched-eight";
+const SET: &str = "eight-cliques";
 
 pub(crate) const CASE: Case = Case::new(
     "The minimum of eight cliques is bound before any surplus pod",

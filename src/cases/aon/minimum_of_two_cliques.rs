@@ -6,7 +6,7 @@ use super::competing_two_clique_gangs::{ATOMIC, is_atomic};
 use super::surplus_last;
 use crate::prelude::*;
 
-const SET: &str = "stretched-pair";
+const SET: &str = "two-cliques";
 
 pub(crate) const CASE: Case = case!("The minimum of two cliques is bound before any surplus pod")
     .clauses(&[AON_05])
@@ -24,8 +24,8 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding(AON_05, || {
         is_atomic(history.header.target)?;
         surplus_last::judge(history, SET, |then| {
-            binding::exactly(then, "stretched-pair-0-left", 1)?;
-            binding::exactly(then, "stretched-pair-0-right", 1)
+            binding::exactly(then, "two-cliques-0-left", 1)?;
+            binding::exactly(then, "two-cliques-0-right", 1)
         })
     })]
 }

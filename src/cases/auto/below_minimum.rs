@@ -13,9 +13,9 @@ marks! {
     SEEN = "seen what came of it";
 }
 
-const SET: &str = "floored";
+const SET: &str = "minimum";
 const TARGETS: [(&str, &str); 2] =
-    [("PodClique", "floored-0-front"), ("PodCliqueScalingGroup", "floored-0-pool")];
+    [("PodClique", "minimum-0-front"), ("PodCliqueScalingGroup", "minimum-0-pool")];
 
 fn too_few(target: Target) -> &'static [u32] {
     if target.declares(Feature::ScaleToZero) { &[1] } else { &[1, 0] }

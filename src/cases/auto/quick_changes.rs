@@ -7,9 +7,9 @@ use crate::prelude::*;
 
 marks! { OVER = "all changes over"; }
 
-const SET: &str = "fickle";
-const CLIQUE: &str = "fickle-0-front";
-const GROUP: &str = "fickle-0-pool";
+const SET: &str = "rapid";
+const CLIQUE: &str = "rapid-0-front";
+const GROUP: &str = "rapid-0-pool";
 
 pub(crate) const CASE: Case = case!("Five scale changes within one second end in the last requested state")
     .clauses(&[AUTO_08])

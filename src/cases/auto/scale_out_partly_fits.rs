@@ -10,7 +10,7 @@ marks! {
     AS_FAR_AS_THERE_IS_ROOM = "as far as there is room";
 }
 
-const SET: &str = "sprawl";
+const SET: &str = "scaled-out";
 
 pub(crate) const CASE: Case = case!("A scaling group scaled out by four binds only the replicas that fit")
     .clauses(&[AUTO_04])
@@ -19,7 +19,7 @@ pub(crate) const CASE: Case = case!("A scaling group scaled out by four binds on
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.scale_as_an_autoscaler("PodCliqueScalingGroup", "sprawl-0-pool", 5).await?;
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", "scaled-out-0-pool", 5).await?;
     let history = test.history();
     let sent = test.manifest(SET)?;
     let all = scaling::gangs(&history, &sent, history.entries.len());

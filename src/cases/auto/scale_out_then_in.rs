@@ -15,9 +15,9 @@ marks! {
     GROUP_IS_IN = "group scaled in";
 }
 
-const SET: &str = "ebb";
-const CLIQUE: &str = "ebb-0-worker";
-const GROUP: &str = "ebb-0-pool";
+const SET: &str = "surplus";
+const CLIQUE: &str = "surplus-0-worker";
+const GROUP: &str = "surplus-0-pool";
 
 pub(crate) const CASE: Case =
     case!("Scale-out adds surplus to a running gang, and scale-in deletes waiting pods first")

@@ -1,7 +1,8 @@
 //! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each, and of a scaling group of 2
 //! replicas (minimum 1) of pods without requests. `back` is scaled to 0 for longer than the termination delay
-//! of 4 s, and a pod of `front` is lost meanwhile. A guest of 1 pod x 8 GPUs takes a node of `back`, which is
-//! scaled to 2 again: one pod short. The guest is deleted. Then the group is scaled to 0, and to 1.
+//! of 4 s, and a pod of `front` is lost meanwhile. An occupant of 1 pod x 8 GPUs takes a node of `back`,
+//! which is scaled to 2 again: one pod short. The occupant is deleted. Then the group is scaled to 0, and to
+//! 1.
 
 use conformance_check::lifecycle::idle;
 use conformance_facts::cliques::have_left;
@@ -22,12 +23,12 @@ marks! {
 
 const DELAY: &str = "4s";
 
-const SET: &str = "dozing";
-const GUEST: &str = "lodger";
-const FRONT: &str = "dozing-0-front";
-const BACK: &str = "dozing-0-back";
-const GROUP: &str = "dozing-0-pool";
-const MEMBERS: [&str; 2] = ["dozing-0-pool-0-unit", "dozing-0-pool-1-unit"];
+const SET: &str = "idle";
+const OCCUPANT: &str = "occupant";
+const FRONT: &str = "idle-0-front";
+const BACK: &str = "idle-0-back";
+const GROUP: &str = "idle-0-pool";
+const MEMBERS: [&str; 2] = ["idle-0-pool-0-unit", "idle-0-pool-1-unit"];
 
 pub(crate) const CASE: Case = case!("Scaling a clique or group to 0 and back keeps the gang whole")
     .clauses(&[AUTO_06, AUTO_14])
@@ -53,8 +54,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.delay_termination(SET, DELAY).await?;
     test.mark(REPLACED, Value::Null);
-    test.submit(GUEST).await?;
-    test.until_converged(GUEST).await?;
+    test.submit(OCCUPANT).await?;
+    test.until_converged(OCCUPANT).await?;
     test.scale_as_an_autoscaler("PodClique", BACK, 2).await?;
     let released = Awaited::demanded_by(AUTO_14, format!("2 pods of {BACK} released to the scheduler"));
     test.until(released, REACTION, |live| {
@@ -65,7 +66,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.clock_runs(&clock, 1, DELAY_OVER).await?;
     test.canaries().await?;
     test.mark(SHORT, Value::Null);
-    test.delete("PodCliqueSet", GUEST).await?;
+    test.delete("PodCliqueSet", OCCUPANT).await?;
     until_ready(test, AUTO_14, BACK, 2).await?;
     test.until_converged(SET).await?;
     test.mark(WHOLE, Value::Null);
@@ -159,7 +160,7 @@ fn comes_back(history: &History) -> Ruling {
         others_run_on(history, from, until, &[])
     })?;
     history.at(WHOLE, |until| {
-        others_run_on(history, from, until, &["lodger-0-only"])?;
+        others_run_on(history, from, until, &["occupant-0-only"])?;
         let (live, whole) = (history.before(until), gangs(history, from)?);
         binding::all(&live, &whole)?;
         idle::is_back(target, &live, &whole)

@@ -8,8 +8,9 @@ use crate::prelude::*;
 
 marks! { BACK = "both are back"; }
 
-const SET: &str = "brief";
-const PODCLIQUES: [&str; 3] = ["brief-0-steady", "brief-0-blinking", "brief-0-group-0-member"];
+const SET: &str = "briefly-idle";
+const PODCLIQUES: [&str; 3] =
+    ["briefly-idle-0-unchanged", "briefly-idle-0-changed", "briefly-idle-0-group-0-member"];
 
 const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
 
@@ -20,7 +21,7 @@ pub(crate) const CASE: Case = case!("A clique and scaling group scaled to 0 and 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    for (kind, name) in [("PodClique", PODCLIQUES[1]), ("PodCliqueScalingGroup", "brief-0-group")] {
+    for (kind, name) in [("PodClique", PODCLIQUES[1]), ("PodCliqueScalingGroup", "briefly-idle-0-group")] {
         test.scale_as_an_autoscaler(kind, name, 0).await?;
         test.scale_as_an_autoscaler(kind, name, 1).await?;
         test.until_converged(SET).await?;
@@ -64,9 +65,10 @@ mod tests {
             let pod = format!("{clique}-0");
             json!({"name": clique, "minReplicas": 1, "podReferences": [{"name": pod}]})
         };
-        let mut gang = owned(object("PodGang", "brief-0"), "PodCliqueSet", SET);
+        let mut gang = owned(object("PodGang", "briefly-idle-0"), "PodCliqueSet", SET);
         gang["spec"]["podgroups"] = json!(PODCLIQUES.map(podgroup));
-        let mut pods = PODCLIQUES.map(|clique| running(&format!("{clique}-0"), "brief-0", clique, "n"));
+        let mut pods =
+            PODCLIQUES.map(|clique| running(&format!("{clique}-0"), "briefly-idle-0", clique, "n"));
         pods[1]["status"]["conditions"][0]["status"] = json!(ready);
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
         let story = story.added(object("PodCliqueSet", SET)).added(gang).all_added(pods);

@@ -11,11 +11,16 @@ marks! {
     RECYCLED = "recycled and whole";
 }
 
-const SET: &str = "eager";
-const GROUP: &str = "eager-0-wing";
-const SIDE: &str = "eager-0-side";
-const CLIQUES: [&str; 5] =
-    ["eager-0-lead", SIDE, "eager-0-wing-0-unit", "eager-0-wing-1-unit", "eager-0-wing-2-unit"];
+const SET: &str = "pending-base";
+const GROUP: &str = "pending-base-0-pool";
+const SIDE: &str = "pending-base-0-side";
+const CLIQUES: [&str; 5] = [
+    "pending-base-0-leader",
+    SIDE,
+    "pending-base-0-pool-0-worker",
+    "pending-base-0-pool-1-worker",
+    "pending-base-0-pool-2-worker",
+];
 
 pub(crate) const CASE: Case =
     case!("A group scaled while its base waits is bound; gang termination keeps its replicas")
@@ -44,7 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BOUND, Value::Null);
     let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
     test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
-    test.until_recycled("replica 0 of PodCliqueSet eager", AUTO_09, &CLIQUES, &old, true).await?;
+    test.until_recycled("replica 0 of PodCliqueSet pending-base", AUTO_09, &CLIQUES, &old, true).await?;
     test.until_converged(SET).await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())

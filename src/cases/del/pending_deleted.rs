@@ -9,10 +9,10 @@ pub(crate) const CASE: Case = case!("Deleting a pending gang binds none of its p
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
-    for gang in test.submit("doomed").await? {
+    for gang in test.submit("pending").await? {
         test.scheduler_passes_over(&gang).await?;
     }
-    test.delete("PodCliqueSet", "doomed").await?;
+    test.delete("PodCliqueSet", "pending").await?;
     test.until_nothing_left().await?;
     test.nodes_join(1).await?;
     test.canaries().await
@@ -26,7 +26,7 @@ pub(super) fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(DEL_11, || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
-            let units = history.units("doomed")?;
+            let units = history.units("pending")?;
             // Its unit, 5 pods, is one pod short; a partially bound gang does not wait.
             premise(AON_02, binding::never(history, &units, Some(deleted)))?;
             binding::never(history, &units, None)
@@ -45,8 +45,8 @@ mod tests {
     /// Rulings on what is left and on what is bound: this many pods are bound before and after the deletion,
     /// and these objects are left.
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
-        let waits = Story::flat().submitted(one_clique("doomed", 5)).workers("doomed", 5, before);
-        let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("doomed", 5, after);
+        let waits = Story::flat().submitted(one_clique("pending", 5)).workers("pending", 5, before);
+        let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("pending", 5, after);
         let found = judge(&deleted.mark(SharedMark::LeftOver, left).end()).into_iter();
         found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
@@ -55,7 +55,7 @@ mod tests {
     fn nothing_of_a_gang_that_waited_is_bound_or_left() {
         assert_eq!(rulings(0, 0, json!([])), [Ok(()), Ok(())]);
         assert!(matches!(rulings(0, 1, json!([]))[1], Err(Broken::Violated(_))));
-        let left = json!([{"kind": "PodGang", "metadata": {"name": "doomed-0"}}]);
+        let left = json!([{"kind": "PodGang", "metadata": {"name": "pending-0"}}]);
         let [is_left, is_bound] = rulings(0, 0, left);
         assert!(matches!(is_left, Err(Broken::Violated(_))), "{is_left:?}");
         assert_eq!(is_bound, Ok(()));

@@ -15,11 +15,11 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
-    for gang in test.submit("doomed").await? {
+    for gang in test.submit("pending").await? {
         test.scheduler_passes_over(&gang).await?;
     }
     test.kill_scheduler().await?;
-    test.delete("PodCliqueSet", "doomed").await?;
+    test.delete("PodCliqueSet", "pending").await?;
     test.until_nothing_left().await?;
     test.start_scheduler().await?;
     test.nodes_join(1).await?;

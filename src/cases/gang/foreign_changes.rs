@@ -7,22 +7,22 @@ use jiff::Timestamp;
 
 use crate::prelude::*;
 
-marks! { POKED = "poked"; }
+marks! { EDITED = "edited"; }
 
 pub(crate) const CASE: Case =
     case!("Foreign metadata and status on a PodGang cause no write to gang resources")
         .clauses(&[GANG_09])
         .nodes(&[nodes(1)]);
 
-const SET: &str = "poked";
+const SET: &str = "edited";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     test.comes_to_rest().await?;
     let gang = test.base_gang(SET)?;
-    let poked = Timestamp::now();
-    test.mark(POKED, json!({"name": gang.name}));
+    let edited = Timestamp::now();
+    test.mark(EDITED, json!({"name": gang.name}));
     test.patch(
         "PodGang",
         &gang.name,
@@ -31,10 +31,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     let conditions = gang_conditions_with_a_foreign_one(test, &gang);
     test.patch_sub("PodGang", &gang.name, "status", json!({"status": {"conditions": conditions}})).await?;
-    test.submit("beside").await?;
-    test.until_converged("beside").await?;
-    test.note_operator_writes(poked)?;
-    test.scale("PodClique", "poked-0-worker", 3).await?;
+    test.submit("barrier").await?;
+    test.until_converged("barrier").await?;
+    test.note_operator_writes(edited)?;
+    test.scale("PodClique", "edited-0-worker", 3).await?;
     test.until_converged(SET).await
 }
 
@@ -50,11 +50,11 @@ fn gang_conditions_with_a_foreign_one(test: &TestContext, gang: &Gang) -> Value 
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(GANG_09, || {
-        let (poked, _) = history.reached(POKED)?;
+        let (edited, _) = history.reached(EDITED)?;
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
         let gang = history.base(SET)?.name;
-        idle_writes::no_gang_resource_written_of(history, &gang, poked, scaled)?;
-        audit::no_gang_resource_requested_of(history, &gang, poked..scaled)?;
+        idle_writes::no_gang_resource_written_of(history, &gang, edited, scaled)?;
+        audit::no_gang_resource_requested_of(history, &gang, edited..scaled)?;
         let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
         gangs::references_are_the_pods(&history.end(), &gangs)?;
         gang_resources::owned(history, &history.end(), &gangs)?;

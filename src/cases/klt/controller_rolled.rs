@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = case!("Rolling the controller keeps one leader at 
 
 const GROWING: &str = "growing";
 const GROUP: &str = "growing-0-model";
-const PENDING: &str = "hoping";
+const PENDING: &str = "waiting";
 
 marks! {
     ROLL = "controller rolled";
@@ -298,6 +298,6 @@ mod tests {
         let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
         let unbound = whole(PENDING).into_iter().filter(|object| object["kind"] != "Pod");
         let story = grown.all_added(unbound).mark(SharedMark::WaitRanOut, Value::Null);
-        assert_eq!(message(ruling(story)), "0 of 2 pods of PodClique hoping-0-worker are bound, want all");
+        assert_eq!(message(ruling(story)), "0 of 2 pods of PodClique waiting-0-worker are bound, want all");
     }
 }

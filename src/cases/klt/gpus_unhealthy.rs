@@ -19,8 +19,8 @@ const GPUS: u32 = 8;
 const UNHEALTHY: &str = "0,3";
 const LEFT: u64 = 6;
 
-const RUNNING: &str = "keeper";
-const WAITING: &str = "wanting";
+const RUNNING: &str = "holds-gpus";
+const WAITING: &str = "waits-for-gpus";
 
 marks! {
     BREAK = "GPUs turn unhealthy";
@@ -142,7 +142,7 @@ mod tests {
     fn a_pod_that_gets_an_unhealthy_gpu() {
         let mut all = steps();
         let passed = at(&all, SharedMark::SchedulerPassed.into());
-        let early = running("wanting-0-worker-0", "wanting-0", "wanting-0-worker", "n");
+        let early = running("waits-for-gpus-0-worker-0", "waits-for-gpus-0", "waits-for-gpus-0-worker", "n");
         all.insert(passed, Step::Object(early));
         assert!(message(ruling(all)).contains("want 0 because it did not fit"));
     }
@@ -151,10 +151,13 @@ mod tests {
     fn a_pod_that_loses_its_gpu_and_is_ended() {
         let mut all = steps();
         let passed = at(&all, SharedMark::SchedulerPassed.into());
-        let mut ended = running("keeper-0-worker-1", "keeper-0", "keeper-0-worker", "n");
+        let mut ended = running("holds-gpus-0-worker-1", "holds-gpus-0", "holds-gpus-0-worker", "n");
         ended["status"]["phase"] = "Failed".into();
         all.insert(passed, Step::Object(ended));
-        assert_eq!(message(ruling(all)), "Pod keeper-0-worker-1 is in phase Failed, want it to keep running");
+        assert_eq!(
+            message(ruling(all)),
+            "Pod holds-gpus-0-worker-1 is in phase Failed, want it to keep running"
+        );
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub(crate) const CASE: Case =
 /// Including the one added after the restart.
 const GPUS: u64 = 5;
 
-const RUNNING: &str = "lasting";
-const NEXT: &str = "following";
+const RUNNING: &str = "running";
+const NEXT: &str = "next";
 
 marks! {
     RESTART = "kubelet restarts";
@@ -109,7 +109,7 @@ mod tests {
         let story = begin().modified(anew).modified(node("n", 5)).mark(REGISTERED, Value::Null);
         assert_eq!(
             message(ruling(story)),
-            "Pod lasting-0-worker-0 had its container worker restarted, want it to keep running"
+            "Pod running-0-worker-0 had its container worker restarted, want it to keep running"
         );
     }
 
@@ -120,8 +120,7 @@ mod tests {
         let pods = [pod(NEXT, 0), pod(NEXT, 1), refused];
         let story = registered().all_added(pods).mark(SharedMark::WaitRanOut, Value::Null);
         assert!(
-            message(ruling(story))
-                .contains("2 of 3 pods of PodClique following-0-worker are running, want all")
+            message(ruling(story)).contains("2 of 3 pods of PodClique next-0-worker are running, want all")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `planted`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained
+//! `tree`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained
 //! at all three levels. Its tree is a root over 2 CompositePodGroups and the router's PodGroup; the scaled
 //! PodGang has its own tree. Then a PodGang whose names are too long for a label and for an object, unless
 //! the operator acts only on PodGangs of PodCliqueSets.
@@ -13,7 +13,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")])
         .only(&[Target::KUBE_TREE]);
 
-const SET: &str = "planted";
+const SET: &str = "tree";
 const LONG: &str =
     "a-podgang-of-a-hundred-characters-whose-name-leaves-a-podgroup-of-a-hundred-and-sixty-no-room-at-all";
 

@@ -1,7 +1,7 @@
-//! `rooted`, in one block: 1 of 2 routers, and a scaling group in one rack with 1 of 2 prefill pods, on one
-//! host, and 1 of 2 decode pods. A hard gang of 3 with 3 surplus pods x 1 GPU. Block x, 1 node x 2 GPUs: one
-//! pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member is lost
-//! whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
+//! `tree-surplus`, in one block: 1 of 2 routers, and a scaling group in one rack with 1 of 2 prefill pods, on
+//! one host, and 1 of 2 decode pods. A hard gang of 3 with 3 surplus pods x 1 GPU. Block x, 1 node x 2 GPUs:
+//! one pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member is
+//! lost whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::{BLOCK, HOST, POD_INDEX};
@@ -14,10 +14,10 @@ marks! {
     SCALED_IN = "scaled in to the minimum";
 }
 
-const SET: &str = "rooted";
-const ROUTER: &str = "rooted-0-router";
-const PREFILL: &str = "rooted-0-model-0-prefill";
-const DECODE: &str = "rooted-0-model-0-decode";
+const SET: &str = "tree-surplus";
+const ROUTER: &str = "tree-surplus-0-router";
+const PREFILL: &str = "tree-surplus-0-model-0-prefill";
+const DECODE: &str = "tree-surplus-0-model-0-decode";
 
 pub(crate) const CASE: Case =
     case!("A tree holds only the hard gang; surplus and replacements join its domains")

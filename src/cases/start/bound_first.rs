@@ -16,10 +16,10 @@ marks! {
     RECYCLED = "recycled with what waits";
 }
 
-const SET: &str = "drill";
+const SET: &str = "ordered";
 /// The clique that the next one in the order waits for.
-const FIRST: &str = "drill-0-lead";
-const ALL: [&str; 4] = [FIRST, "drill-0-pool-0-worker", "drill-0-pool-1-worker", "drill-0-last"];
+const FIRST: &str = "ordered-0-leader";
+const ALL: [&str; 4] = [FIRST, "ordered-0-pool-0-worker", "ordered-0-pool-1-worker", "ordered-0-last"];
 
 pub(crate) const CASE: Case =
     case!("A gang in startup order is bound before containers start, and reports its waits")

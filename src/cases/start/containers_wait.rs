@@ -19,11 +19,11 @@ marks! {
     AGAIN = "a recycled one started";
 }
 
-const SET: &str = "rehearsal";
+const SET: &str = "dependent";
 /// In the first replica and in the second: the parents, their namesakes, and the pods that wait.
-const PARENTS: [&str; 2] = ["rehearsal-0-a", "rehearsal-1-a"];
-const NAMESAKES: [&str; 2] = ["rehearsal-0-a-b", "rehearsal-1-a-b"];
-const WAITING: [&str; 2] = ["rehearsal-0-c", "rehearsal-1-c"];
+const PARENTS: [&str; 2] = ["dependent-0-a", "dependent-1-a"];
+const NAMESAKES: [&str; 2] = ["dependent-0-a-b", "dependent-1-a-b"];
+const WAITING: [&str; 2] = ["dependent-0-c", "dependent-1-c"];
 
 pub(crate) const CASE: Case = case!("Containers start only after the cliques that they depend on are Ready")
     .clauses(&[START_04, START_06, START_07])
@@ -58,7 +58,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let its = [PARENTS[0], NAMESAKES[0], WAITING[0]];
     let old: Vec<_> = its.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.lose_pod_and_room(one.first().map_or("", String::as_str)).await?;
-    test.until_recycled("replica 0 of PodCliqueSet rehearsal", TERM_02, &its, &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet dependent", TERM_02, &its, &old, false).await?;
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;
     until_ready(test, &test.pods_of(PARENTS[0])).await?;

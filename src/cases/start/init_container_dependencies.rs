@@ -8,9 +8,9 @@ use crate::prelude::*;
 
 marks! { MADE = "all pods made"; }
 
-const IN_ORDER: &str = "queue";
-const EXPLICIT: &str = "graph";
-const ANY_ORDER: &str = "crowd";
+const IN_ORDER: &str = "in-order";
+const EXPLICIT: &str = "explicit";
+const ANY_ORDER: &str = "any-order";
 const SETS: [&str; 3] = [IN_ORDER, EXPLICIT, ANY_ORDER];
 
 pub(crate) const CASE: Case =

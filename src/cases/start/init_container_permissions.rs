@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 marks! { RIGHTS = "rights of the init container"; }
 
-const SET: &str = "modest";
+const SET: &str = "two-steps";
 
 pub(crate) const CASE: Case =
     case!("Init containers may only read pods, and their access is deleted with the PodCliqueSet")

@@ -1,5 +1,5 @@
-//! 1 node; in startup order a clique of 1 pod and one of 2, all of them required, and a separate canary, a
-//! clique of 3. All templates change, the first clique's to one that never starts. Once the canary, which
+//! 1 node; in startup order a clique of 1 pod and one of 2, all of them required, and a separate control, a
+//! clique of 3. All templates change, the first clique's to one that never starts. Once the control, which
 //! changed later, is updated, the harness lets the first clique be Ready.
 
 use conformance_driver::pod_health::UNSTARTED;
@@ -14,9 +14,9 @@ marks! {
     UPDATED = "every pod is new";
 }
 
-const SET: &str = "parade";
-const CANARY: &str = "bystander";
-const FIRST: &str = "parade-0-band";
+const SET: &str = "ordered-update";
+const CONTROL: &str = "control-any-order";
+const FIRST: &str = "ordered-update-0-first";
 
 pub(crate) const CASE: Case =
     case!("An update in startup order deletes no pod while an earlier clique is unready")
@@ -25,13 +25,13 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in [SET, CANARY] {
+    for set in [SET, CONTROL] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
     let change = |clique: &mut Value| {
         set_revision(clique, "2");
-        if clique["name"] == "band" {
+        if clique["name"] == "first" {
             clique["labels"] = json!({UNSTARTED: "true"});
         }
     };
@@ -42,8 +42,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         |pod: &Pod<'_>| pod.pod_clique() == Some(FIRST) && is_of_revision(*pod, "2") && pod.node().is_some();
     let begun = Awaited::demanded_by(START_08, format!("a new pod of PodClique {FIRST} bound"));
     test.until(begun, SCHEDULING, |live| live.pods().any(|pod| is_new(&pod))).await?;
-    test.revise(CANARY, "2").await?;
-    test.until_updated(CANARY, UPD_02).await?;
+    test.revise(CONTROL, "2").await?;
+    test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     for pod in test.pods_of(FIRST) {
         test.pod_becomes(&pod, Containers::Ready).await?;

@@ -11,9 +11,9 @@ use conformance_facts::updates::is_of_revision;
 use super::rests::{self, at_every_rest};
 use crate::prelude::*;
 
-const SET: &str = "census";
-const ROUTER: &str = "census-0-router";
-const GROUP: &str = "census-0-pool";
+const SET: &str = "recounted";
+const ROUTER: &str = "recounted-0-router";
+const GROUP: &str = "recounted-0-pool";
 
 const RESTS: usize = 12;
 /// The number of rests from the update on.

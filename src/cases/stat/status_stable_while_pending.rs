@@ -21,8 +21,8 @@ marks! {
 }
 
 const WAITS: &str = "waits";
-const RUNS: &str = "runs-out-0-worker";
-const STUCK: &str = "stuck";
+const CRASHING: &str = "crashing-0-worker";
+const UPDATING: &str = "updating";
 
 pub(crate) const CASE: Case = case!("A pending gang reports why, without repeated writes, until it is bound")
     .clauses(&[STAT_02, STAT_08, STAT_09, STAT_11, STAT_14, STAT_15])
@@ -30,24 +30,24 @@ pub(crate) const CASE: Case = case!("A pending gang reports why, without repeate
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in ["runs-out", STUCK] {
+    for set in ["crashing", UPDATING] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
     for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
-    test.first_pod_becomes(RUNS, Containers::Crashing).await?;
-    test.until_breach_is("True", RUNS).await?;
+    test.first_pod_becomes(CRASHING, Containers::Crashing).await?;
+    test.until_breach_is("True", CRASHING).await?;
     // An operator without updates is not asked about a stuck one.
-    let is_updated = test.change_templates(STUCK, |clique| resize(clique, "2", 64)).await?;
+    let is_updated = test.change_templates(UPDATING, |clique| resize(clique, "2", 64)).await?;
     // The consequences for the PodCliqueSet, and the reason the other one waits, are reported once.
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
     test.until_settled(|live| {
         let mut whys = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?)));
         whys.all(|(gang, why)| reasons::is_told(live, &history, gang, &why))
-            && live.get("PodCliqueSet", "runs-out").is_some_and(|pcs| pcs["status"]["availableReplicas"] == 0)
+            && live.get("PodCliqueSet", "crashing").is_some_and(|pcs| pcs["status"]["availableReplicas"] == 0)
             && (!is_updated || live.pods().any(|pod| waits_for_room(pod) && is_of_revision(pod, "2")))
     })
     .await;

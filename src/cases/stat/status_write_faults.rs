@@ -16,9 +16,9 @@ marks! {
     DISTURBED = "status writes disturbed";
 }
 
-const SET: &str = "tossed";
-const CLIQUE: &str = "tossed-0-router";
-const GROUP: &str = "tossed-0-pool";
+const SET: &str = "write-faults";
+const CLIQUE: &str = "write-faults-0-router";
+const GROUP: &str = "write-faults-0-pool";
 
 const RESTS: usize = 4;
 

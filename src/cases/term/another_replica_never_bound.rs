@@ -13,9 +13,10 @@ marks! {
     ALL_BOUND = "all bound at last";
 }
 
-const SET: &str = "trio";
-const GROUP: &str = "trio-0-wing";
-const UNITS: [&str; 3] = ["trio-0-wing-0-unit", "trio-0-wing-1-unit", "trio-0-wing-2-unit"];
+const SET: &str = "one-unbound";
+const GROUP: &str = "one-unbound-0-pool";
+const WORKERS: [&str; 3] =
+    ["one-unbound-0-pool-0-worker", "one-unbound-0-pool-1-worker", "one-unbound-0-pool-2-worker"];
 
 pub(crate) const CASE: Case =
     case!("A breached replica is terminated alone, although another replica was never bound")
@@ -30,9 +31,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_released(gang).await?;
     }
     let clock = test.clock("2s").await?;
-    let old = test.pods_of(UNITS[1]);
-    test.first_pod_becomes(UNITS[1], Containers::Crashing).await?;
-    test.until_recycled("the second replica of the scaling group", TERM_23, &UNITS[1..2], &old, false)
+    let old = test.pods_of(WORKERS[1]);
+    test.first_pod_becomes(WORKERS[1], Containers::Crashing).await?;
+    test.until_recycled("the second replica of the scaling group", TERM_23, &WORKERS[1..2], &old, false)
         .await?;
     // A partially bound gang may have to release its nodes (TERM-17).
     let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
@@ -45,14 +46,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(TERM_23, || {
-        let trio = replica(history, SET, 0)?;
-        let wing = |index| Scope::GroupReplica { group: GROUP.into(), index };
+        let set_replica = replica(history, SET, 0)?;
+        let pool = |index| Scope::GroupReplica { group: GROUP.into(), index };
         history.waited_for(WAITED)?;
-        termination::nothing_else_deleted(history, &trio)?;
-        termination::after_the_delay(history, &trio, &wing(1), DELAY)?;
+        termination::nothing_else_deleted(history, &set_replica)?;
+        termination::after_the_delay(history, &set_replica, &pool(1), DELAY)?;
         all([(0, 0), (1, 1), (2, 0)]
-            .map(|(index, times)| termination::times(history, &trio, &wing(index), times)))?;
+            .map(|(index, times)| termination::times(history, &set_replica, &pool(index), times)))?;
         history.reached(ALL_BOUND)?;
-        all(UNITS.map(|unit| binding::exactly(&history.end(), unit, 1)))
+        all(WORKERS.map(|worker| binding::exactly(&history.end(), worker, 1)))
     })]
 }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 marks! { ANSWERED = "early loss answered"; }
 
-const CLIQUE: &str = "hasty-0-worker";
+const CLIQUE: &str = "breached-early-0-worker";
 
 pub(crate) const CASE: Case =
     case!("A gang breached as soon as it runs is terminated after terminationDelay")
@@ -14,13 +14,13 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("hasty").await?;
-    test.until_converged("hasty").await?;
+    test.submit("breached-early").await?;
+    test.until_converged("breached-early").await?;
     let old = test.pods_of(CLIQUE);
     if let Some(pod) = old.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("hasty", TERM_02, &[CLIQUE], &old, true).await?;
+    test.until_recycled("breached-early", TERM_02, &[CLIQUE], &old, true).await?;
     test.mark(ANSWERED, Value::Null);
     Ok(())
 }
@@ -28,15 +28,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_02, || {
-            let hasty = replica(history, "hasty", 0)?;
-            premise(TERM_22, termination::nothing_else_deleted(history, &hasty))?;
-            termination::after_the_delay(history, &hasty, &hasty.scope(), DELAY)?;
+            let breached = replica(history, "breached-early", 0)?;
+            premise(TERM_22, termination::nothing_else_deleted(history, &breached))?;
+            termination::after_the_delay(history, &breached, &breached.scope(), DELAY)?;
             history.reached(ANSWERED)?;
-            termination::times(history, &hasty, &hasty.scope(), 1)
+            termination::times(history, &breached, &breached.scope(), 1)
         }),
         finding(TERM_22, || {
-            let hasty = replica(history, "hasty", 0)?;
-            termination::nothing_else_deleted(history, &hasty)?;
+            let breached = replica(history, "breached-early", 0)?;
+            termination::nothing_else_deleted(history, &breached)?;
             history.reached(ANSWERED).map(drop)
         }),
     ]

@@ -9,8 +9,8 @@ use crate::prelude::*;
 
 marks! { ROOM = "room for all again"; }
 
-const SET: &str = "phoenix";
-const CLIQUE: &str = "phoenix-0-worker";
+const SET: &str = "breached";
+const CLIQUE: &str = "breached-0-worker";
 
 pub(crate) const CASE: Case =
     case!("A replica breached for terminationDelay is terminated and recreated; others are unchanged")
@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let old = test.pods_of(CLIQUE);
     let lost = old.first().cloned().unwrap_or_default();
     let node = test.lose_pod_and_room(&lost).await?;
-    test.until_recycled("replica 0 of PodCliqueSet phoenix", TERM_02, &[CLIQUE], &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet breached", TERM_02, &[CLIQUE], &old, false).await?;
     for gang in gangs.iter().filter(|gang| gang.replica == 0) {
         test.scheduler_passes_over(gang).await?;
     }

@@ -23,9 +23,9 @@ marks! {
     ALL_ENDED = "all recycles over";
 }
 
-const CALM: &str = "felled";
+const CONTROL: &str = "control";
 /// The PodCliqueSet whose delay runs while the controller is down.
-const CLOCK: &str = "felled-late";
+const CLOCK: &str = "long-delay";
 /// Its termination delay. If the delay starts again when the controller is back, it ends too late to pass as
 /// slow.
 const LONG_DELAY: Duration = Duration::from_secs(12);
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
     let clock = Some(CLOCK.to_owned()).filter(|_| is_chosen(test, CLOCK));
     let sets: Vec<_> =
-        [CALM.to_owned()].into_iter().chain((0..LIVES).map(life)).chain(clock.clone()).collect();
+        [CONTROL.to_owned()].into_iter().chain((0..LIVES).map(life)).chain(clock.clone()).collect();
     for set in &sets {
         submit(test, set).await?;
     }
@@ -49,8 +49,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_started(set).await?;
     }
     let before = proxy.count(&writes_of(test));
-    begin(test, CALM).await?;
-    end(test, CALM, false).await?;
+    begin(test, CONTROL).await?;
+    end(test, CONTROL, false).await?;
     let points = crash_points(test, &[proxy.count(&writes_of(test)) - before]);
     for (number, n) in points.into_iter().flatten().flatten().enumerate() {
         if number >= LIVES {
@@ -67,7 +67,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
-    let mut pcs = test.manifest(CALM)?;
+    let mut pcs = test.manifest(CONTROL)?;
     pcs["metadata"]["name"] = name.into();
     if name == CLOCK {
         pcs["spec"]["template"]["terminationDelay"] = format!("{}s", LONG_DELAY.as_secs()).into();
@@ -116,7 +116,7 @@ async fn away(test: &mut TestContext, set: &str) -> Result<(), Stop> {
 }
 
 fn life(number: usize) -> String {
-    format!("{CALM}-{number}")
+    format!("killed-{number}")
 }
 
 fn judge(history: &History) -> Vec<Finding> {

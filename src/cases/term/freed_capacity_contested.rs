@@ -12,9 +12,9 @@ marks! {
     BOTH_BOUND = "both bound";
 }
 
-const CHAMPION: &str = "champion";
-const CLIQUE: &str = "champion-0-worker";
-const CHALLENGER: &str = "challenger";
+const TERMINATED: &str = "terminated";
+const CLIQUE: &str = "terminated-0-worker";
+const COMPETING: &str = "competing";
 
 pub(crate) const CASE: Case =
     case!("Capacity freed by a terminated gang goes to one gang, which is bound whole")
@@ -23,10 +23,10 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let gangs = test.submit(CHAMPION).await?;
-    test.until_started(CHAMPION).await?;
-    let challengers = test.submit(CHALLENGER).await?;
-    for gang in &challengers {
+    let gangs = test.submit(TERMINATED).await?;
+    test.until_started(TERMINATED).await?;
+    let competing = test.submit(COMPETING).await?;
+    for gang in &competing {
         test.until_released(gang).await?;
     }
     let old = test.pods_of(CLIQUE);
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
     test.until_recycled("the running gang", TERM_02, &[CLIQUE], &old, false).await?;
-    for gang in gangs.iter().chain(&challengers) {
+    for gang in gangs.iter().chain(&competing) {
         test.until_released(gang).await?;
     }
     test.until_bound(3).await?;
@@ -48,12 +48,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(TERM_09, || {
-        let champion = replica(history, CHAMPION, 0)?;
+        let terminated = replica(history, TERMINATED, 0)?;
         history.waited_for(DECIDED)?;
-        termination::times(history, &champion, &champion.scope(), 1)?;
-        let again = generations::only(history, &champion.scope(), 1);
+        termination::times(history, &terminated, &terminated.scope(), 1)?;
+        let again = generations::only(history, &terminated.scope(), 1);
         let decided = again.waited_for(DECIDED)?;
-        let gangs = [history.units(CHAMPION)?, history.units(CHALLENGER)?];
+        let gangs = [history.units(TERMINATED)?, history.units(COMPETING)?];
         binding::some_whole_others_never(&again, &gangs, 1, Some(decided))?;
         history.reached(BOTH_BOUND)?;
         binding::whole(&again.end(), &gangs.concat())

@@ -17,9 +17,9 @@ marks! { ANSWERED = "every loss answered"; }
 /// room, because some backends terminate such a gang too (TERM-17).
 const DELAY: Duration = Duration::from_secs(9);
 
-const SET: &str = "colony";
-const LEAD: &str = "colony-0-lead";
-const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
+const SET: &str = "breached-group";
+const LEADER: &str = "breached-group-0-leader";
+const WORKERS: [&str; 2] = ["breached-group-0-pool-0-worker", "breached-group-0-pool-1-worker"];
 
 pub(crate) const CASE: Case =
     case!("A scaling group replica is terminated alone unless too few other replicas remain")
@@ -30,33 +30,33 @@ pub(crate) const CASE: Case =
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.until_started(SET).await?;
-    for unit in [UNITS[1], UNITS[0]] {
-        let old = test.pods_of(unit);
-        test.first_pod_becomes(unit, Containers::Crashing).await?;
-        test.until_recycled(unit, TERM_04, &[unit], &old, true).await?;
+    for worker in [WORKERS[1], WORKERS[0]] {
+        let old = test.pods_of(worker);
+        test.first_pod_becomes(worker, Containers::Crashing).await?;
+        test.until_recycled(worker, TERM_04, &[worker], &old, true).await?;
         test.until_converged(SET).await?;
     }
-    let all = [LEAD, UNITS[0], UNITS[1]];
+    let all = [LEADER, WORKERS[0], WORKERS[1]];
     let old: Vec<_> = all.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let room = test.look(|live| {
-        let of_lead = live.pods().find(|pod| pod.pod_clique() == Some(LEAD));
-        of_lead.and_then(|pod| pod.node().map(str::to_owned)).unwrap_or_default()
+        let of_leader = live.pods().find(|pod| pod.pod_clique() == Some(LEADER));
+        of_leader.and_then(|pod| pod.node().map(str::to_owned)).unwrap_or_default()
     });
     test.cordon(&room, true).await?;
-    for unit in UNITS {
-        test.first_pod_becomes(unit, Containers::Crashing).await?;
+    for worker in WORKERS {
+        test.first_pod_becomes(worker, Containers::Crashing).await?;
     }
-    test.until_recycled("replica 0 of PodCliqueSet colony", TERM_04, &all, &old, false).await?;
+    test.until_recycled("replica 0 of PodCliqueSet breached-group", TERM_04, &all, &old, false).await?;
     // On a slow machine, the partially bound gang would otherwise be terminated (TERM-17).
     test.delay_termination(SET, "1h").await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
     // Otherwise the pod might be bound again before the status counts none.
-    let counted = Awaited::demanded_by(STAT_02, format!("no pod of PodClique {LEAD} counted as scheduled"));
+    let counted = Awaited::demanded_by(STAT_02, format!("no pod of PodClique {LEADER} counted as scheduled"));
     test.until(counted, REACTION, |live| {
-        live.get("PodClique", LEAD)
-            .is_some_and(|lead| lead["status"]["scheduledReplicas"].as_u64().unwrap_or(0) == 0)
+        live.get("PodClique", LEADER)
+            .is_some_and(|leader| leader["status"]["scheduledReplicas"].as_u64().unwrap_or(0) == 0)
     })
     .await?;
     test.cordon(&room, false).await?;
@@ -65,13 +65,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn wing(index: usize) -> Scope {
-    Scope::GroupReplica { group: "colony-0-wing".into(), index }
+fn pool(index: usize) -> Scope {
+    Scope::GroupReplica { group: "breached-group-0-pool".into(), index }
 }
 
 fn each_once(history: &History, replica: &SetReplica) -> Ruling {
     termination::nothing_else_deleted(history, replica)?;
-    for scope in [wing(1), wing(0), replica.scope()] {
+    for scope in [pool(1), pool(0), replica.scope()] {
         termination::after_the_delay(history, replica, &scope, DELAY)?;
         termination::times(history, replica, &scope, 1)?;
     }
@@ -100,7 +100,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let replica = replica(history, SET, 0)?;
             termination::reported_by_events(history, &replica)?;
             // There is no room for the replacement of the lost pod.
-            termination::all_lost_told(history, LEAD)?;
+            termination::all_lost_told(history, LEADER)?;
             history.reached(ANSWERED).map(drop)
         }),
     ]

@@ -17,9 +17,9 @@ marks! {
     OUT_AGAIN = "scaled out again for longer than the delay";
 }
 
-const SET: &str = "flotilla";
-const GROUP: &str = "flotilla-0-wing";
-const UNITS: [&str; 2] = ["flotilla-0-wing-0-unit", "flotilla-0-wing-1-unit"];
+const SET: &str = "scaled-in";
+const GROUP: &str = "scaled-in-0-pool";
+const WORKERS: [&str; 2] = ["scaled-in-0-pool-0-worker", "scaled-in-0-pool-1-worker"];
 
 /// The termination delay: long enough to scale in before it expires.
 const DELAY: &str = "6s";
@@ -35,8 +35,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started(SET).await?;
     let clock = test.clock(DELAY).await?;
     test.mark(CRASHED, Value::Null);
-    test.first_pod_becomes(UNITS[1], Containers::Crashing).await?;
-    test.until_breach_is("True", UNITS[1]).await?;
+    test.first_pod_becomes(WORKERS[1], Containers::Crashing).await?;
+    test.until_breach_is("True", WORKERS[1]).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 1).await?;
     let gone = scaling::lost(&test.history(), SET);
     test.until_gone(&gone).await.map_err(|stop| stop.owed_by(TERM_29))?;
@@ -50,8 +50,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 /// Nothing of the PodCliqueSet is terminated and created again.
 fn never_recycled(history: &History) -> Ruling {
     let replica = replica(history, SET, 0)?;
-    let wings = [0, 1].map(|index| Scope::GroupReplica { group: GROUP.into(), index });
-    all(wings
+    let replicas = [0, 1].map(|index| Scope::GroupReplica { group: GROUP.into(), index });
+    all(replicas
         .into_iter()
         .chain([replica.scope()])
         .map(|scope| termination::times(history, &replica, &scope, 0)))
@@ -85,7 +85,7 @@ fn judge(history: &History) -> Vec<Finding> {
             // Scaling in and out again looks like a termination.
             let last = Scope::GroupReplica { group: GROUP.into(), index: 1 };
             never_recycled(&generations::made_since(history, &last, outlasted))?;
-            all(UNITS.map(|unit| binding::exactly(&history.before(again), unit, 1)))
+            all(WORKERS.map(|worker| binding::exactly(&history.before(again), worker, 1)))
         })
     })]
 }

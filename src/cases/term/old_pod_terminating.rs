@@ -15,8 +15,8 @@ marks! {
     GONE = "the old pod gone";
 }
 
-const SET: &str = "clinging";
-const CLIQUE: &str = "clinging-0-worker";
+const SET: &str = "terminating";
+const CLIQUE: &str = "terminating-0-worker";
 
 pub(crate) const CASE: Case = case!("A recreated gang is never partially bound while an old pod terminates")
     .clauses(&[TERM_08])
@@ -50,14 +50,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(TERM_08, || {
-        let clinging = replica(history, SET, 0)?;
+        let terminating = replica(history, SET, 0)?;
         let units = history.units(SET)?;
         history.at(SHORT, |short| {
-            termination::times(history, &clinging, &clinging.scope(), 1)?;
-            binding::never(&generations::only(&history.upto(short), &clinging.scope(), 1), &units, None)
+            termination::times(history, &terminating, &terminating.scope(), 1)?;
+            binding::never(&generations::only(&history.upto(short), &terminating.scope(), 1), &units, None)
         })?;
         let beside = history.waited_for(BESIDE)?;
-        binding::whole(&generations::only(&history.upto(beside), &clinging.scope(), 1).end(), &units)?;
+        binding::whole(&generations::only(&history.upto(beside), &terminating.scope(), 1).end(), &units)?;
         history.reached(GONE)?;
         binding::whole(&history.end(), &units)
     })]

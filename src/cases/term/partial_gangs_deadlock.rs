@@ -14,7 +14,7 @@ marks! {
     BOTH = "both whole";
 }
 
-const SETS: [&str; 2] = ["stubborn", "obstinate"];
+const SETS: [&str; 2] = ["half-trio", "half-pair"];
 
 pub(crate) const CASE: Case =
     case!("Of two partially bound gangs that block each other, one releases its capacity")
@@ -29,10 +29,10 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     submit(test, SETS[0]).await?;
-    until_bound(test, "stubborn-0-left", 1).await?;
+    until_bound(test, "half-trio-0-left", 1).await?;
     submit(test, SETS[1]).await?;
     test.nodes_join(1).await?;
-    until_bound(test, "obstinate-0-right", 1).await?;
+    until_bound(test, "half-pair-0-right", 1).await?;
     test.nodes_join(2).await?;
     test.mark(HALVES, Value::Null);
     let one = Awaited::demanded_by(TERM_17, "one of the two gangs bound whole");
@@ -79,10 +79,10 @@ fn judge(history: &History) -> Vec<Finding> {
         }
         let one = history.waited_for(ONE)?;
         let units = SETS.map(|set| history.units(set));
-        let [stubborn, obstinate] = units;
-        let (stubborn, obstinate) = (stubborn?, obstinate?);
+        let [trio, pair] = units;
+        let (trio, pair) = (trio?, pair?);
         let live = history.before(one);
-        binding::whole(&live, &stubborn).or_else(|_| binding::whole(&live, &obstinate))?;
-        history.at(BOTH, |both| binding::whole(&history.before(both), &[stubborn, obstinate].concat()))
+        binding::whole(&live, &trio).or_else(|_| binding::whole(&live, &pair))?;
+        history.at(BOTH, |both| binding::whole(&history.before(both), &[trio, pair].concat()))
     })]
 }

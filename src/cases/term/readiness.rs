@@ -9,7 +9,7 @@ marks! { WAITED = "two delays of unreadiness"; }
 
 /// The gangs whose pod fails, and how.
 const FAILING: [(&str, Containers); 2] =
-    [("crashes", Containers::Crashing), ("falls-silent", Containers::Unready)];
+    [("crashes", Containers::Crashing), ("not-ready", Containers::Unready)];
 const STARTS: &str = "starts-0-worker";
 
 pub(crate) const CASE: Case =

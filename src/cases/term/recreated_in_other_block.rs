@@ -7,7 +7,7 @@ use conformance_contract::names::BLOCK;
 use super::recreated_in_other_rack::{drive, judge};
 use crate::prelude::*;
 
-const SET: &str = "migrant";
+const SET: &str = "leaves-block";
 
 pub(crate) const CASE: Case = Case::new(
     "A recreated gang moves to another block if the old block has no room",

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 marks! { BOUND = "bound in another domain"; }
 
-const SET: &str = "nomad";
+const SET: &str = "leaves-rack";
 
 pub(crate) const CASE: Case = Case::new(
     "A recreated gang moves to another rack if the old rack has no room",
@@ -42,10 +42,10 @@ pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop>
 
 pub(super) fn judge(history: &History, set: &str, level: &str) -> Vec<Finding> {
     vec![finding(TERM_18, || {
-        let nomad = replica(history, set, 0)?;
+        let recreated = replica(history, set, 0)?;
         history.at(BOUND, |bound| {
-            termination::times(history, &nomad, &nomad.scope(), 1)?;
-            let again = generations::only(history, &nomad.scope(), 1);
+            termination::times(history, &recreated, &recreated.scope(), 1)?;
+            let again = generations::only(history, &recreated.scope(), 1);
             let placed = placement::gang_in_one_domain(&again, &history.base(set)?.name, level);
             all([placed, binding::whole(&history.before(bound), &history.units(set)?)])
         })

@@ -15,9 +15,9 @@ marks! {
     WHOLE = "the replica bound again";
 }
 
-const SET: &str = "grafted";
-const WING: &str = "grafted-0-wing";
-const UNIT: &str = "grafted-0-wing-0-unit";
+const SET: &str = "base-replica";
+const POOL: &str = "base-replica-0-pool";
+const WORKER: &str = "base-replica-0-pool-0-worker";
 
 pub(crate) const CASE: Case = case!("A recreated scaling group replica in its base PodGang is bound whole")
     .clauses(&[TERM_16])
@@ -26,9 +26,9 @@ pub(crate) const CASE: Case = case!("A recreated scaling group replica in its ba
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.until_started(SET).await?;
-    let old = test.pods_of(UNIT);
+    let old = test.pods_of(WORKER);
     let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
-    test.until_recycled("the replica in the base PodGang", TERM_04, &[UNIT], &old, false).await?;
+    test.until_recycled("the replica in the base PodGang", TERM_04, &[WORKER], &old, false).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
@@ -41,12 +41,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(TERM_16, || {
-        let grafted = replica(history, SET, 0)?;
-        let wing = Scope::GroupReplica { group: WING.into(), index: 0 };
-        let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(UNIT.into(), 2)] }];
+        let set_replica = replica(history, SET, 0)?;
+        let pool = Scope::GroupReplica { group: POOL.into(), index: 0 };
+        let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(WORKER.into(), 2)] }];
         history.at(SHORT, |short| {
-            termination::times(history, &grafted, &wing, 1)?;
-            binding::never(&generations::only(&history.upto(short), &wing, 1), &unit, None)
+            termination::times(history, &set_replica, &pool, 1)?;
+            binding::never(&generations::only(&history.upto(short), &pool, 1), &unit, None)
         })?;
         history.at(WHOLE, |whole| binding::whole(&history.before(whole), &unit))
     })]

@@ -13,9 +13,9 @@ marks! {
     BACK = "the recycled replica is back";
 }
 
-const SET: &str = "glacier";
-const GROUP: &str = "glacier-0-wing";
-const UNITS: [&str; 2] = ["glacier-0-wing-0-unit", "glacier-0-wing-1-unit"];
+const SET: &str = "slow-replica";
+const GROUP: &str = "slow-replica-0-pool";
+const WORKERS: [&str; 2] = ["slow-replica-0-pool-0-worker", "slow-replica-0-pool-1-worker"];
 
 pub(crate) const CASE: Case = case!("Scaling in during gang termination removes the highest replicas only")
     .clauses(&[UPD_14])
@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = case!("Scaling in during gang termination removes 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_started(SET).await?;
-    let hanging = test.pods_of(UNITS[0]).into_iter().next().unwrap_or_default();
+    let hanging = test.pods_of(WORKERS[0]).into_iter().next().unwrap_or_default();
     test.hold_pod(&hanging).await?;
     test.pod_becomes(&hanging, Containers::Crashing).await?;
     let taken = Awaited::demanded_by(TERM_04, "the first replica terminated");
@@ -56,9 +56,9 @@ fn judge(history: &History) -> Vec<Finding> {
         })?;
         history.at(BACK, |back| {
             let live = history.before(back);
-            all(UNITS.map(|unit| binding::exactly(&live, unit, 1)))
+            all(WORKERS.map(|worker| binding::exactly(&live, worker, 1)))
         })?;
-        let wing = Scope::GroupReplica { group: GROUP.into(), index: 0 };
-        termination::times(history, &replica(history, SET, 0)?, &wing, 1)
+        let first = Scope::GroupReplica { group: GROUP.into(), index: 0 };
+        termination::times(history, &replica(history, SET, 0)?, &first, 1)
     })]
 }

@@ -19,8 +19,8 @@ marks! {
     BOUND = "bound to the other node";
 }
 
-const SET: &str = "tethered";
-const CLIQUE: &str = "tethered-0-worker";
+const SET: &str = "shared-device";
+const CLIQUE: &str = "shared-device-0-worker";
 
 pub(crate) const CASE: Case = case!("A recreated gang with a shared claim moves once its last old pod ends")
     .clauses(&[TERM_12, TERM_20])
@@ -53,7 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes().await?;
     test.mark(HELD, Value::Null);
     test.until_held_pod_gone(&hanging).await?;
-    test.until_recycled("tethered", TERM_20, &[CLIQUE], &old, true).await?;
+    test.until_recycled("shared-device", TERM_20, &[CLIQUE], &old, true).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
@@ -61,16 +61,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_12, || {
-            let tethered = replica(history, SET, 0)?;
+            let set_replica = replica(history, SET, 0)?;
             let until = history.marks(BOUND).next().map_or(history.entries.len(), |(place, _)| place);
-            for recycle in generations::recycles(history, &tethered.scope()) {
-                termination::kept(history, &tethered.scope(), &recycle, until)?;
+            for recycle in generations::recycles(history, &set_replica.scope()) {
+                termination::kept(history, &set_replica.scope(), &recycle, until)?;
             }
             history.reached(HELD).map(drop)
         }),
         finding(TERM_20, || {
-            let tethered = replica(history, SET, 0)?;
-            let (scope, units) = (tethered.scope(), history.units(SET)?);
+            let set_replica = replica(history, SET, 0)?;
+            let (scope, units) = (set_replica.scope(), history.units(SET)?);
             claims::are_shared(history, &scope, 0)?;
             let (_, lost) = history.reached(LOST)?;
             let lost = text(&lost.detail["node"]);

@@ -12,8 +12,8 @@ marks! {
     FOR_GOOD = "breached for good";
 }
 
-const CLIQUE: &str = "sturdy-0-worker";
-const MENDED: &str = "mended-0-worker";
+const CLIQUE: &str = "tolerates-loss-0-worker";
+const RECOVERS: &str = "recovers-0-worker";
 /// Long enough to recover within it on a slow machine.
 const LONG_DELAY: Duration = Duration::from_secs(10);
 
@@ -23,43 +23,44 @@ pub(crate) const CASE: Case = case!("A short breach or a loss above the minimum 
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in ["sturdy", "mended"] {
+    for set in ["tolerates-loss", "recovers"] {
         test.submit(set).await?;
     }
-    test.until_converged("sturdy").await?;
-    test.until_started("mended").await?;
-    let pods = test.pods_of(MENDED);
+    test.until_converged("tolerates-loss").await?;
+    test.until_started("recovers").await?;
+    let pods = test.pods_of(RECOVERS);
     let first = pods.first().cloned().unwrap_or_default();
     test.pod_becomes(&first, Containers::Crashing).await?;
-    test.until_breach_is("True", MENDED).await?;
+    test.until_breach_is("True", RECOVERS).await?;
     test.pod_becomes(&first, Containers::Ready).await?;
-    test.until_breach_is("False", MENDED).await?;
+    test.until_breach_is("False", RECOVERS).await?;
     test.mark(FOR_GOOD, Value::Null);
     test.pod_becomes(&first, Containers::Crashing).await?;
     let clock = test.clock("2s").await?;
     let lost = test.pods_of(CLIQUE).first().cloned().unwrap_or_default();
     test.lose_pod_and_room(&lost).await?;
     test.clock_runs(&clock, 3, WAITED).await?;
-    test.until_recycled("mended", TERM_02, &[MENDED], &pods, true).await
+    test.until_recycled("recovers", TERM_02, &[RECOVERS], &pods, true).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(TERM_03, || {
-        let (sturdy, mended) = (replica(history, "sturdy", 0)?, replica(history, "mended", 0)?);
+        let (tolerating, recovering) =
+            (replica(history, "tolerates-loss", 0)?, replica(history, "recovers", 0)?);
         let held = history.upto(history.waited_for(SharedMark::Converged)?);
-        for replica in [&sturdy, &mended] {
+        for replica in [&tolerating, &recovering] {
             premise(TERM_05, termination::times(&held, replica, &replica.scope(), 0))?;
         }
         let for_good = history.waited_for(FOR_GOOD)?;
-        termination::times(&history.upto(for_good), &mended, &mended.scope(), 0)?;
+        termination::times(&history.upto(for_good), &recovering, &recovering.scope(), 0)?;
         history.at(WAITED, |waited| {
-            termination::times(&history.upto(waited), &sturdy, &sturdy.scope(), 0)?;
-            termination::nothing_else_deleted(&history.upto(waited), &sturdy)?;
-            termination::after_the_delay(history, &sturdy, &sturdy.scope(), DELAY)?;
+            termination::times(&history.upto(waited), &tolerating, &tolerating.scope(), 0)?;
+            termination::nothing_else_deleted(&history.upto(waited), &tolerating)?;
+            termination::after_the_delay(history, &tolerating, &tolerating.scope(), DELAY)?;
             history.reached(FOR_GOOD)?;
-            termination::nothing_else_deleted(history, &mended)?;
-            termination::after_the_delay(history, &mended, &mended.scope(), LONG_DELAY)
+            termination::nothing_else_deleted(history, &recovering)?;
+            termination::after_the_delay(history, &recovering, &recovering.scope(), LONG_DELAY)
         })?;
-        termination::times(history, &mended, &mended.scope(), 1)
+        termination::times(history, &recovering, &recovering.scope(), 1)
     })]
 }

@@ -16,8 +16,8 @@ marks! {
     AGAIN = "recycled after the update";
 }
 
-const SET: &str = "stranded";
-const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
+const SET: &str = "stuck-update";
+const CLIQUES: [&str; 2] = ["stuck-update-0-worker", "stuck-update-1-worker"];
 
 pub(crate) const CASE: Case =
     case!("A stuck update does not prevent gang termination, and metrics count each termination")

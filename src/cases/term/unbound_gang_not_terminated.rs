@@ -14,9 +14,9 @@ marks! {
     ALL_BOUND = "all bound at last";
 }
 
-const SET: &str = "patient";
-const CLIQUE: &str = "patient-0-worker";
-const HOPELESS: &str = "hopeless";
+const SET: &str = "once-bound";
+const CLIQUE: &str = "once-bound-0-worker";
+const NEVER_FITS: &str = "never-fits";
 
 pub(crate) const CASE: Case = case!("A gang is terminated only if its current pods were bound whole")
     .clauses(&[TERM_05, TERM_06, TERM_24])
@@ -27,12 +27,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_started(SET).await?;
     let clock = test.clock("2s").await?;
-    for gang in test.submit(HOPELESS).await? {
+    for gang in test.submit(NEVER_FITS).await? {
         test.until_released(&gang).await?;
     }
     let old = test.pods_of(CLIQUE);
     let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
-    test.until_recycled("patient", TERM_02, &[CLIQUE], &old, false).await?;
+    test.until_recycled("once-bound", TERM_02, &[CLIQUE], &old, false).await?;
     test.clock_runs(&clock, 3, WAITED).await?;
     test.cordon(&node, false).await?;
     let waiting = test.pods_of(CLIQUE);
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(pod) = waiting.first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("PodCliqueSet patient again", TERM_24, &[CLIQUE], &waiting, true).await?;
+    test.until_recycled("PodCliqueSet once-bound again", TERM_24, &[CLIQUE], &waiting, true).await?;
     test.nodes_join(1).await?;
     test.until_bound(7).await?;
     test.mark(ALL_BOUND, Value::Null);
@@ -51,30 +51,30 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_05, || {
-            let hopeless = replica(history, HOPELESS, 0)?;
-            termination::times(history, &hopeless, &hopeless.scope(), 0)?;
-            termination::nothing_else_deleted(history, &hopeless)?;
+            let never_fits = replica(history, NEVER_FITS, 0)?;
+            termination::times(history, &never_fits, &never_fits.scope(), 0)?;
+            termination::nothing_else_deleted(history, &never_fits)?;
             history.reached(ALL_BOUND)?;
-            binding::whole(&history.end(), &history.units(HOPELESS)?)
+            binding::whole(&history.end(), &history.units(NEVER_FITS)?)
         }),
         finding(TERM_06, || {
-            let patient = replica(history, SET, 0)?;
-            let scope = patient.scope();
+            let once_bound = replica(history, SET, 0)?;
+            let scope = once_bound.scope();
             let meanwhile = history.upto(history.waited_for(WAITED)?);
-            termination::times(&meanwhile, &patient, &scope, 1)?;
+            termination::times(&meanwhile, &once_bound, &scope, 1)?;
             history.reached(WAITED)?;
-            termination::nothing_else_deleted(&meanwhile, &patient)?;
-            termination::after_the_delay(&meanwhile, &patient, &scope, DELAY)
+            termination::nothing_else_deleted(&meanwhile, &once_bound)?;
+            termination::after_the_delay(&meanwhile, &once_bound, &scope, DELAY)
         }),
         finding(TERM_24, || {
-            let patient = replica(history, SET, 0)?;
-            let scope = patient.scope();
+            let once_bound = replica(history, SET, 0)?;
+            let scope = once_bound.scope();
             let (waited, _) = history.reached(WAITED)?;
-            premise(TERM_06, termination::times(&history.upto(waited), &patient, &scope, 1))?;
-            termination::nothing_else_deleted(history, &patient)?;
-            termination::after_the_delay(history, &patient, &scope, DELAY)?;
+            premise(TERM_06, termination::times(&history.upto(waited), &once_bound, &scope, 1))?;
+            termination::nothing_else_deleted(history, &once_bound)?;
+            termination::after_the_delay(history, &once_bound, &scope, DELAY)?;
             history.reached(ALL_BOUND)?;
-            termination::times(history, &patient, &scope, 2)?;
+            termination::times(history, &once_bound, &scope, 2)?;
             binding::whole(&generations::only(history, &scope, 2).end(), &history.units(SET)?)
         }),
     ]

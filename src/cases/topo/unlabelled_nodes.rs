@@ -1,7 +1,7 @@
-//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. `edgy`, a gang of 2 with 2 surplus pods x
-//! 8 GPUs, fills the rack with its minimum. `homeless`, a gang of 3 pods x 8 GPUs, never fits. `anywhere`, 2
-//! pods, shows that the nodes without a rack accept pods. An operator may add node affinity on the label's
-//! key.
+//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. `fills-rack`, a gang of 2 with 2 surplus
+//! pods x 8 GPUs, fills the rack with its minimum. `fits-no-rack`, a gang of 3 pods x 8 GPUs, never fits.
+//! `anywhere`, 2 pods, shows that the nodes without a rack accept pods. An operator may add node affinity on
+//! the label's key.
 
 use crate::prelude::*;
 
@@ -10,7 +10,7 @@ pub(crate) const CASE: Case = case!("A constrained gang is never bound to nodes 
     .nodes(&[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("edgy").await?;
+    test.submit("fills-rack").await?;
     test.until_bound(2).await?;
     test.until(
         Awaited::demanded_by(GANG_07, "surplus pods released to the scheduler"),
@@ -18,7 +18,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         |live| live.pods().all(|pod| pod.gates().is_empty()),
     )
     .await?;
-    for gang in test.submit("homeless").await? {
+    for gang in test.submit("fits-no-rack").await? {
         test.scheduler_passes_over(&gang).await?;
     }
     test.submit("anywhere").await?;
@@ -27,11 +27,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_11, || {
-        let labelled = ["edgy", "homeless"]
+        let labelled = ["fills-rack", "fits-no-rack"]
             .map(|set| placement::never_unlabelled(history, &history.base(set)?.name, RACK));
         all([all(labelled), scheduler_passed(history)])?;
         let end = history.end();
-        binding::exactly(&end, "edgy-0-worker", 2)?;
+        binding::exactly(&end, "fills-rack-0-worker", 2)?;
         binding::whole(&end, &history.units("anywhere")?)
     })]
 }

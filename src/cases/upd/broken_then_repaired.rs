@@ -1,5 +1,5 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2), a scaling group of 4 replicas (minimum 1), and a canary,
-//! each pod with a GPU. The templates change to pods of 64 GPUs, which do not fit. Once the canary, which
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2), a scaling group of 4 replicas (minimum 1), and a control,
+//! each pod with a GPU. The templates change to pods of 64 GPUs, which do not fit. Once the control, which
 //! changed later, is updated, the group, which lacks a replica, is scaled in 4 -> 2, and the templates change
 //! back.
 
@@ -15,10 +15,10 @@ marks! {
     REPAIRED = "every pod is as it was at first";
 }
 
-const SET: &str = "dodo";
-const CANARY: &str = "finch";
-const CLIQUE: &str = "dodo-0-front";
-const GROUP: &str = "dodo-0-pool";
+const SET: &str = "broken";
+const CONTROL: &str = "control-fits";
+const CLIQUE: &str = "broken-0-front";
+const GROUP: &str = "broken-0-pool";
 
 pub(crate) const CASE: Case =
     case!("A failing update stops after one step, and reverting repairs only that step")
@@ -26,7 +26,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in [SET, CANARY] {
+    for set in [SET, CONTROL] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
@@ -39,8 +39,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     };
     let begun = Awaited::demanded_by(UPD_12, "the first update step started");
     test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
-    test.revise(CANARY, "2").await?;
-    test.until_updated(CANARY, UPD_02).await?;
+    test.revise(CONTROL, "2").await?;
+    test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
     let gone = scaling::lost(&test.history(), SET);

@@ -11,8 +11,8 @@ use crate::prelude::*;
 
 marks! { NEW = "every pod is new"; }
 
-const SET: &str = "hasty";
-const CANARY: &str = "steady";
+const SET: &str = "changed";
+const CONTROL: &str = "control";
 
 pub(crate) const CASE: Case =
     case!("A template change before the first status write reaches every pod", restored)
@@ -26,16 +26,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         ..Match::of(&[Verb::Patch, Verb::Update], &["podcliquesets/status"]).in_namespace(&test.namespace)
     };
     let refuse = Action::Refuse { code: 503, retry_after_seconds: None };
-    let rule = Rule::new("status writes of PodCliqueSet hasty refused", statuses, refuse);
+    let rule = Rule::new("status writes of the first PodCliqueSet refused", statuses, refuse);
     let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
     test.submit(SET).await?;
     test.until_applied(&proxy, rule, 1, "the first status write refused", limits::REACTION).await?;
-    test.submit(CANARY).await?;
-    test.until_converged(CANARY).await?;
+    test.submit(CONTROL).await?;
+    test.until_converged(CONTROL).await?;
     let is_admitted = test.revise(SET, "2").await?;
     proxy.release(rule);
     if is_admitted {
-        let new = Awaited::demanded_by(UPD_02, "every pod of PodCliqueSet hasty new and Ready");
+        let new = Awaited::demanded_by(UPD_02, "every pod of the first PodCliqueSet new and Ready");
         test.until(new, limits::SCHEDULING, |live| lacks_pods(live, SET).is_none()).await?;
         test.mark(NEW, Value::Null);
     }

@@ -17,10 +17,10 @@ marks! {
     UPDATED = "every pod is of the last template";
 }
 
-const SET: &str = "moulting";
-const BESIDE: &str = "bystander";
+const SET: &str = "updated";
+const CONTROL: &str = "control";
 /// The cliques that the update has reached when the controller is rolled.
-const TAKEN: [&str; 2] = ["moulting-0-worker", "moulting-1-worker"];
+const TAKEN: [&str; 2] = ["updated-0-worker", "updated-1-worker"];
 
 pub(crate) const CASE: Case =
     case!("Rolling the controller during an update repeats no step, and the update completes")
@@ -31,7 +31,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
-    for set in [SET, BESIDE] {
+    for set in [SET, CONTROL] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
@@ -76,7 +76,7 @@ fn judge(history: &History) -> Vec<Finding> {
             all([
                 leadership::one_leader_at_a_time(history),
                 kubelets::ran_on(history, rolled, joining),
-                updates::nothing_is_taken(history, BESIDE),
+                updates::nothing_is_taken(history, CONTROL),
                 updates::only_old_is_taken(history, SET),
             ])
         })?;

@@ -12,13 +12,13 @@ marks! {
     UPDATED = "every pod is new";
 }
 
-const SET: &str = "parlour";
-const CLIQUE: &str = "parlour-0-guest";
+const SET: &str = "updated";
+const CLIQUE: &str = "updated-0-worker";
 /// Fits on the node that an update step frees.
-const SINGLE: &str = "cuckoo";
+const SINGLE: &str = "one-pod";
 /// Does not fit there.
-const PAIR: &str = "magpies";
-const CANARY: &str = "wren";
+const PAIR: &str = "two-pods";
+const CONTROL: &str = "control-updated";
 
 pub(crate) const CASE: Case =
     case!("A waiting gang may take an update's freed capacity; the update then waits")
@@ -34,8 +34,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.close(&node, true).await?;
         closed.push(node);
     }
-    test.submit(CANARY).await?;
-    test.until_converged(CANARY).await?;
+    test.submit(CONTROL).await?;
+    test.until_converged(CONTROL).await?;
     released(test, SINGLE).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
@@ -45,8 +45,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until(taken, limits::SCHEDULING, |live| live.bound_of(SINGLE) == 1).await?;
     test.mark(TAKEN, Value::Null);
     released(test, PAIR).await?;
-    test.revise(CANARY, "2").await?;
-    test.until_updated(CANARY, UPD_02).await?;
+    test.revise(CONTROL, "2").await?;
+    test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     test.nodes_join(1).await?;
     for node in &closed {
@@ -77,12 +77,12 @@ fn judge(history: &History) -> Vec<Finding> {
             updates::stopped_after_the_first_turn(history, SET, outlasted)?;
             let (taken, _) = history.reached(TAKEN)?;
             binding::whole(&history.before(taken), &history.units(SINGLE)?)?;
-            // Only the canary changes meanwhile.
+            // Only the control changes meanwhile.
             let live = history.before(taken);
-            let canary: Vec<_> =
-                live.pods().filter(|pod| pod.label(names::PART_OF) == Some(CANARY)).collect();
-            let canary: Vec<_> = canary.iter().map(|pod| pod.name()).collect();
-            binding::others_untouched(&history.upto(outlasted), taken, &canary)
+            let control: Vec<_> =
+                live.pods().filter(|pod| pod.label(names::PART_OF) == Some(CONTROL)).collect();
+            let control: Vec<_> = control.iter().map(|pod| pod.name()).collect();
+            binding::others_untouched(&history.upto(outlasted), taken, &control)
         })?;
         history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
     })]

@@ -1,5 +1,5 @@
-//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a canary. The
-//! templates change to pods whose containers never start, as with a missing image. Once the canary, which
+//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a control. The
+//! templates change to pods whose containers never start, as with a missing image. Once the control, which
 //! changed later, is updated, they change back.
 
 use conformance_driver::pod_health::UNSTARTED;
@@ -14,10 +14,10 @@ marks! {
     REPAIRED = "every pod is as it was at first";
 }
 
-const SET: &str = "mute";
-const CANARY: &str = "linnet";
-const CLIQUE: &str = "mute-0-front";
-const GROUP: &str = "mute-0-pool";
+const SET: &str = "never-ready";
+const CONTROL: &str = "control-ready";
+const CLIQUE: &str = "never-ready-0-front";
+const GROUP: &str = "never-ready-0-pool";
 
 pub(crate) const CASE: Case =
     case!("An update whose pods never start stops after one step until it is repaired")
@@ -26,7 +26,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in [SET, CANARY] {
+    for set in [SET, CONTROL] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
@@ -39,8 +39,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     };
     let begun = Awaited::demanded_by(UPD_12, "the first update step started");
     test.until(begun, limits::SCHEDULING, |live| runs(live, CLIQUE) && runs(live, GROUP)).await?;
-    test.revise(CANARY, "2").await?;
-    test.until_updated(CANARY, UPD_02).await?;
+    test.revise(CONTROL, "2").await?;
+    test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     test.change_templates(SET, |clique| made_to("1", json!({}), clique)).await?;
     test.until_updated(SET, UPD_32).await?;

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 marks! { UPDATED = "every pod is new"; }
 
-const SET: &str = "brimful";
+const SET: &str = "full";
 
 pub(crate) const CASE: Case = case!("An update of a gang that fills its nodes proceeds pod by pod")
     .clauses(&[UPD_05])

@@ -18,9 +18,9 @@ const RESTORED: [MarkName; 2] = [
 
 marks! { UPDATED = "every pod is of the last template"; }
 
-const SET: &str = "relic";
-const FIRST: &str = "relic-0-keeper";
-const LATER: [&str; 2] = ["relic-1-keeper", "relic-1-wing-1-ward"];
+const SET: &str = "old-template";
+const FIRST: &str = "old-template-0-leader";
+const LATER: [&str; 2] = ["old-template-1-leader", "old-template-1-pool-1-worker"];
 
 pub(crate) const CASE: Case =
     case!("Pods lost before their replica's update step are recreated from the old template")

@@ -1,7 +1,7 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a canary of 2 pods without
-//! it. Both change. One pod of the first is deleted by hand, one is evicted and one is added, and then the
-//! first is scaled in by one. The strategy changes to RollingRecreate, and back during another update.
-//! Finally two of its pods crash, and it is terminated and created again.
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control of 2 pods
+//! without it. Both change. One pod of the first is deleted by hand, one is evicted and one is added, and
+//! then the first is scaled in by one. The strategy changes to RollingRecreate, and back during another
+//! update. Finally two of its pods crash, and it is terminated and created again.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::context::Loss;
@@ -22,9 +22,9 @@ marks! {
     RECYCLED = "recycled";
 }
 
-const SET: &str = "hand";
-const CLIQUE: &str = "hand-0-finger";
-const CANARY: &str = "clockwork";
+const SET: &str = "on-delete";
+const CLIQUE: &str = "on-delete-0-worker";
+const CONTROL: &str = "control-rolling";
 
 pub(crate) const CASE: Case =
     case!("With OnDelete nothing is deleted, and only new pods use the new template")
@@ -33,7 +33,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in [SET, CANARY] {
+    for set in [SET, CONTROL] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
@@ -107,7 +107,7 @@ async fn strategy(test: &TestContext, strategy: &str) -> Result<(), Stop> {
 }
 
 async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Stop> {
-    let ended = Awaited::demanded_by(clause, "updateEndedAt of PodCliqueSet hand");
+    let ended = Awaited::demanded_by(clause, "updateEndedAt of PodCliqueSet on-delete");
     test.until(ended, limits::REACTION, |live| {
         let pcs = live.get("PodCliqueSet", SET);
         pcs.is_some_and(|pcs| !pcs["status"]["updateProgress"]["updateEndedAt"].is_null())
@@ -116,8 +116,8 @@ async fn until_ended(test: &TestContext, clause: &'static str) -> Result<(), Sto
 }
 
 async fn outlasted(test: &TestContext, revision: &str) -> Result<(), Stop> {
-    test.revise(CANARY, revision).await?;
-    test.until_updated(CANARY, UPD_02).await
+    test.revise(CONTROL, revision).await?;
+    test.until_updated(CONTROL, UPD_02).await
 }
 
 /// The point up to which the last strategy is watched; later deletions are a gang termination.

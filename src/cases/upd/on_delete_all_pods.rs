@@ -16,8 +16,8 @@ marks! {
     BACK = "all are back";
 }
 
-const SET: &str = "hydra";
-const CLIQUE: &str = "hydra-0-head";
+const SET: &str = "all-deleted";
+const CLIQUE: &str = "all-deleted-0-worker";
 
 pub(crate) const CASE: Case = case!("A gang whose pods are all deleted under OnDelete is bound whole again")
     .clauses(&[UPD_36])

@@ -14,9 +14,9 @@ marks! {
     UPDATED = "every pod is of the last template";
 }
 
-const SET: &str = "relay";
-const CLIQUES: [&str; 2] = ["relay-0-runner", "relay-1-runner"];
-const LOSERS: [&str; 2] = ["relay-1-runner", "relay-1-pair-1-mate"];
+const SET: &str = "pods-lost";
+const CLIQUES: [&str; 2] = ["pods-lost-0-worker", "pods-lost-1-worker"];
+const LOSERS: [&str; 2] = ["pods-lost-1-worker", "pods-lost-1-pool-1-member"];
 
 pub(crate) const CASE: Case =
     case!("Pods lost during an update are replaced once; a second change takes effect")

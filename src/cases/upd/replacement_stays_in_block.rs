@@ -6,7 +6,7 @@ use conformance_contract::names::BLOCK;
 use super::replacement_stays_in_rack::{drive, judge};
 use crate::prelude::*;
 
-const SET: &str = "roosting";
+const SET: &str = "in-block";
 
 pub(crate) const CASE: Case = Case::new(
     "A pod replaced by an update waits for room in its gang's block",

@@ -13,7 +13,7 @@ marks! {
     UPDATED = "every pod is new";
 }
 
-const SET: &str = "homing";
+const SET: &str = "in-rack";
 /// Number of nodes in rack home; the others are in away.
 const HOME: usize = 2;
 
@@ -33,7 +33,7 @@ pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop>
     if !test.revise(set, "2").await? {
         return Ok(());
     }
-    let clique = format!("{set}-0-pigeon");
+    let clique = format!("{set}-0-worker");
     let released = Awaited::demanded_by(UPD_08, "the first replacement released to the scheduler");
     test.until(released, SCHEDULING, |live| {
         let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(&clique));

@@ -9,8 +9,8 @@ use crate::prelude::*;
 
 marks! { UPDATED = "every pod is new"; }
 
-const SET: &str = "tide";
-const CLIQUE: &str = "tide-0-front";
+const SET: &str = "rolling";
+const CLIQUE: &str = "rolling-0-front";
 
 pub(crate) const CASE: Case =
     case!("An update replaces every pod in single steps and reports its progress correctly")

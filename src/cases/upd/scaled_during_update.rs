@@ -17,9 +17,9 @@ marks! {
     SHRUNK = "all is scaled in and new";
 }
 
-const SET: (&str, &str) = ("PodCliqueSet", "harvest");
-const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "harvest-0-train");
-const CLIQUE: (&str, &str) = ("PodClique", "harvest-0-hand");
+const SET: (&str, &str) = ("PodCliqueSet", "scaled-update");
+const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "scaled-update-0-pool");
+const CLIQUE: (&str, &str) = ("PodClique", "scaled-update-0-worker");
 
 pub(crate) const CASE: Case =
     case!("Scaling before and during an update ends with exactly the requested pods")
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET.1, "2").await? {
         return Ok(());
     }
-    until_new(test, "harvest-0-hand", "2", 1).await?;
+    until_new(test, "scaled-update-0-worker", "2", 1).await?;
     test.mark(BEGUN, Value::Null);
     scale(test, [(SET, 3), (GROUP, 4), (CLIQUE, 4)]).await?;
     until_exact(test, GROWN).await?;
@@ -42,10 +42,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
     test.revise(SET.1, "3").await?;
     // The clique keeps one pod, so two updated pods are more than will be left.
-    until_new(test, "harvest-0-hand", "3", 2).await?;
+    until_new(test, "scaled-update-0-worker", "3", 2).await?;
     test.mark(BEGUN, Value::Null);
     scale(test, [(GROUP, 1), (CLIQUE, 1)]).await?;
-    until_new(test, "harvest-1-hand", "3", 1).await?;
+    until_new(test, "scaled-update-1-worker", "3", 1).await?;
     scale(test, [(SET, 1)]).await?;
     until_exact(test, SHRUNK).await
 }

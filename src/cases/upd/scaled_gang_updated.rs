@@ -13,9 +13,9 @@ marks! {
     UPDATED = "every pod is new";
 }
 
-const SET: &str = "tandem";
-const GROUP: &str = "tandem-0-bike";
-const SCALED: &str = "tandem-0-bike-1-rider";
+const SET: &str = "scaled-gang";
+const GROUP: &str = "scaled-gang-0-pool";
+const SCALED: &str = "scaled-gang-0-pool-1-worker";
 
 pub(crate) const CASE: Case = case!("A scaled gang recreated by an update step is bound whole or waits")
     .clauses(&[UPD_09])

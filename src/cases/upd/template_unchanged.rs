@@ -1,14 +1,14 @@
-//! 1 node; a clique of 2 pods and a scaling group of 1, and a canary of 1 pod. Everything in the first
+//! 1 node; a clique of 2 pods and a scaling group of 1, and a control of 1 pod. Everything in the first
 //! PodCliqueSet that is not a template changes, including its replicas several times in a row and the limits
-//! of its autoscalers. Then a label, an annotation and the pod spec of the canary's template change, one
+//! of its autoscalers. Then a label, an annotation and the pod spec of the control's template change, one
 //! after the other.
 
 use crate::prelude::*;
 
 marks! { UPDATED = "updated"; }
 
-const SET: &str = "still";
-const CANARY: &str = "brook";
+const SET: &str = "unchanged";
+const CONTROL: &str = "control-changed";
 
 pub(crate) const CASE: Case =
     case!("An update starts only if a template's labels, annotations or pod spec change")
@@ -16,7 +16,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1)]);
 
 fn changes() -> [(&'static str, Value); 3] {
-    let containers = json!([{"name": "bird", "image": "registry.k8s.io/pause:3.10", "env": [{"name": "REVISION", "value": "2"}]}]);
+    let containers = json!([{"name": "worker", "image": "registry.k8s.io/pause:3.10", "env": [{"name": "REVISION", "value": "2"}]}]);
     [
         ("/labels", json!({"conformance.grove.io/changed": "label"})),
         ("/annotations", json!({"conformance.grove.io/changed": "annotation"})),
@@ -25,7 +25,7 @@ fn changes() -> [(&'static str, Value); 3] {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for set in [SET, CANARY] {
+    for set in [SET, CONTROL] {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
@@ -60,11 +60,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     unchanged.await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     for (field, value) in changes() {
-        let changed = test.change_templates(CANARY, |clique| set(clique, field, &value));
+        let changed = test.change_templates(CONTROL, |clique| set(clique, field, &value));
         if !changed.await? {
             return Ok(());
         }
-        test.until_updated(CANARY, UPD_01).await?;
+        test.until_updated(CONTROL, UPD_01).await?;
         test.mark(UPDATED, json!({"field": field}));
     }
     Ok(())
@@ -95,7 +95,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(UPD_01, || {
             updates::are_admitted(history)?;
             for (place, _) in history.marks(UPDATED) {
-                updates::pods_through(&history.before(place), CANARY)?;
+                updates::pods_through(&history.before(place), CONTROL)?;
             }
             let updated = history.marks(UPDATED).count();
             if updated < changes().len() {
@@ -108,7 +108,7 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(UPD_26, || {
             updates::are_admitted(history)?;
-            all([updates::nothing_is_taken(history, SET), updates::only_old_is_taken(history, CANARY)])?;
+            all([updates::nothing_is_taken(history, SET), updates::only_old_is_taken(history, CONTROL)])?;
             // The first of these updates shows that the operator has had time for the earlier changes.
             history.reached(UPDATED).map(drop)
         }),

@@ -8,8 +8,8 @@ use crate::prelude::*;
 
 marks! { UPDATED = "every pod is new"; }
 
-const SET: &str = "ladder";
-const CLIQUES: [&str; 3] = ["ladder-0-rung", "ladder-1-rung", "ladder-2-rung"];
+const SET: &str = "unavailable";
+const CLIQUES: [&str; 3] = ["unavailable-0-worker", "unavailable-1-worker", "unavailable-2-worker"];
 
 pub(crate) const CASE: Case = case!("An update starts with replicas that are unbound or below their minimum")
     .clauses(&[UPD_28])
