@@ -22,7 +22,7 @@ const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
 /// The number of fully bound gangs differs from the number that fits.
 pub const WRONG_NUMBER_OF_WHOLE_GANGS: Code = Code::new("wrong-number-of-whole-gangs");
 pub(super) const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
-const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
+pub const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const NOT_REPLACED: Code = Code::new("not-replaced");
 const BYSTANDER_GONE: Code = Code::new("bystander-gone");

@@ -1,7 +1,9 @@
 //! Known deviations: clauses that a real scheduler violates, each with its reason. They stay visible in every
 //! report. One that passes unexpectedly fails the run, because its entry is then out of date.
 
-use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
+use conformance_check::binding::{
+    BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_BOUND_PODS, WRONG_NUMBER_OF_WHOLE_GANGS,
+};
 use conformance_check::placement::EMPTY_LABEL;
 use conformance_check::train_jobs::EVICTED;
 use conformance_contract::target::Target;
@@ -155,6 +157,17 @@ pub const DEVIATIONS: &[Deviation] = &[
     koordinator_loses("AON-03", "aon/one-pod-short", NOT_WHOLE),
     koordinator_loses("AON-07", "aon/scaled-gang-short", TOO_FEW),
     koordinator_loses("AON-18", "aon/binding-refused", NOT_WHOLE),
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause: "AUTO-14",
+        case: "auto/scale-to-zero-briefly",
+        shows: &[WRONG_NUMBER_OF_BOUND_PODS],
+        version: "v1.8.0",
+        occurs: RACE,
+        reason: "koord-scheduler 1.8 sometimes rejects a pod in PreEnqueue at the moment in which it accepts the \
+                 pod's PodGroup (its log: \"PreEnqueue failed\" right after \"TryInitByPodGroup done\"), and no \
+                 later change of the PodGroup brings the pod back into the queue",
+    },
     Deviation {
         target: Target::KOORDINATOR,
         clause: "TERM-16",
