@@ -106,9 +106,6 @@ pub enum ClusterError {
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("watching {what}: {source}")]
     Watch { what: String, source: Box<kube::runtime::wait::Error> },
-    /// A watch did not deliver an expected object.
-    #[error("{during}: the watches delivered no {what}")]
-    NotSeen { during: String, what: &'static str },
     /// The error of a recorded run that is checked again from its history. Only its text was saved.
     #[error("{0}")]
     Recorded(String),

@@ -195,11 +195,6 @@ impl LocalCluster {
         self.lock().values().filter_map(Process::resident_bytes).sum()
     }
 
-    /// Resident memory of one running part, in bytes.
-    pub fn resident_bytes_of(&self, part: Part) -> Option<u64> {
-        self.lock().get(&part).and_then(Process::resident_bytes)
-    }
-
     /// The first part that should be running and has exited, as an error with its log. Ignores schedulers
     /// other than kube-scheduler, without which the cluster continues: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
