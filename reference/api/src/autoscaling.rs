@@ -6,7 +6,7 @@ use k8s_openapi::api::autoscaling::v2::MetricSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a HorizontalPodAutoscaler of the target would get.
+/// Configuration of the target's HorizontalPodAutoscaler.
 ///
 /// The JSON name is `autoScalingConfig` on cliques and `scaleConfig` on scaling groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

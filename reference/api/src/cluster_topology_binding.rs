@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
     status = "ClusterTopologyBindingStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A hierarchy of topology domains and what it is called in each scheduler.",
+    doc = "A hierarchy of topology domains and its name in each scheduler.",
     schema = "disabled",
     shortname = "ct",
     printcolumn(name = "Domains", type_ = "string", json_path = ".spec.levels[*].domain"),
@@ -30,7 +30,7 @@ pub struct ClusterTopologyBindingSpec {
     /// The levels from broadest to narrowest, each domain and key once.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub levels: Vec<TopologyLevel>,
-    /// Topology resources that already exist; where a scheduler has no entry, its resource is made from `levels`.
+    /// Topology resources that already exist. For a scheduler without an entry, one is created from `levels`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scheduler_topology_bindings: Vec<SchedulerTopologyBinding>,
 }
@@ -43,7 +43,7 @@ impl ClusterTopologyBindingSpec {
     }
 }
 
-/// A domain and the node label that tells its instances apart.
+/// A domain and the node label whose value identifies its instances.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -83,7 +83,7 @@ pub struct SchedulerTopologyBinding {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterTopologyBindingStatus {
-    /// Generation this status speaks of.
+    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `SchedulerTopologyDrift`.
@@ -94,7 +94,7 @@ pub struct ClusterTopologyBindingStatus {
     pub scheduler_topology_statuses: Vec<SchedulerTopologyStatus>,
 }
 
-/// Whether a scheduler's topology resource says the same as the levels.
+/// Whether a scheduler's topology resource matches the levels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -103,9 +103,9 @@ pub struct SchedulerTopologyStatus {
     pub scheduler_name: String,
     /// Name of its topology resource.
     pub topology_reference: String,
-    /// Whether its levels are the binding's.
+    /// Whether its levels match those of the binding.
     pub in_sync: bool,
-    /// Generation of the topology resource that was compared; absent where it was not found.
+    /// Generation of the topology resource that was compared; absent if it was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_backend_topology_observed_generation: Option<i64>,
     /// Why it is not in sync.

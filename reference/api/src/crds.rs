@@ -20,12 +20,9 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
             "A set of PodGangs and the cliques of pods that make them up.",
             &creation_rules(),
         ),
-        crd::<PodClique>("A set of pods of one shape.", &[]),
+        crd::<PodClique>("Pods that share one spec.", &[]),
         crd::<PodCliqueScalingGroup>("Cliques of one PodCliqueSet replica that scale together.", &[]),
-        crd::<ClusterTopologyBinding>(
-            "A hierarchy of topology domains and what it is called in each scheduler.",
-            &[],
-        ),
+        crd::<ClusterTopologyBinding>("A hierarchy of topology domains and its name in each scheduler.", &[]),
         crd::<PodGang>("Pods to be scheduled together.", &[]),
     ]
 }
@@ -85,10 +82,10 @@ mod tests {
             match inside {
                 Some(end) if path.len() > end => *foreign.entry(path[..end].to_owned()).or_default() += 1,
                 _ => {
-                    let of = schema["type"].as_str().unwrap_or("int or string");
+                    let type_ = schema["type"].as_str().unwrap_or("int or string");
                     let default =
                         schema.get("default").map(|value| format!(" = {value}")).unwrap_or_default();
-                    lines.push(format!("{path}: {of}{default}"));
+                    lines.push(format!("{path}: {type_}{default}"));
                 }
             }
         });

@@ -1,9 +1,9 @@
 //! Parsers for the objects that a controller reads by the thousand: each change of a pod delivers the whole
 //! pod.
 //!
-//! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, and
-//! the unoptimised crates above it reuse its instances. They parse a pod in a fraction of the time, even if
-//! nothing calls these functions.
+//! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, so
+//! its compiled parsers are fast, and the unoptimised crates above it reuse them. Nothing calls these
+//! functions: they only make this crate compile the parsers.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
@@ -11,7 +11,7 @@ use serde_json::Result;
 
 use crate::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 
-macro_rules! reads {
+macro_rules! parsers {
     ($($name:ident: $kind:ty, $what:literal;)*) => {
         $(
             #[doc = $what]
@@ -22,7 +22,7 @@ macro_rules! reads {
     };
 }
 
-reads! {
+parsers! {
     pod: Pod, "A Pod.";
     pod_clique: PodClique, "A PodClique.";
     pod_clique_scaling_group: PodCliqueScalingGroup, "A PodCliqueScalingGroup.";

@@ -24,7 +24,7 @@ use super::pod_spec::PodSpecJson;
     status = "PodCliqueStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A set of pods of one shape.",
+    doc = "Pods that share one spec.",
     schema = "disabled",
     shortname = "pclq",
     scale(
@@ -53,15 +53,14 @@ use super::pod_spec::PodSpecJson;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSpec {
-    /// What the pods are for; unique within a PodCliqueSet. Upstream's schema requires it and its webhook supplies an
-    /// empty one, which makes it optional in effect.
+    /// Role of the pods, unique within a PodCliqueSet. Optional, because upstream's webhook sets an empty one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_name: Option<String>,
     /// Spec of each pod.
     pub pod_spec: PodSpecJson,
     /// Number of pods.
     pub replicas: i32,
-    /// How many of them are scheduled as a gang, and below how many the gang counts as broken; defaults to `replicas`.
+    /// Minimum number of pods, scheduled as a gang. With fewer pods the gang is breached. Defaults to `replicas`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_available: Option<i32>,
     /// Cliques that must be ready before this one starts (start order `Explicit`).
@@ -77,7 +76,7 @@ pub struct PodCliqueSpec {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueStatus {
-    /// Generation this status speaks of.
+    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Errors of the latest reconciliation.
@@ -92,7 +91,7 @@ pub struct PodCliqueStatus {
     /// Pods that have the current template.
     #[serde(default)]
     pub updated_replicas: i32,
-    /// Pods that carry a scheduling gate.
+    /// Pods with a scheduling gate.
     #[serde(default)]
     pub schedule_gated_replicas: i32,
     /// Pods with condition `PodScheduled` True.
@@ -104,13 +103,13 @@ pub struct PodCliqueStatus {
     /// `PodCliqueScheduled` and `MinAvailableBreached`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Generation hash of the PodCliqueSet that is fully realised here.
+    /// Generation hash of the PodCliqueSet to which all pods have been updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_pod_clique_set_generation_hash: Option<String>,
-    /// Template hash that is fully realised here.
+    /// Template hash to which all pods have been updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_pod_template_hash: Option<String>,
-    /// The update under way, or the last one.
+    /// The current update, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_progress: Option<PodCliqueUpdateProgress>,
 }
@@ -120,17 +119,17 @@ pub struct PodCliqueStatus {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueUpdateProgress {
-    /// When the update began.
+    /// When the update started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_started_at: Option<Time>,
-    /// When nothing was left to do; absent while it runs.
+    /// When the update ended; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ended_at: Option<Time>,
-    /// Generation hash of the PodCliqueSet to converge to.
+    /// Generation hash of the PodCliqueSet that the update applies.
     pub pod_clique_set_generation_hash: String,
-    /// Template hash to converge to.
+    /// Template hash that the update applies.
     pub pod_template_hash: String,
-    /// Ready pods picked for replacement; not used with `OnDelete`.
+    /// Ready pods selected for replacement; not used with `OnDelete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_pods_selected_to_update: Option<PodsSelectedToUpdate>,
 }

@@ -81,13 +81,13 @@ fn one() -> i32 {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueScalingGroupStatus {
-    /// Replicas that were asked for.
+    /// Requested number of replicas.
     #[serde(default)]
     pub replicas: i32,
-    /// Replicas whose every clique has its minimum scheduled.
+    /// Replicas in which every clique has its minimum scheduled.
     #[serde(default)]
     pub scheduled_replicas: i32,
-    /// Replicas whose every clique has its minimum ready.
+    /// Replicas in which every clique has its minimum ready.
     #[serde(default)]
     pub available_replicas: i32,
     /// Replicas that have the current template.
@@ -96,7 +96,7 @@ pub struct PodCliqueScalingGroupStatus {
     /// Label selector for the scale subresource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// Generation this status speaks of.
+    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Errors of the latest reconciliation.
@@ -105,10 +105,10 @@ pub struct PodCliqueScalingGroupStatus {
     /// `MinAvailableBreached` and `GangTerminationInProgress`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Generation hash of the PodCliqueSet that is fully realised here.
+    /// Generation hash of the PodCliqueSet to which all pods have been updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_pod_clique_set_generation_hash: Option<String>,
-    /// The update under way, or the last one.
+    /// The current update, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_progress: Option<PodCliqueScalingGroupUpdateProgress>,
 }
@@ -118,20 +118,20 @@ pub struct PodCliqueScalingGroupStatus {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueScalingGroupUpdateProgress {
-    /// When the update began.
+    /// When the update started.
     pub update_started_at: Time,
-    /// When nothing was left to do; absent while it runs.
+    /// When the update ended; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ended_at: Option<Time>,
-    /// Generation hash of the PodCliqueSet to converge to.
+    /// Generation hash of the PodCliqueSet that the update applies.
     pub pod_clique_set_generation_hash: String,
     /// PodCliques that have the current template.
     #[serde(default)]
     pub updated_pod_cliques_count: i32,
-    /// PodCliques there should be.
+    /// Total number of PodCliques.
     #[serde(default)]
     pub total_pod_cliques_count: i32,
-    /// Ready replicas picked for replacement; not used with `OnDelete`.
+    /// Ready replicas selected for replacement; not used with `OnDelete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_replica_indices_selected_to_update: Option<PodCliqueScalingGroupReplicaUpdateProgress>,
 }

@@ -69,13 +69,13 @@ use super::topology::TopologyConstraint;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetSpec {
-    /// Number of copies of the template, each with a base PodGang of its own.
+    /// Number of copies of the template, each with its own base PodGang.
     #[serde(default)]
     pub replicas: i32,
     /// How pods are replaced after a template change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<PodCliqueSetUpdateStrategy>,
-    /// What each replica consists of.
+    /// Template of each replica.
     pub template: PodCliqueSetTemplateSpec,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn creation_rules() -> [Rule; 3] {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetUpdateStrategy {
-    /// The strategy, for standalone cliques and scaling groups alike.
+    /// The strategy for standalone cliques and scaling groups.
     #[serde(default, rename = "type")]
     pub type_: UpdateStrategyType,
 }
@@ -144,7 +144,7 @@ pub enum CliqueStartupType {
     Explicit,
 }
 
-/// What one replica of a PodCliqueSet consists of.
+/// Template of one replica of a PodCliqueSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -159,7 +159,7 @@ pub struct PodCliqueSetTemplateSpec {
     /// PriorityClass of the PodGangs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// Options of the headless Service each replica gets.
+    /// Options of the headless Service of each replica.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headless_service_config: Option<HeadlessServiceConfig>,
     /// Packing of each whole PodGang.
@@ -168,7 +168,7 @@ pub struct PodCliqueSetTemplateSpec {
     /// How long a gang may stay below its minimum before it is terminated; a Go duration such as `4h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination_delay: Option<String>,
-    /// ResourceClaimTemplates to be named by `resourceSharing` entries at any level.
+    /// ResourceClaimTemplates that `resourceSharing` entries at any level may name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_claim_templates: Vec<ResourceClaimTemplateConfig>,
     /// Claims shared across the PodCliqueSet.

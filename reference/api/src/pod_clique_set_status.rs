@@ -12,7 +12,7 @@ use super::pod_gang::PodGangPhase;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetStatus {
-    /// Generation this status speaks of.
+    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `TopologyLevelsUnavailable` is the only type upstream writes.
@@ -21,30 +21,30 @@ pub struct PodCliqueSetStatus {
     /// Errors of the latest reconciliation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_errors: Vec<LastError>,
-    /// Replicas that were asked for.
+    /// Requested number of replicas.
     #[serde(default)]
     pub replicas: i32,
-    /// Replicas whose every child has the current template.
+    /// Replicas in which every child has the current template.
     #[serde(default)]
     pub updated_replicas: i32,
-    /// Replicas whose every clique and scaling group has its minimum ready.
+    /// Replicas in which every clique and scaling group has its minimum ready.
     #[serde(default)]
     pub available_replicas: i32,
     /// Label selector for the scale subresource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hpa_pod_selector: Option<String>,
-    /// Declared by upstream, written by nobody.
+    /// Declared by upstream, but never written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_gang_statuses: Vec<PodCliqueSetPodGangStatus>,
     /// Opaque hash of the clique templates; only equality matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_generation_hash: Option<String>,
-    /// The update under way, or the last one.
+    /// The current update, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_progress: Option<PodCliqueSetUpdateProgress>,
 }
 
-/// State of one PodGang as a PodCliqueSet's status repeats it (upstream's `PodGangStatus` of group `grove.io`).
+/// Copy of the state of one PodGang (upstream's `PodGangStatus` of group `grove.io`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -63,22 +63,22 @@ pub struct PodCliqueSetPodGangStatus {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetUpdateProgress {
-    /// When the update began.
+    /// When the update started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_started_at: Option<Time>,
-    /// When nothing was left to do; absent while it runs.
+    /// When the update ended; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ended_at: Option<Time>,
     /// PodCliques that have the current template.
     #[serde(default)]
     pub updated_pod_cliques_count: i32,
-    /// PodCliques there should be.
+    /// Total number of PodCliques.
     #[serde(default)]
     pub total_pod_cliques_count: i32,
     /// PodCliqueScalingGroups that have the current template.
     #[serde(default)]
     pub updated_pod_clique_scaling_groups_count: i32,
-    /// PodCliqueScalingGroups there should be.
+    /// Total number of PodCliqueScalingGroups.
     #[serde(default)]
     pub total_pod_clique_scaling_groups_count: i32,
     /// Replicas being updated now; not used with `OnDelete`.
@@ -93,7 +93,7 @@ pub struct PodCliqueSetUpdateProgress {
 pub struct PodCliqueSetReplicaUpdateProgress {
     /// Index of the replica.
     pub replica_index: i32,
-    /// When its update began.
+    /// When its update started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_started_at: Option<Time>,
     /// When its update ended; absent while it runs.
@@ -106,10 +106,10 @@ pub struct PodCliqueSetReplicaUpdateProgress {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastError {
-    /// What kind of error, `ERR_…`.
+    /// Class of the error, `ERR_…`.
     pub code: String,
-    /// What happened, for people.
+    /// Human-readable description.
     pub description: String,
-    /// When.
+    /// When it occurred.
     pub observed_at: Time,
 }

@@ -28,23 +28,23 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PodGangSpec {
-    /// The groups of like pods. Serialised even when empty.
+    /// The podgroups, one per PodClique. Serialised even when empty.
     pub podgroups: Vec<PodGroup>,
     /// Packing of the whole gang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology_constraint: Option<PodGangTopologyConstraint>,
-    /// Packing of some of the groups together.
+    /// Packing of several podgroups together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology_constraint_group_configs: Vec<TopologyConstraintGroupConfig>,
     /// PriorityClass of the gang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// A PodGang whose placement may be reused; upstream never sets it.
+    /// PodGang whose placement may be reused. Upstream never sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse_reservation_ref: Option<NamespacedName>,
 }
 
-/// Like pods within a gang; there is one per PodClique.
+/// The pods of one PodClique within a gang.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -75,10 +75,10 @@ pub struct PodGangTopologyConstraint {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodGangPackConstraint {
-    /// Node-label key whose value all pods share, or none is placed.
+    /// Node-label key. All pods are placed on nodes with the same value, or none is placed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<String>,
-    /// Node-label key whose value all pods share where possible.
+    /// Node-label key. All pods are placed on nodes with the same value if possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preferred: Option<String>,
 }
@@ -90,9 +90,9 @@ pub struct PodGangPackConstraint {
 pub struct TopologyConstraintGroupConfig {
     /// Name of the scaling-group replica.
     pub name: String,
-    /// The groups meant. Serialised even when empty.
+    /// Names of the podgroups. Serialised even when empty.
     pub pod_group_names: Vec<String>,
-    /// Their packing.
+    /// Packing of these podgroups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology_constraint: Option<PodGangTopologyConstraint>,
 }
@@ -135,7 +135,7 @@ pub struct PodGangStatus {
     /// `Initialized` is the only type upstream writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// How good the placement is, 1.0 being best; for a scheduler to write.
+    /// Score of the placement, written by a scheduler; 1.0 is the best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement_score: Option<f64>,
 }

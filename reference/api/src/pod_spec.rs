@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_of_a_pod() {
+    fn claims_include_ephemeral_volumes() {
         let spec = json!({"volumes": [
             {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}},
             {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}},
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduling_group_is_seen() {
+    fn a_null_scheduling_group_counts_as_none() {
         assert_eq!(PodSpecJson(json!({"schedulingGroup": null}).into()).scheduling_group(), None);
         let group = json!({"podGroupName": "mine"});
         assert_eq!(PodSpecJson(json!({"schedulingGroup": group}).into()).scheduling_group(), Some(&group));

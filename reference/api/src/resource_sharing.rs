@@ -6,7 +6,7 @@ use k8s_openapi::api::resource::v1::ResourceClaimTemplateSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ResourceClaimTemplate declared inside the PodCliqueSet, to be named by `resourceSharing` entries.
+/// A ResourceClaimTemplate declared in the PodCliqueSet. `resourceSharing` entries name it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -38,7 +38,7 @@ pub struct ResourceSharingSpec {
     /// Namespace of a ResourceClaimTemplate object; absent means the PodCliqueSet's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Who shares the claim.
+    /// Which pods share the claim.
     pub scope: ResourceSharingScope,
 }
 
@@ -52,7 +52,7 @@ pub struct PCSResourceSharingSpec {
     /// Namespace of a ResourceClaimTemplate object; absent means the PodCliqueSet's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Who shares the claim.
+    /// Which pods share the claim.
     pub scope: ResourceSharingScope,
     /// Which children get the claim; absent means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct PCSGResourceSharingSpec {
     /// Namespace of a ResourceClaimTemplate object; absent means the PodCliqueSet's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Who shares the claim.
+    /// Which pods share the claim.
     pub scope: ResourceSharingScope,
     /// Which cliques of the group get the claim; absent means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]

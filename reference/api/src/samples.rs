@@ -155,7 +155,7 @@ fn yaml(text: &str) -> Value {
 /// prune.
 fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let right = match schema["type"].as_str() {
+    let has_type = match schema["type"].as_str() {
         Some("object") => value.is_object(),
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
@@ -164,7 +164,7 @@ fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
         Some("number") => value.is_number(),
         _ => value.is_i64() || value.is_string(),
     };
-    if !right {
+    if !has_type {
         found.insert(format!(
             "{path}: {value} is no {}",
             schema["type"].as_str().unwrap_or("integer or string")
@@ -210,12 +210,12 @@ fn objections_to(object: &Value) -> Vec<String> {
 #[case(POD_GANG)]
 #[case(BINDING)]
 #[case(SCALING_GROUP)]
-fn the_schema_takes_it_whole(#[case] text: &str) {
+fn the_schema_accepts_the_samples(#[case] text: &str) {
     assert_eq!(objections_to(&yaml(text)), Vec::<String>::new());
 }
 
 #[test]
-fn the_schema_objects_to_what_is_wrong() {
+fn the_schema_rejects_invalid_fields() {
     let mut wrong = yaml(FLAT);
     let clique = &mut wrong["spec"]["template"]["cliques"][0];
     clique.as_object_mut().unwrap().remove("name");
@@ -238,7 +238,7 @@ fn round_trip<K: DeserializeOwned + Serialize>(object: &Value) -> Value {
 }
 
 #[test]
-fn the_types_lose_nothing() {
+fn the_types_keep_every_field() {
     for text in [FLAT, FULL] {
         assert_eq!(round_trip::<PodCliqueSet>(&yaml(text)), yaml(text));
     }

@@ -5,9 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where pods must or should be packed: a topology by name, and domains of it.
+/// The topology, and the domains into which pods must or should be packed.
 ///
-/// The schema wants `pack` or the deprecated `packDomain`, and never a required domain in both.
+/// The schema requires `pack` or the deprecated `packDomain`, and allows a required domain in only one of
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
     },
 ])))]
 pub struct TopologyConstraint {
-    /// Name of the ClusterTopologyBinding whose domains are meant; inherited from the PodCliqueSet when absent.
+    /// Name of the ClusterTopologyBinding that defines the domains; inherited from the PodCliqueSet if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology_name: Option<String>,
     /// The domains to pack into.
@@ -50,14 +51,14 @@ pub struct TopologyConstraint {
     "reason": "FieldValueRequired",
 }])))]
 pub struct TopologyPackConstraint {
-    /// All pods in one instance of this domain, or none is placed.
+    /// All pods are placed in one instance of this domain, or none is placed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z][a-z0-9-]*$"))
     )]
     pub required: Option<String>,
-    /// All pods in one instance of this domain where possible.
+    /// All pods are placed in one instance of this domain if possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -97,7 +98,7 @@ mod tests {
     #[case(json!({"pack": {"required": "rack", "preferred": "rack"}}), Some("rack"), Some("rack"), &["rack"])]
     #[case(json!({"packDomain": "zone"}), Some("zone"), None, &["zone"])]
     #[case(json!({"packDomain": "zone", "pack": {"preferred": "host"}}), Some("zone"), Some("host"), &["zone", "host"])]
-    fn domains(
+    fn domains_come_from_pack_or_pack_domain(
         #[case] constraint: serde_json::Value,
         #[case] required: Option<&str>,
         #[case] preferred: Option<&str>,

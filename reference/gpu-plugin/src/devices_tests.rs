@@ -15,7 +15,7 @@ fn these(indices: &[u16]) -> Unhealthy {
 #[case("0,3", these(&[0, 3]), "0,3")]
 #[case(" 3, 0 ,3 ", these(&[0, 3]), "0,3")]
 #[case("all", Unhealthy::All, "all")]
-fn indices_of_broken_devices(#[case] text: &str, #[case] expected: Unhealthy, #[case] shown: &str) {
+fn unhealthy_indices_are_parsed(#[case] text: &str, #[case] expected: Unhealthy, #[case] shown: &str) {
     let unhealthy: Unhealthy = text.parse().unwrap();
     assert_eq!((unhealthy.to_string().as_str(), &unhealthy), (shown, &expected));
 }
@@ -30,7 +30,7 @@ fn indices_of_broken_devices(#[case] text: &str, #[case] expected: Unhealthy, #[
 #[case("ALL")]
 #[case("all,0")]
 #[case("65536")]
-fn what_is_no_list_of_indices(#[case] text: &str) {
+fn an_invalid_list_of_indices_is_refused(#[case] text: &str) {
     assert_eq!(text.parse::<Unhealthy>(), Err(Malformed::Unhealthy(text.to_owned())));
 }
 
@@ -42,7 +42,7 @@ fn what_is_no_list_of_indices(#[case] text: &str) {
 #[case("-1", None)]
 #[case("eight", None)]
 #[case("", None)]
-fn numbers_of_devices(#[case] text: &str, #[case] expected: Option<u16>) {
+fn counts_are_parsed(#[case] text: &str, #[case] expected: Option<u16>) {
     assert_eq!(parse_count(text), expected.ok_or_else(|| Malformed::Count(text.to_owned())));
 }
 
@@ -52,7 +52,11 @@ fn numbers_of_devices(#[case] text: &str, #[case] expected: Option<u16>) {
 #[case(2, these(&[1]), &[("fake-gpu-0", HEALTHY), ("fake-gpu-1", UNHEALTHY)])]
 #[case(1, these(&[1]), &[("fake-gpu-0", HEALTHY)])]
 #[case(2, Unhealthy::All, &[("fake-gpu-0", UNHEALTHY), ("fake-gpu-1", UNHEALTHY)])]
-fn the_list(#[case] count: u16, #[case] unhealthy: Unhealthy, #[case] expected: &[(&str, &str)]) {
+fn the_list_contains_every_device_with_its_health(
+    #[case] count: u16,
+    #[case] unhealthy: Unhealthy,
+    #[case] expected: &[(&str, &str)],
+) {
     let list: Vec<_> = Devices { count, unhealthy }.list().collect();
     let list: Vec<_> = list.iter().map(|(id, health)| (id.as_str(), *health)).collect();
     assert_eq!(list, expected);
@@ -65,7 +69,7 @@ fn the_list(#[case] count: u16, #[case] unhealthy: Unhealthy, #[case] expected: 
 #[case("fake-gpu-00", Err(Refusal::Unknown("fake-gpu-00".to_owned())))]
 #[case("fake-gpu-", Err(Refusal::Unknown("fake-gpu-".to_owned())))]
 #[case("gpu-0", Err(Refusal::Unknown("gpu-0".to_owned())))]
-fn what_may_be_given_to_a_container(#[case] id: &str, #[case] expected: Result<(), Refusal>) {
+fn only_known_healthy_devices_may_be_allocated(#[case] id: &str, #[case] expected: Result<(), Refusal>) {
     let devices = Devices { count: 2, unhealthy: these(&[1]) };
     assert_eq!(devices.check(id), expected);
 }

@@ -56,13 +56,13 @@ mod tests {
     #[case("same-gpus", Faults { same_gpus: true, ..Faults::default() })]
     #[case("deaf", Faults { deaf: true, ..Faults::default() })]
     #[case("restart-unnoticed", Faults { restart_unnoticed: true, ..Faults::default() })]
-    fn names(#[case] text: &str, #[case] expected: Faults) {
+    fn every_fault_has_a_name(#[case] text: &str, #[case] expected: Faults) {
         let faults: Faults = text.parse::<Fault>().into_iter().collect();
         assert_eq!(faults, expected);
     }
 
     #[test]
-    fn what_is_no_fault() {
+    fn an_unknown_fault_is_an_error() {
         assert_eq!("same".parse::<Fault>(), Err("no fault \"same\"".to_owned()));
         assert_eq!(std::iter::empty().collect::<Faults>(), Faults::default());
     }

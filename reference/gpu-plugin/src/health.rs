@@ -12,7 +12,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::shutdown::told;
+use crate::shutdown::stop_requested;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve health at {address}: {source}")]
@@ -32,7 +32,7 @@ pub(crate) async fn serve(
         .route("/readyz", get(readyz))
         .with_state(registered);
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    axum::serve(listener, router).with_graceful_shutdown(told(stop)).await.map_err(failed)
+    axum::serve(listener, router).with_graceful_shutdown(stop_requested(stop)).await.map_err(failed)
 }
 
 async fn readyz(State(registered): State<watch::Receiver<bool>>) -> (StatusCode, &'static str) {

@@ -16,7 +16,7 @@ use super::v1beta1::RegisterRequest;
 use super::v1beta1::registration_client::RegistrationClient;
 
 /// Timeout of a registration. The kubelet waits up to 10 seconds for its connection back to the plugin.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RegistrationError {
@@ -27,7 +27,7 @@ pub(crate) enum RegistrationError {
     Refused(String),
     #[error("the connection to the kubelet has broken: {0}")]
     Broken(String),
-    #[error("the kubelet has not answered in {} s", PATIENCE.as_secs())]
+    #[error("the kubelet has not answered in {} s", TIMEOUT.as_secs())]
     NoAnswer,
 }
 
@@ -35,16 +35,16 @@ pub(crate) async fn register(socket: &Path, request: RegisterRequest) -> Result<
     let call = async {
         let channel = dial(socket).await.map_err(|error| RegistrationError::Unreachable {
             path: socket.to_owned(),
-            reason: in_full(&error),
+            reason: with_sources(&error),
         })?;
         let answer = RegistrationClient::new(channel).register(request).await;
         // A status with a source is a transport error; the kubelet's own answer has none.
         answer.map(drop).map_err(|status| match status.source() {
-            Some(error) => RegistrationError::Broken(in_full(error)),
+            Some(error) => RegistrationError::Broken(with_sources(error)),
             None => RegistrationError::Refused(status.message().to_owned()),
         })
     };
-    tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(RegistrationError::NoAnswer))
+    tokio::time::timeout(TIMEOUT, call).await.unwrap_or(Err(RegistrationError::NoAnswer))
 }
 
 pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Error> {
@@ -58,7 +58,7 @@ pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Err
 }
 
 /// The error with its chain of sources: tonic itself prints only "transport error".
-pub(crate) fn in_full(error: &dyn Error) -> String {
+pub(crate) fn with_sources(error: &dyn Error) -> String {
     let mut texts = vec![error.to_string()];
     let mut source = error.source();
     while let Some(error) = source {

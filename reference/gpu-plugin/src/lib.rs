@@ -4,7 +4,8 @@
 //! A label and an annotation of the node set how many GPUs exist and which are unhealthy. The plugin sends
 //! each change to the kubelet. A container gets its device ids in an environment variable, but no device.
 //!
-//! - `program`: start and end; `shutdown`: passes the end on to the parts; `health`: `/healthz` and `/readyz`
+//! - `program`: startup and shutdown; `shutdown`: passes a shutdown request to all parts; `health`:
+//!   `/healthz` and `/readyz`
 //! - `devices`: the pure state; `node`: updates it from the node; `service`: answers the kubelet from it
 //! - `plugin`: serves and registers, again after each restart of the kubelet; `kubelet`: registers once;
 //!   `socket`: socket files

@@ -42,15 +42,15 @@ struct Registrar {
 impl MockKubelet {
     /// Starts a kubelet in `plugins_dir` and returns the plugins that register. Requires a tokio runtime.
     pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
-        Self::begin(plugins_dir, None)
+        Self::start_with(plugins_dir, None)
     }
 
     /// Starts a kubelet that refuses every plugin with this message. Requires a tokio runtime.
-    pub(crate) fn refusing(plugins_dir: &Path, words: &'static str) -> Self {
-        Self::begin(plugins_dir, Some(words)).0
+    pub(crate) fn refusing(plugins_dir: &Path, message: &'static str) -> Self {
+        Self::start_with(plugins_dir, Some(message)).0
     }
 
-    fn begin(
+    fn start_with(
         plugins_dir: &Path,
         refusal: Option<&'static str>,
     ) -> (Self, mpsc::UnboundedReceiver<Registered>) {
@@ -90,8 +90,8 @@ fn serve(plugins_dir: &Path, registrar: Registrar) -> JoinHandle<()> {
 #[tonic::async_trait]
 impl Registration for Registrar {
     async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
-        if let Some(words) = self.refusal {
-            return Err(Status::unknown(words));
+        if let Some(message) = self.refusal {
+            return Err(Status::unknown(message));
         }
         let request = request.into_inner();
         let channel = dial(&self.plugins_dir.join(&request.endpoint)).await;

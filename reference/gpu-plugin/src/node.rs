@@ -40,9 +40,10 @@ pub(crate) type View = watcher::Result<Option<PartialObjectMeta<Node>>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub count_label: String,
-    /// Number of GPUs without the label.
+    /// Number of GPUs of a node without the label.
     pub gpus: u16,
-    pub deaf: bool,
+    /// The fault `deaf`.
+    pub ignores_annotation: bool,
 }
 
 /// Creates a client of the API server, without connecting yet.
@@ -66,29 +67,30 @@ pub(crate) fn views(client: Client, name: &str) -> BoxStream<'static, View> {
     watcher::watch_object(nodes, name).default_backoff().boxed()
 }
 
-/// Applies `views` to `devices`, and notifies `seen` whenever the node exists. Returns when `views` ends.
+/// Applies `views` to `devices`, and notifies `node_seen` whenever the node exists. Returns when `views`
+/// ends.
 pub(crate) async fn follow(
     mut views: impl Stream<Item = View> + Unpin,
     rules: &Rules,
     devices: &watch::Sender<Devices>,
-    seen: &Notify,
+    node_seen: &Notify,
 ) {
-    let (mut failures, mut mistakes) = (Reasons::default(), Reasons::default());
+    let (mut failures, mut invalid_values) = (Reasons::default(), Reasons::default());
     while let Some(view) = views.next().await {
         match view {
             Ok(Some(node)) => {
                 failures.forget();
                 let last = devices.borrow().clone();
-                let next = rules.devices(&node, &last, &mut mistakes);
+                let next = rules.devices(&node, &last, &mut invalid_values);
                 if next != last {
                     tracing::info!(gpus = next.count, unhealthy = %next.unhealthy, "the node's GPUs");
                     devices.send_replace(next);
                 }
-                seen.notify_one();
+                node_seen.notify_one();
             }
             Ok(None) => {
                 if failures.is_new("no such node") {
-                    tracing::warn!("the API server has no such node; its GPUs stay as they are");
+                    tracing::warn!("the node does not exist; its GPUs are kept");
                 }
             }
             Err(error) => {
@@ -101,27 +103,37 @@ pub(crate) async fn follow(
 }
 
 impl Rules {
-    /// The devices from the metadata. Where a value cannot be parsed, the last valid one stays.
-    fn devices(&self, node: &PartialObjectMeta<Node>, last: &Devices, mistakes: &mut Reasons) -> Devices {
+    /// The devices from the metadata. Keeps the last valid value if a value cannot be parsed.
+    fn devices(
+        &self,
+        node: &PartialObjectMeta<Node>,
+        last: &Devices,
+        invalid_values: &mut Reasons,
+    ) -> Devices {
         let count = node.labels().get(&self.count_label);
         let count = count.map_or(Ok(self.gpus), |text| parse_count(text));
-        let unhealthy = node.annotations().get(UNHEALTHY_ANNOTATION).filter(|_| !self.deaf);
+        let unhealthy = node.annotations().get(UNHEALTHY_ANNOTATION).filter(|_| !self.ignores_annotation);
         let unhealthy = unhealthy.map_or_else(|| Ok(Unhealthy::default()), |text| text.parse::<Unhealthy>());
         if count.is_ok() && unhealthy.is_ok() {
-            mistakes.forget();
+            invalid_values.forget();
         }
         Devices {
-            count: good_or_last(count, &last.count, &self.count_label, mistakes),
-            unhealthy: good_or_last(unhealthy, &last.unhealthy, UNHEALTHY_ANNOTATION, mistakes),
+            count: valid_or_last(count, &last.count, &self.count_label, invalid_values),
+            unhealthy: valid_or_last(unhealthy, &last.unhealthy, UNHEALTHY_ANNOTATION, invalid_values),
         }
     }
 }
 
-fn good_or_last<T: Clone>(parsed: Result<T, Malformed>, last: &T, key: &str, mistakes: &mut Reasons) -> T {
+fn valid_or_last<T: Clone>(
+    parsed: Result<T, Malformed>,
+    last: &T,
+    key: &str,
+    invalid_values: &mut Reasons,
+) -> T {
     parsed.unwrap_or_else(|error| {
         // The node changes every few minutes, usually with the same invalid value.
-        if mistakes.is_new(&format!("{key}: {error}")) {
-            tracing::warn!(key, %error, "the node says nothing that can be understood; the last state stays");
+        if invalid_values.is_new(&format!("{key}: {error}")) {
+            tracing::warn!(key, %error, "invalid value on the node; the last valid one is kept");
         }
         last.clone()
     })

@@ -24,20 +24,20 @@ fn devices(count: u16, unhealthy: &[u16]) -> Devices {
 
 /// The devices after `views`, and whether the plugin may start.
 async fn after(before: Devices, views: Vec<View>) -> (Devices, bool) {
-    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, deaf: false };
+    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, ignores_annotation: false };
     after_by(&rules, before, views).await
 }
 
 async fn after_by(rules: &Rules, before: Devices, views: Vec<View>) -> (Devices, bool) {
     let (sender, devices) = watch::channel(before);
-    let known = Notify::new();
-    follow(stream::iter(views), rules, &sender, &known).await;
-    let begin = tokio::time::timeout(std::time::Duration::ZERO, known.notified()).await.is_ok();
-    (devices.borrow().clone(), begin)
+    let node_seen = Notify::new();
+    follow(stream::iter(views), rules, &sender, &node_seen).await;
+    let may_start = tokio::time::timeout(std::time::Duration::ZERO, node_seen.notified()).await.is_ok();
+    (devices.borrow().clone(), may_start)
 }
 
 #[tokio::test]
-async fn the_label_wins_where_it_is() {
+async fn the_label_overrides_the_default_count() {
     assert_eq!(after(devices(4, &[]), vec![node(&[], &[])]).await, (devices(4, &[]), true));
     let eight = || node(&[(COUNT_LABEL, "8")], &[]);
     assert_eq!(after(devices(4, &[]), vec![eight()]).await, (devices(8, &[]), true));
@@ -45,24 +45,24 @@ async fn the_label_wins_where_it_is() {
 }
 
 #[tokio::test]
-async fn the_annotation_says_which_are_broken() {
+async fn the_annotation_lists_the_unhealthy_gpus() {
     let some = || node(&[], &[(UNHEALTHY_ANNOTATION, "0,3")]);
     assert_eq!(after(devices(4, &[]), vec![some()]).await, (devices(4, &[0, 3]), true));
     let all = node(&[], &[(UNHEALTHY_ANNOTATION, "all")]);
-    let broken = Devices { count: 4, unhealthy: Unhealthy::All };
-    assert_eq!(after(devices(4, &[]), vec![some(), all]).await, (broken, true));
+    let all_unhealthy = Devices { count: 4, unhealthy: Unhealthy::All };
+    assert_eq!(after(devices(4, &[]), vec![some(), all]).await, (all_unhealthy, true));
     assert_eq!(after(devices(4, &[]), vec![some(), node(&[], &[])]).await, (devices(4, &[]), true));
 }
 
 #[tokio::test]
-async fn a_deaf_plugin_hears_only_how_many_there_are() {
-    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, deaf: true };
+async fn the_fault_deaf_ignores_the_annotation() {
+    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, ignores_annotation: true };
     let some = node(&[(COUNT_LABEL, "8")], &[(UNHEALTHY_ANNOTATION, "0,3")]);
     assert_eq!(after_by(&rules, devices(4, &[]), vec![some]).await, (devices(8, &[]), true));
 }
 
 #[tokio::test]
-async fn what_means_nothing_leaves_the_last_good_state() {
+async fn an_invalid_value_keeps_the_last_valid_state() {
     let good = || node(&[(COUNT_LABEL, "8")], &[(UNHEALTHY_ANNOTATION, "1")]);
     let bad_count = node(&[(COUNT_LABEL, "many")], &[(UNHEALTHY_ANNOTATION, "2")]);
     assert_eq!(after(devices(4, &[]), vec![good(), bad_count]).await, (devices(8, &[2]), true));
@@ -71,13 +71,13 @@ async fn what_means_nothing_leaves_the_last_good_state() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_gone_keeps_its_gpus() {
+async fn a_deleted_node_keeps_its_gpus() {
     let eight = node(&[(COUNT_LABEL, "8")], &[]);
     assert_eq!(after(devices(4, &[]), vec![eight, Ok(None)]).await, (devices(8, &[]), true));
 }
 
 #[tokio::test]
-async fn nothing_begins_before_a_node_is_seen() {
+async fn the_plugin_does_not_start_before_the_node_is_seen() {
     let failed = || Err(watcher::Error::NoResourceVersion);
     assert_eq!(after(devices(4, &[]), vec![failed(), Ok(None), failed()]).await, (devices(4, &[]), false));
     assert_eq!(after(devices(4, &[]), vec![failed(), node(&[], &[])]).await, (devices(4, &[]), true));

@@ -14,14 +14,14 @@ use tonic::transport::Server;
 
 use super::devices::Devices;
 use super::faults::Faults;
-use super::kubelet::{RegistrationError, in_full, register};
+use super::kubelet::{RegistrationError, register, with_sources};
 use super::reasons::Reasons;
 use super::resource_name::ResourceName;
 use super::service::{FakeGpus, plugin_options};
 use super::socket::{FileIdentity, OwnSocket};
 use super::v1beta1::RegisterRequest;
 use super::v1beta1::device_plugin_server::DevicePluginServer;
-use crate::shutdown::told;
+use crate::shutdown::stop_requested;
 
 pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
@@ -30,8 +30,8 @@ const KUBELET_SOCKET: &str = "kubelet.sock";
 const API_VERSION: &str = "v1beta1";
 /// Interval between checks of the sockets. They cost two `stat` calls; a watch would need an inotify
 /// dependency.
-const LOOK: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long calls in flight may take at the end of a session.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -47,11 +47,11 @@ pub(crate) struct Plugin {
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    #[error("the folder {0} is not there, its kubelet has not made it yet")]
+    #[error("the folder {0} does not exist: the kubelet has not created it yet")]
     NoFolder(PathBuf),
-    #[error("{0} is not there, its kubelet does not run yet")]
+    #[error("{0} does not exist: the kubelet is not running yet")]
     NoKubelet(PathBuf),
-    #[error("cannot look at {path}: {source}")]
+    #[error("cannot read {path}: {source}")]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("cannot listen at {path}: {source}")]
     Listen { path: PathBuf, source: io::Error },
@@ -61,8 +61,10 @@ enum Failure {
     Registration(#[from] RegistrationError),
 }
 
+/// Why a session ended.
 enum Ended {
-    Told,
+    Stopped,
+    /// The registration is no longer valid, for this reason.
     Lost(&'static str),
 }
 
@@ -71,7 +73,7 @@ impl Plugin {
         let mut reasons = Reasons::default();
         loop {
             match self.session(stop.clone()).await {
-                Ok(Ended::Told) => return,
+                Ok(Ended::Stopped) => return,
                 Ok(Ended::Lost(what)) => {
                     reasons.forget();
                     tracing::info!(what, "registering again");
@@ -82,8 +84,8 @@ impl Plugin {
                         tracing::warn!(resource = %self.resource, %reason, "not registered, trying again");
                     }
                     tokio::select! {
-                        () = tokio::time::sleep(PAUSE) => {}
-                        () = told(stop.clone()) => return,
+                        () = tokio::time::sleep(RETRY_INTERVAL) => {}
+                        () = stop_requested(stop.clone()) => return,
                     }
                 }
             }
@@ -103,15 +105,16 @@ impl Plugin {
             DevicePluginServer::new(FakeGpus::new(self.devices.clone(), ended.clone(), self.faults));
         let server = Server::builder()
             .add_service(service)
-            .serve_with_incoming_shutdown(UnixListenerStream::new(listener), told(ended));
+            .serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop_requested(ended));
         tokio::pin!(server);
         let mut serving = true;
         let result = tokio::select! {
-            () = told(stop) => Ok(Ended::Told),
+            () = stop_requested(stop) => Ok(Ended::Stopped),
             result = self.registration(&kubelet, before, &socket) => result,
             result = &mut server => {
                 serving = false;
-                let reason = result.err().map_or_else(|| "no reason given".to_owned(), |error| in_full(&error));
+                let reason = result.err().map(|error| with_sources(&error));
+                let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
                 Err(Failure::Server { path, reason })
             }
         };
@@ -150,7 +153,7 @@ impl Plugin {
             if self.faults.restart_unnoticed {
                 std::future::pending::<()>().await;
             }
-            lost(kubelet, before, socket).await
+            registration_lost(kubelet, before, socket).await
         };
         tokio::pin!(lost);
         tokio::select! {
@@ -165,14 +168,14 @@ impl Plugin {
 
 /// Waits until the kubelet has restarted, and returns the evidence. A starting kubelet removes all sockets in
 /// its folder, including the plugin's, and creates its own again.
-async fn lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
+async fn registration_lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
     loop {
-        tokio::time::sleep(LOOK).await;
-        if !socket.is_there() {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+        if !socket.exists() {
             return "the plugin's socket has been removed";
         }
         if FileIdentity::of(kubelet).ok() != Some(before) {
-            return "the kubelet's socket is not the same any more";
+            return "the kubelet's socket has been replaced";
         }
     }
 }

@@ -13,7 +13,7 @@ use super::super::mock_kubelet::{MockKubelet, Registered};
 use super::super::v1beta1::{AllocateRequest, ContainerAllocateRequest, Empty, ListAndWatchResponse};
 use super::*;
 
-/// Longer than any step here takes. The slowest waits for two checks of the sockets.
+/// Timeout of a step, longer than any step takes. The slowest step waits for two checks of the sockets.
 const BOUND: Duration = Duration::from_secs(20);
 const SOCKET: &str = "fake-gpu-nvidia.com_gpu.sock";
 
@@ -38,13 +38,13 @@ fn run(plugins_dir: &Path, with: Devices) -> Running {
 
 fn run_faulty(plugins_dir: &Path, with: Devices, faults: Faults) -> Running {
     let (devices, given) = watch::channel(with);
-    let (told, registered) = watch::channel(false);
+    let (register, registered) = watch::channel(false);
     let (stop, stopped) = watch::channel(false);
     let plugin = Plugin {
         resource: "nvidia.com/gpu".parse().unwrap(),
         plugins_dir: plugins_dir.to_owned(),
         devices: given,
-        registered: told,
+        registered: register,
         faults,
     };
     Running { devices, registered, stop, task: tokio::spawn(plugin.run(stopped)) }
@@ -103,7 +103,7 @@ async fn registers_its_resource_and_its_socket() {
         (request.version.as_str(), request.endpoint.as_str(), request.resource_name.as_str()),
         ("v1beta1", SOCKET, "nvidia.com/gpu")
     );
-    assert_eq!(request.options.as_ref(), Some(options), "both say the same");
+    assert_eq!(request.options.as_ref(), Some(options), "both have the same options");
     assert!(!options.pre_start_required && !options.get_preferred_allocation_available);
     assert!(world.folder.path().join(SOCKET).exists());
     within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
@@ -126,7 +126,7 @@ async fn streams_the_devices_and_every_change() {
 }
 
 #[tokio::test]
-async fn allocates_what_is_healthy_and_refuses_the_rest() {
+async fn healthy_devices_are_allocated_and_others_refused() {
     let mut world = world(devices(3, &[2])).await;
     let ids = allocate(&mut world.first, &[&["fake-gpu-1", "fake-gpu-0"], &[]]).await.unwrap();
     assert_eq!(ids, ["fake-gpu-1,fake-gpu-0", ""]);
@@ -157,7 +157,7 @@ async fn registers_again_with_a_kubelet_that_restarts() {
 }
 
 #[tokio::test]
-async fn two_containers_are_told_of_the_same_devices() {
+async fn the_fault_same_gpus_gives_containers_the_same_devices() {
     let faults = Faults { same_gpus: true, ..Faults::default() };
     let mut world = faulty_world(devices(4, &[]), faults).await;
     let given: &[&[&str]] = &[&["fake-gpu-0", "fake-gpu-1"], &["fake-gpu-3", "fake-gpu-2"]];
@@ -168,17 +168,17 @@ async fn two_containers_are_told_of_the_same_devices() {
 }
 
 #[tokio::test]
-async fn a_restart_that_goes_unnoticed() {
+async fn the_fault_restart_unnoticed_prevents_registering_again() {
     let faults = Faults { restart_unnoticed: true, ..Faults::default() };
     let mut world = faulty_world(devices(2, &[]), faults).await;
     within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
     world.kubelet.restart();
-    assert!(tokio::time::timeout(3 * LOOK, world.registrations.recv()).await.is_err());
+    assert!(tokio::time::timeout(3 * CHECK_INTERVAL, world.registrations.recv()).await.is_err());
     assert!(*world.running.registered.borrow());
 }
 
 #[tokio::test]
-async fn serves_again_where_only_its_own_socket_is_removed() {
+async fn serves_again_after_its_socket_is_removed() {
     let mut world = world(devices(1, &[])).await;
     std::fs::remove_file(world.folder.path().join(SOCKET)).unwrap();
     within(world.registrations.recv()).await.unwrap();
@@ -186,18 +186,18 @@ async fn serves_again_where_only_its_own_socket_is_removed() {
 }
 
 #[tokio::test]
-async fn ends_within_a_second_and_takes_its_socket_along() {
+async fn stops_within_a_second_and_removes_its_socket() {
     let mut world = world(devices(1, &[])).await;
     let mut lists = within(world.first.plugin.list_and_watch(Empty {})).await.unwrap().into_inner();
     within(lists.message()).await.unwrap();
     within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
 
-    let begin = Instant::now();
+    let start = Instant::now();
     world.running.stop.send_replace(true);
     within(world.running.task).await.unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(1), "took {:?}", begin.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(1), "took {:?}", start.elapsed());
     assert!(!world.folder.path().join(SOCKET).exists());
-    assert!(!*world.running.registered.borrow(), "the kubelet does not know it any more");
+    assert!(!*world.running.registered.borrow(), "it is no longer registered");
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn waits_for_the_folder_and_the_kubelet() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_in_the_kubelets_words_and_ends_nothing() {
+async fn a_refusal_contains_the_kubelets_message_and_is_retried() {
     let folder = tempfile::tempdir().unwrap();
     let refusing =
         MockKubelet::refusing(folder.path(), "requested device plugin API version is not supported");
@@ -234,7 +234,7 @@ async fn a_refusal_is_told_in_the_kubelets_words_and_ends_nothing() {
 }
 
 #[tokio::test]
-async fn a_kubelet_that_is_not_there_is_told_of() {
+async fn a_missing_kubelet_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let error = within(register(&folder.path().join("kubelet.sock"), RegisterRequest::default())).await;
     let reason = error.unwrap_err().to_string();

@@ -18,7 +18,7 @@ use super::health::{self, HealthError};
 use super::node::{ConnectionError, NodeOptions, Rules, connect, follow, views};
 use super::plugin::Plugin;
 use super::resource_name::ResourceName;
-use crate::shutdown::{told, told_to_end};
+use crate::shutdown::{shutdown_signal, stop_requested};
 
 /// How long all parts together may take to end: the process must exit within a second.
 const GRACE: Duration = Duration::from_millis(800);
@@ -48,46 +48,54 @@ pub enum PluginError {
 
 /// Runs until the process receives SIGTERM or SIGINT.
 pub async fn run_plugin(options: Options) -> Result<(), PluginError> {
-    run_until(options, told_to_end()).await
+    run_until(options, shutdown_signal()).await
 }
 
-pub async fn run_until(options: Options, told_to_end: impl Future<Output = ()>) -> Result<(), PluginError> {
+/// Runs the node's watch, the plugin and the probes as separate tasks, until `shutdown_signal` completes or
+/// one of them fails.
+pub async fn run_until(
+    options: Options,
+    shutdown_signal: impl Future<Output = ()>,
+) -> Result<(), PluginError> {
     let Options { resource, gpus, plugins_dir, health_bind, node, faults } = options;
     tracing::info!(%resource, gpus, plugins_dir = %plugins_dir.display(), "starting");
     let (stop, stopped) = watch::channel(false);
     let (registered, registration) = watch::channel(false);
-    // Keep the sender to the end: the kubelet takes the end of the list as the end of the devices.
+    // Keep the sender to the end: without it the list ends, and the kubelet removes the devices.
     let (sender, devices) = watch::channel(Devices { count: gpus, unhealthy: Unhealthy::default() });
-    let known = Arc::new(Notify::new());
+    let node_seen = Arc::new(Notify::new());
     let mut parts = JoinSet::<Result<(), PluginError>>::new();
     match node {
-        None => known.notify_one(),
+        None => node_seen.notify_one(),
         Some(node) => {
             let views = views(connect(&node).await?, &node.name);
-            let rules = Rules { count_label: node.count_label, gpus, deaf: faults.deaf };
-            let (sender, known, until) = (sender.clone(), Arc::clone(&known), stopped.clone());
+            let rules = Rules { count_label: node.count_label, gpus, ignores_annotation: faults.deaf };
+            let (sender, node_seen, stopped) = (sender.clone(), Arc::clone(&node_seen), stopped.clone());
             parts.spawn(async move {
                 tokio::select! {
-                    () = follow(views, &rules, &sender, &known) => Err(PluginError::Ended("the node's watch")),
-                    () = told(until) => Ok(()),
+                    () = follow(views, &rules, &sender, &node_seen) => {
+                        Err(PluginError::Ended("the node's watch"))
+                    }
+                    () = stop_requested(stopped) => Ok(()),
                 }
             });
         }
     }
-    let (plugin, until) = (Plugin { resource, plugins_dir, devices, registered, faults }, stopped.clone());
+    let plugin = Plugin { resource, plugins_dir, devices, registered, faults };
+    let plugin_stopped = stopped.clone();
     parts.spawn(async move {
         tokio::select! {
-            () = known.notified() => {}
-            () = told(until.clone()) => return Ok(()),
+            () = node_seen.notified() => {}
+            () = stop_requested(plugin_stopped.clone()) => return Ok(()),
         }
-        plugin.run(until).await;
+        plugin.run(plugin_stopped).await;
         Ok(())
     });
     parts.spawn(async move {
         health::serve(health_bind, registration, stopped).await.map_err(PluginError::Health)
     });
     let ended = tokio::select! {
-        () = told_to_end => Ok(()),
+        () = shutdown_signal => Ok(()),
         Some(result) = parts.join_next() => match result {
             Ok(Err(error)) => Err(error),
             _ => Err(PluginError::Ended("a part of the plugin")),

@@ -37,13 +37,13 @@ async fn status(address: SocketAddr, path: &str) -> Option<String> {
     answer.lines().next().map(str::to_owned)
 }
 
-async fn answers(address: SocketAddr, path: &str, wanted: &str) {
-    let asking = async {
+async fn wait_for_status(address: SocketAddr, path: &str, wanted: &str) {
+    let until_wanted = async {
         while status(address, path).await.as_deref() != Some(wanted) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    within(asking).await;
+    within(until_wanted).await;
 }
 
 /// An address that was free at the time of the call.
@@ -52,30 +52,30 @@ async fn free_address() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn is_ready_once_registered_and_ends_within_a_second() {
+async fn is_ready_once_registered_and_stops_within_a_second() {
     let folder = tempfile::tempdir().unwrap();
     let address = free_address().await;
-    let (end, told) = oneshot::channel::<()>();
-    let told = async {
-        let _ = told.await;
+    let (end, ended) = oneshot::channel::<()>();
+    let shutdown = async {
+        let _ = ended.await;
     };
-    let program = tokio::spawn(run_until(options(folder.path(), address), told));
-    answers(address, "/healthz", "HTTP/1.1 200 OK").await;
-    answers(address, "/readyz", "HTTP/1.1 503 Service Unavailable").await;
+    let program = tokio::spawn(run_until(options(folder.path(), address), shutdown));
+    wait_for_status(address, "/healthz", "HTTP/1.1 200 OK").await;
+    wait_for_status(address, "/readyz", "HTTP/1.1 503 Service Unavailable").await;
 
     let (_kubelet, mut registrations) = MockKubelet::start(folder.path());
     within(registrations.recv()).await.unwrap();
-    answers(address, "/readyz", "HTTP/1.1 200 OK").await;
+    wait_for_status(address, "/readyz", "HTTP/1.1 200 OK").await;
 
-    let begin = Instant::now();
+    let start = Instant::now();
     end.send(()).unwrap();
     within(program).await.unwrap().unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(1), "took {:?}", begin.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(1), "took {:?}", start.elapsed());
     assert!(!folder.path().join("fake-gpu-nvidia.com_gpu.sock").exists());
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_ends_the_program() {
+async fn an_address_in_use_ends_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let options = options(folder.path(), taken.local_addr().unwrap());

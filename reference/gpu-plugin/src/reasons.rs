@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
-    told: BTreeSet<String>,
+    logged: BTreeSet<String>,
 }
 
 impl Reasons {
     /// Returns whether `reason` is new, and records it as logged.
     pub(crate) fn is_new(&mut self, reason: &str) -> bool {
-        self.told.insert(reason.to_owned())
+        self.logged.insert(reason.to_owned())
     }
 
     /// Call after a success: the next failure is logged again.
     pub(crate) fn forget(&mut self) {
-        self.told.clear();
+        self.logged.clear();
     }
 }
 
@@ -24,11 +24,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_new_once_until_things_were_in_order() {
+    fn a_reason_is_new_again_only_after_a_success() {
         let mut reasons = Reasons::default();
         assert!(reasons.is_new("no kubelet"));
         assert!(reasons.is_new("refused"));
-        assert!(!reasons.is_new("no kubelet"), "also where two reasons take turns");
+        assert!(!reasons.is_new("no kubelet"), "even if two reasons alternate");
         reasons.forget();
         assert!(reasons.is_new("no kubelet"));
     }

@@ -15,7 +15,7 @@ const NAME_MAX: usize = 63;
 pub struct ResourceName(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is no extended resource: {reason}")]
+#[error("{name:?} is not an extended resource: {reason}")]
 pub struct InvalidResourceName {
     name: String,
     reason: &'static str,
@@ -23,7 +23,7 @@ pub struct InvalidResourceName {
 
 impl ResourceName {
     /// File name of the plugin's socket. It is unique per resource: a domain contains no underscore, so the
-    /// first underscore stands for the slash.
+    /// first underscore replaces the slash.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }
@@ -41,19 +41,19 @@ impl FromStr for ResourceName {
     fn from_str(text: &str) -> Result<Self, InvalidResourceName> {
         let refuse = |reason| Err(InvalidResourceName { name: text.to_owned(), reason });
         let Some((domain, name)) = text.split_once('/') else {
-            return refuse("it has no domain, as nvidia.com/gpu has");
+            return refuse("it has no domain, such as nvidia.com");
         };
         if text.contains("kubernetes.io/") || text.starts_with("requests.") {
-            return refuse("its domain is Kubernetes' own");
+            return refuse("its domain is reserved for Kubernetes");
         }
         let in_label = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if !domain.split('.').all(|label| well_formed(label, in_label)) {
-            return refuse("its domain is no DNS name in lower case");
+            return refuse("its domain is not a lowercase DNS name");
         }
         let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.len() > NAME_MAX || !well_formed(name, in_name) {
             return refuse(
-                "what follows the slash is no name of at most 63 letters, digits, '-', '_' and '.'",
+                "the part after the slash is not a name of at most 63 letters, digits, '-', '_' and '.'",
             );
         }
         Ok(Self(text.to_owned()))
@@ -95,7 +95,7 @@ mod tests {
     #[case("nvidia.com/a/b")]
     #[case("nvidia.com/-gpu")]
     #[case("nvidia.com/0123456789012345678901234567890123456789012345678901234567890123")]
-    fn what_a_kubelet_refuses_is_refused(#[case] name: &str) {
+    fn names_that_a_kubelet_refuses_are_refused(#[case] name: &str) {
         assert!(name.parse::<ResourceName>().is_err());
     }
 }

@@ -19,7 +19,7 @@ use super::v1beta1::{
     DevicePluginOptions, Empty, ListAndWatchResponse, PreStartContainerRequest, PreStartContainerResponse,
     PreferredAllocationRequest, PreferredAllocationResponse,
 };
-use crate::shutdown::told;
+use crate::shutdown::stop_requested;
 
 /// The container's environment variable with the ids of its devices, separated by commas.
 pub(crate) const DEVICES_VARIABLE: &str = "FAKE_GPU_DEVICES";
@@ -55,7 +55,7 @@ impl DevicePlugin for FakeGpus {
 
     async fn list_and_watch(&self, _: Request<Empty>) -> Result<Response<Self::ListAndWatchStream>, Status> {
         let lists = WatchStream::new(self.devices.clone()).map(|devices| Ok(list(&devices)));
-        Ok(Response::new(lists.take_until(told(self.end.clone())).boxed()))
+        Ok(Response::new(lists.take_until(stop_requested(self.end.clone())).boxed()))
     }
 
     async fn get_preferred_allocation(

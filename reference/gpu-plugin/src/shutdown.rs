@@ -4,11 +4,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 /// Returns once `stop` is true or its sender has been dropped.
-pub(crate) async fn told(mut stop: watch::Receiver<bool>) {
+pub(crate) async fn stop_requested(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-pub(crate) async fn told_to_end() {
+pub(crate) async fn shutdown_signal() {
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {

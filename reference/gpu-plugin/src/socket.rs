@@ -45,7 +45,7 @@ impl OwnSocket {
         Ok((Self { path, identity }, listener))
     }
 
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.path.exists()
     }
 }
@@ -64,29 +64,29 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stale_socket_is_replaced_and_the_own_one_removed() {
+    async fn a_stale_socket_is_replaced_and_removed_on_drop() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.sock");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "a listener leaves its file");
         let (socket, _listener) = OwnSocket::bind(path.clone()).unwrap();
-        assert!(socket.is_there());
+        assert!(socket.exists());
         drop(socket);
         assert!(!path.exists());
     }
 
     #[tokio::test]
-    async fn a_socket_that_has_another_owner_stays() {
+    async fn a_replaced_socket_file_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.sock");
         let (first, _listening) = OwnSocket::bind(path.clone()).unwrap();
         let (second, _listening_too) = OwnSocket::bind(path.clone()).unwrap();
         drop(first);
-        assert!(second.is_there());
+        assert!(second.exists());
     }
 
     #[tokio::test]
-    async fn a_socket_made_anew_is_another() {
+    async fn a_recreated_socket_has_another_identity() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubelet.sock");
         assert!(FileIdentity::of(&path).is_err());

@@ -1,7 +1,7 @@
 //! The kubelet's device plugin API: messages, and clients and servers of both services.
 //!
-//! @generated from `v1beta1.proto` by `cargo run -p generate`. It decides nothing; what the calls mean here is `service`'s
-//! and `kubelet`'s. The plugin uses one client and one server; the others are the made-up kubelet's, in tests.
+//! @generated from `v1beta1.proto` by `cargo run -p generate`. The modules `service` and `kubelet` implement the calls.
+//! The plugin uses one client and one server. The fake kubelet of the tests uses the others.
 
 #![allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, clippy::unwrap_used)]
 #![cfg_attr(rustfmt, rustfmt::skip)]

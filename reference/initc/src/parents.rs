@@ -52,7 +52,7 @@ impl Parents {
         self.ready.clear();
     }
 
-    pub(crate) fn see(&mut self, pod: &Pod) {
+    pub(crate) fn update(&mut self, pod: &Pod) {
         let clique = pod.labels().get(POD_CLIQUE).filter(|_| is_ready(pod)).cloned();
         match clique {
             Some(clique) => self.ready.insert(pod.name_any(), clique),
@@ -60,7 +60,7 @@ impl Parents {
         };
     }
 
-    pub(crate) fn lose(&mut self, pod: &Pod) {
+    pub(crate) fn remove(&mut self, pod: &Pod) {
         self.ready.remove(&pod.name_any());
     }
 
@@ -91,9 +91,9 @@ mod tests {
 
     use super::*;
 
-    pub(crate) fn pod(name: &str, clique: &str, ready: bool, going: bool) -> Pod {
+    pub(crate) fn pod(name: &str, clique: &str, ready: bool, deleting: bool) -> Pod {
         let ready = if ready { "True" } else { "False" };
-        let deleted = going.then_some("2026-01-01T00:00:00Z");
+        let deleted = deleting.then_some("2026-01-01T00:00:00Z");
         serde_json::from_value(json!({
             "metadata": {"name": name, "labels": {POD_CLIQUE: clique}, "deletionTimestamp": deleted},
             "status": {"conditions": [{"type": "Ready", "status": ready}]},
@@ -112,41 +112,41 @@ mod tests {
     #[case("w-0-a:-1", Err("is no count"))]
     #[case("w-0-a:0", Err("greater than 0"))]
     #[case(":2", Err("missing"))]
-    fn arguments(#[case] text: &str, #[case] wanted: Result<(&str, usize), &str>) {
+    fn an_argument_is_a_name_and_a_count(#[case] text: &str, #[case] wanted: Result<(&str, usize), &str>) {
         match (text.parse::<Parent>(), wanted) {
             (Ok(found), Ok((name, ready))) => assert_eq!(found, Parent { name: name.to_owned(), ready }),
-            (Err(found), Err(says)) => assert!(found.contains(says), "{found}"),
+            (Err(found), Err(message)) => assert!(found.contains(message), "{found}"),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn all_have_to_be_ready_at_once() {
+    fn all_parents_must_be_ready_at_once() {
         let mut parents = parents(&["w-0-a:2", "w-0-b:1"]);
         assert_eq!(parents.selector(), "grove.io/podclique in (w-0-a,w-0-b)");
         for (name, clique) in [("p", "w-0-a"), ("q", "w-0-a")] {
-            parents.see(&pod(name, clique, true, false));
+            parents.update(&pod(name, clique, true, false));
         }
-        assert!(!parents.are_ready(), "there is none of the other");
-        parents.see(&pod("p", "w-0-a", false, false));
-        parents.see(&pod("r", "w-0-b", true, false));
+        assert!(!parents.are_ready(), "no pod of the other PodClique is Ready");
+        parents.update(&pod("p", "w-0-a", false, false));
+        parents.update(&pod("r", "w-0-b", true, false));
         assert!(!parents.are_ready(), "one of the first is not Ready any more");
-        parents.see(&pod("p", "w-0-a", true, false));
+        parents.update(&pod("p", "w-0-a", true, false));
         assert!(parents.are_ready());
-        parents.lose(&pod("q", "w-0-a", true, false));
+        parents.remove(&pod("q", "w-0-a", true, false));
         assert!(!parents.are_ready());
-        parents.see(&pod("q", "w-0-a", true, false));
+        parents.update(&pod("q", "w-0-a", true, false));
         parents.forget();
-        assert!(!parents.are_ready(), "a new list tells all anew");
+        assert!(!parents.are_ready(), "a new list reports every pod again");
     }
 
     #[rstest]
     #[case::another_name("w-0-a-b", true, false)]
     #[case::not_ready("w-0-a", false, false)]
-    #[case::going("w-0-a", true, true)]
-    fn what_does_not_count(#[case] clique: &str, #[case] ready: bool, #[case] going: bool) {
+    #[case::deleting("w-0-a", true, true)]
+    fn other_or_unready_pods_do_not_count(#[case] clique: &str, #[case] ready: bool, #[case] deleting: bool) {
         let mut parents = parents(&["w-0-a:1"]);
-        parents.see(&pod("p", clique, ready, going));
+        parents.update(&pod("p", clique, ready, deleting));
         assert!(!parents.are_ready());
     }
 }

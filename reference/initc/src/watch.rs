@@ -22,8 +22,8 @@ async fn until(mut events: impl Stream<Item = Result<Event<Pod>, Error>> + Unpin
                 parents.forget();
                 is_listing = true;
             }
-            Ok(Event::InitApply(pod) | Event::Apply(pod)) => parents.see(&pod),
-            Ok(Event::Delete(pod)) => parents.lose(&pod),
+            Ok(Event::InitApply(pod) | Event::Apply(pod)) => parents.update(&pod),
+            Ok(Event::Delete(pod)) => parents.remove(&pod),
             Ok(Event::InitDone) => is_listing = false,
             Err(error) => tracing::warn!(%error, "watch failed, trying again"),
         }
@@ -50,7 +50,7 @@ mod tests {
     }
 
     /// Number of events consumed until two pods are Ready.
-    async fn taken(events: Vec<Event<Pod>>) -> usize {
+    async fn consumed_events(events: Vec<Event<Pod>>) -> usize {
         let mut left = stream::iter(events.into_iter().map(Ok));
         let count = left.size_hint().0;
         until(&mut left, Parents::new(vec!["w-0-a:2".parse().unwrap()])).await;
@@ -58,16 +58,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_counts_when_it_is_whole_and_then_each_event() {
+    async fn pods_are_counted_after_a_complete_list_and_after_each_event() {
         let listed =
             vec![Event::Init, Event::InitApply(pod("p")), Event::InitApply(pod("q")), Event::InitDone];
-        assert_eq!(taken(listed).await, 4);
+        assert_eq!(consumed_events(listed).await, 4);
         let later = vec![Event::Init, Event::InitDone, Event::Apply(pod("p")), Event::Apply(pod("q"))];
-        assert_eq!(taken([later, vec![Event::Delete(pod("q"))]].concat()).await, 4);
+        assert_eq!(consumed_events([later, vec![Event::Delete(pod("q"))]].concat()).await, 4);
     }
 
     #[tokio::test]
-    async fn what_is_not_in_a_new_list_is_gone() {
+    async fn pods_missing_from_a_new_list_are_forgotten() {
         let events = vec![
             Event::Init,
             Event::InitApply(pod("p")),
@@ -78,6 +78,6 @@ mod tests {
             Event::Apply(pod("p")),
             Event::Apply(pod("r")),
         ];
-        assert_eq!(taken(events).await, 7);
+        assert_eq!(consumed_events(events).await, 7);
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use webhook_server::{Operation, REVIEW_LIMIT, Request, Response, Validation, answer};
 
 use crate::patch;
-use crate::policy::{Policy, judge_patches};
+use crate::policy::{Policy, check_patches};
 use crate::runtimes::{GROUP, Reference, Runtimes};
 
 pub const PATCH_TRAIN_JOB_PATH: &str = "/webhooks/patch-trainjob";
@@ -38,12 +38,12 @@ async fn patch_train_job(State(runtimes): Shared, body: Bytes) -> HttpResponse {
 }
 
 async fn validate_train_job(State(runtimes): Shared, body: Bytes) -> HttpResponse {
-    answer(body, async move |request| Ok(judged(&request, &*runtimes).await)).await
+    answer(body, async move |request| Ok(validated(&request, &*runtimes).await)).await
 }
 
 async fn validate_runtime(body: Bytes) -> HttpResponse {
     answer(body, async |request| {
-        Ok(Response::verdict(GROUP, "TrainingRuntime", &request.name, of_runtime(&request)))
+        Ok(Response::from_findings(GROUP, "TrainingRuntime", &request.name, check_runtime(&request)))
     })
     .await
 }
@@ -57,24 +57,24 @@ async fn patched(request: &Request, runtimes: &dyn Runtimes) -> Response {
             }
             Err(refused) => return refused,
         },
-        Operation::Update => (patch::present(&request.old_object).cloned(), Vec::new()),
+        Operation::Update => (patch::own_entry(&request.old_object).cloned(), Vec::new()),
         Operation::Delete | Operation::Connect => return Response::allowed(),
     };
-    match patch::with(&request.object, wanted) {
+    match patch::set_entry(&request.object, wanted) {
         Ok(operations) => Response::patched(&operations).warning(warnings),
         Err(error) => {
             let findings = Validation { errors: vec![error], warnings: Vec::new() };
-            Response::verdict(GROUP, "TrainJob", &request.name, findings)
+            Response::from_findings(GROUP, "TrainJob", &request.name, findings)
         }
     }
 }
 
-async fn judged(request: &Request, runtimes: &dyn Runtimes) -> Response {
+async fn validated(request: &Request, runtimes: &dyn Runtimes) -> Response {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Response::allowed();
     }
-    let mut errors = judge_patches(&request.object);
-    let known = judge_patches(&request.old_object);
+    let mut errors = check_patches(&request.object);
+    let known = check_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
     // Read the runtime only if there are new errors. The read is a request, and the runtime of an existing
     // TrainJob may have been deleted.
@@ -89,15 +89,15 @@ async fn judged(request: &Request, runtimes: &dyn Runtimes) -> Response {
         Some(_) => Validation { errors, warnings: Vec::new() },
         None => Validation::default(),
     };
-    Response::verdict(GROUP, "TrainJob", &request.name, findings)
+    Response::from_findings(GROUP, "TrainJob", &request.name, findings)
 }
 
-fn of_runtime(request: &Request) -> Validation {
-    let judge = |runtime: &Value| Policy::of(runtime).map(Policy::judge).unwrap_or_default();
+fn check_runtime(request: &Request) -> Validation {
+    let check = |runtime: &Value| Policy::of(runtime).map(Policy::check).unwrap_or_default();
     match request.operation {
         Operation::Create | Operation::Update => {
-            let mut findings = judge(&request.object);
-            let known = judge(&request.old_object).errors;
+            let mut findings = check(&request.object);
+            let known = check(&request.old_object).errors;
             findings.errors.retain(|error| !known.contains(error));
             findings
         }

@@ -11,10 +11,10 @@ use tower::ServiceExt;
 use super::*;
 
 /// A cluster with one runtime, `r`, in namespace `ns`.
-struct One(Value);
+struct OneRuntime(Value);
 
 #[async_trait::async_trait]
-impl Runtimes for One {
+impl Runtimes for OneRuntime {
     async fn get(&self, reference: Reference<'_>) -> Result<Option<Value>, kube::Error> {
         assert_eq!(reference.namespace, "ns");
         Ok((reference.name == "r").then(|| self.0.clone()))
@@ -85,7 +85,8 @@ fn update(old: Value, new: Value) -> Value {
 
 #[tokio::test]
 async fn a_train_job_gets_the_queue_of_its_runtime() {
-    let entries = entries(One(team_a()), create(train_job("r", json!([{"manager": "user"}])))).await.unwrap();
+    let entries =
+        entries(OneRuntime(team_a()), create(train_job("r", json!([{"manager": "user"}])))).await.unwrap();
     assert_eq!(entries[0], json!({"manager": "user"}));
     assert_eq!(entries[1], patch::entry(Policy::of(&team_a()).unwrap()).unwrap());
 }
@@ -97,21 +98,21 @@ async fn a_train_job_gets_the_queue_of_its_runtime() {
 #[case::empty_queue(runtime(json!({"kaiScheduler": {"queue": ""}})), "r")]
 #[case::no_runtime(team_a(), "missing")]
 #[tokio::test]
-async fn other_train_jobs_pass_unchanged(#[case] runtime: Value, #[case] name: &str) {
+async fn train_jobs_without_a_kai_queue_pass_unchanged(#[case] runtime: Value, #[case] name: &str) {
     let object = train_job(name, json!([{"manager": "user"}]));
-    assert_eq!(entries(One(runtime.clone()), create(object.clone())).await, None);
-    let verdict = ask(One(runtime), VALIDATE_TRAIN_JOB_PATH, create(object)).await;
-    assert_eq!(verdict, json!({"uid": "u1", "allowed": true}));
+    assert_eq!(entries(OneRuntime(runtime.clone()), create(object.clone())).await, None);
+    let response = ask(OneRuntime(runtime), VALIDATE_TRAIN_JOB_PATH, create(object)).await;
+    assert_eq!(response, json!({"uid": "u1", "allowed": true}));
 }
 
-/// Otherwise a user who applies their manifest again would remove the entry, and one who edits it would move
-/// a running TrainJob.
+/// Applying a manifest without the entry again must not remove the entry. Editing the entry must not move a
+/// running TrainJob to another queue.
 #[tokio::test]
-async fn an_update_keeps_the_entry_as_it_was() {
+async fn an_update_keeps_the_entry() {
     let mut ours = patch::entry(Policy::of(&team_a()).unwrap()).unwrap();
     ours["time"] = json!("2026-01-01T00:00:00Z");
     let old = train_job("r", json!([ours]));
-    let later = || One(runtime(json!({"kaiScheduler": {"queue": "team-b"}})));
+    let later = || OneRuntime(runtime(json!({"kaiScheduler": {"queue": "team-b"}})));
     assert_eq!(entries(later(), update(old.clone(), old.clone())).await, None);
     let restored = entries(later(), update(old.clone(), train_job("r", json!(null)))).await;
     assert_eq!(restored, Some(json!([ours])));
@@ -119,7 +120,7 @@ async fn an_update_keeps_the_entry_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_known_is_refused() {
+async fn an_unreachable_api_server_refuses_the_train_job() {
     for (path, object) in
         [(PATCH_TRAIN_JOB_PATH, train_job("r", json!(null))), (VALIDATE_TRAIN_JOB_PATH, in_one_rack())]
     {
@@ -135,50 +136,51 @@ async fn what_cannot_be_known_is_refused() {
         update(train_job("r", json!(null)), train_job("r", json!(null))),
     ] {
         let response = ask(Unreachable, VALIDATE_TRAIN_JOB_PATH, request).await;
-        assert_eq!(response["allowed"], true, "what has nothing wrong of ours asks for nothing");
+        assert_eq!(response["allowed"], true, "without errors the runtime is not read");
     }
 }
 
 #[tokio::test]
 async fn the_seventeenth_entry_is_refused() {
     let all: Vec<_> = (0..16).map(|index| json!({"manager": format!("m{index}")})).collect();
-    let response = ask(One(team_a()), PATCH_TRAIN_JOB_PATH, create(train_job("r", all.into()))).await;
+    let response = ask(OneRuntime(team_a()), PATCH_TRAIN_JOB_PATH, create(train_job("r", all.into()))).await;
     insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.runtimePatches: Forbidden: the queue of the training runtime takes one of the 16 entries that there may be");
 }
 
 #[tokio::test]
 async fn exclusive_topology_in_a_patch_is_refused_with_a_policy_only() {
     let object = in_one_rack();
-    let refused = ask(One(team_a()), VALIDATE_TRAIN_JOB_PATH, create(object.clone())).await;
+    let refused = ask(OneRuntime(team_a()), VALIDATE_TRAIN_JOB_PATH, create(object.clone())).await;
     assert_eq!((&refused["allowed"], &refused["status"]["code"]), (&json!(false), &json!(422)));
-    let passed = ask(One(runtime(json!(null))), VALIDATE_TRAIN_JOB_PATH, create(object.clone())).await;
+    let passed = ask(OneRuntime(runtime(json!(null))), VALIDATE_TRAIN_JOB_PATH, create(object.clone())).await;
     assert_eq!(passed["allowed"], true);
-    let stored = ask(One(team_a()), VALIDATE_TRAIN_JOB_PATH, update(object.clone(), object)).await;
+    let stored = ask(OneRuntime(team_a()), VALIDATE_TRAIN_JOB_PATH, update(object.clone(), object)).await;
     assert_eq!(stored["allowed"], true);
 }
 
 #[tokio::test]
-async fn runtimes_are_judged_on_create_and_on_what_an_update_brings() {
+async fn runtimes_are_validated_on_create_and_for_new_errors_on_update() {
     let bad = || runtime(json!({"kaiScheduler": {"queue": "team/a"}}));
-    let verdict =
-        async |request| ask(One(json!(null)), VALIDATE_RUNTIME_PATH, request).await["allowed"].clone();
-    assert_eq!(verdict(create(team_a())).await, true);
-    assert_eq!(verdict(create(bad())).await, false);
-    assert_eq!(verdict(create(runtime(json!({"coscheduling": {}})))).await, true);
-    assert_eq!(verdict(update(team_a(), bad())).await, false);
-    assert_eq!(verdict(update(bad(), bad())).await, true);
-    assert_eq!(verdict(json!({"operation": "DELETE", "object": null, "oldObject": bad()})).await, true);
+    let response =
+        async |request| ask(OneRuntime(json!(null)), VALIDATE_RUNTIME_PATH, request).await["allowed"].clone();
+    assert_eq!(response(create(team_a())).await, true);
+    assert_eq!(response(create(bad())).await, false);
+    assert_eq!(response(create(runtime(json!({"coscheduling": {}})))).await, true);
+    assert_eq!(response(update(team_a(), bad())).await, false);
+    assert_eq!(response(update(bad(), bad())).await, true);
+    assert_eq!(response(json!({"operation": "DELETE", "object": null, "oldObject": bad()})).await, true);
 }
 
 #[tokio::test]
 async fn warnings_come_with_the_admission() {
     let mut elsewhere = team_a();
     elsewhere["spec"]["template"]["spec"]["replicatedJobs"][0]["template"] = json!({});
-    let response = ask(One(json!(null)), VALIDATE_RUNTIME_PATH, create(elsewhere.clone())).await;
+    let response = ask(OneRuntime(json!(null)), VALIDATE_RUNTIME_PATH, create(elsewhere.clone())).await;
     assert_eq!(
         (&response["allowed"], response["warnings"].as_array().map(Vec::len)),
         (&json!(true), Some(1))
     );
-    let response = ask(One(elsewhere), PATCH_TRAIN_JOB_PATH, create(train_job("r", json!(null)))).await;
+    let response =
+        ask(OneRuntime(elsewhere), PATCH_TRAIN_JOB_PATH, create(train_job("r", json!(null)))).await;
     assert_eq!(response["warnings"].as_array().map(Vec::len), Some(1));
 }

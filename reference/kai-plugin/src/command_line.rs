@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deployment_gives_proper_arguments() {
+    fn the_arguments_of_the_deployment_are_valid() {
         let objects = objects(None).unwrap();
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 pub const CRDS: [&str; 2] =
     ["trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org"];
 
-/// The patch for each of them, for `kubectl patch crd NAME --type=json`.
+/// The patch for each of the [`CRDS`], for `kubectl patch crd NAME --type=json`.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
 /// The only fields of a CRD that are parsed. A runtime's schema contains the pod schema ten times; parsed as

@@ -3,11 +3,11 @@
 
 use grove_yaml::{YamlError, documents};
 use serde_json::Value;
-use webhook_server::certificates::Kept;
+use webhook_server::certificates::CertificateObjects;
 
 pub const NAMESPACE: &str = "trainer-kai-plugin";
 /// The certificate, and the webhook configurations that contain its authority.
-pub(crate) const KEPT: Kept = Kept {
+pub(crate) const CERTIFICATE_OBJECTS: CertificateObjects = CertificateObjects {
     secret: "trainer-kai-plugin-webhook",
     mutating: &["trainer-kai-plugin"],
     validating: &["trainer-kai-plugin"],
@@ -57,7 +57,7 @@ mod tests {
             .collect();
         let names: Vec<_> =
             configurations.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
-        assert_eq!(names, [KEPT.mutating[0], KEPT.validating[0]]);
+        assert_eq!(names, [CERTIFICATE_OBJECTS.mutating[0], CERTIFICATE_OBJECTS.validating[0]]);
         let webhooks = configurations.iter().flat_map(|object| object["webhooks"].as_array().unwrap());
         let paths: BTreeSet<_> =
             webhooks.map(|webhook| webhook["clientConfig"]["service"]["path"].as_str().unwrap()).collect();
@@ -70,17 +70,13 @@ mod tests {
     /// Least privilege: no access to TrainJobs and gang resources, only its own Secret, and runtimes only by
     /// get.
     #[test]
-    fn it_may_read_runtimes_and_see_to_its_certificate() {
+    fn permissions_are_limited_to_runtimes_and_the_certificate() {
         let roles = [of_kind("ClusterRole"), of_kind("Role")].concat();
         let rules: Vec<_> = roles.iter().flat_map(|role| role["rules"].as_array().unwrap()).collect();
         let granted = |resource: &str| {
-            let of: Vec<_> = rules
-                .iter()
-                .filter(|rule| rule["resources"].as_array().unwrap().contains(&json!(resource)))
-                .collect();
-            of.into_iter()
-                .map(|rule| (rule["verbs"].clone(), rule["resourceNames"].clone()))
-                .collect::<Vec<_>>()
+            let is_for = |rule: &&&Value| rule["resources"].as_array().unwrap().contains(&json!(resource));
+            let grant = |rule: &&Value| (rule["verbs"].clone(), rule["resourceNames"].clone());
+            rules.iter().filter(is_for).map(grant).collect::<Vec<_>>()
         };
         for runtimes in ["trainingruntimes", "clustertrainingruntimes"] {
             assert_eq!(granted(runtimes), [(json!(["get"]), Value::Null)]);
@@ -88,13 +84,13 @@ mod tests {
         assert_eq!(granted("customresourcedefinitions"), [(json!(["get"]), json!(crd::CRDS))]);
         assert_eq!(
             granted("mutatingwebhookconfigurations"),
-            [(json!(["get", "patch"]), json!(KEPT.mutating))]
+            [(json!(["get", "patch"]), json!(CERTIFICATE_OBJECTS.mutating))]
         );
         assert_eq!(
             granted("secrets"),
             [
                 (json!(["create"]), Value::Null),
-                (json!(["get", "list", "watch", "update"]), json!([KEPT.secret])),
+                (json!(["get", "list", "watch", "update"]), json!([CERTIFICATE_OBJECTS.secret])),
             ]
         );
         let all = rules.iter().flat_map(|rule| rule["resources"].as_array().unwrap());
@@ -103,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_image_is_the_one_that_was_given() {
+    fn the_image_option_replaces_the_image() {
         let deployment = &of_kind("Deployment")[0];
         assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "registry/plugin:1");
         assert_eq!(deployment["metadata"]["namespace"], NAMESPACE);

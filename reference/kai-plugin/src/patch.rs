@@ -12,7 +12,7 @@ use crate::policy::{Policy, QUEUE_LABEL};
 /// The `manager` of the entry. The trainer requires a domain and a path.
 pub const MANAGER: &str = "kai.scheduler/trainer-plugin";
 /// Maximum number of entries in the trainer's CRD.
-const MOST: usize = 16;
+const MAX_ENTRIES: usize = 16;
 
 /// The entry that sets the queue of `policy` on the pods of every replicated Job; `None` without a queue.
 pub fn entry(policy: Policy<'_>) -> Option<Value> {
@@ -26,28 +26,30 @@ pub fn entry(policy: Policy<'_>) -> Option<Value> {
     }))
 }
 
-pub fn present(train_job: &Value) -> Option<&Value> {
+/// This program's entry in a TrainJob.
+pub fn own_entry(train_job: &Value) -> Option<&Value> {
     entries(train_job).iter().find(|entry| entry["manager"] == MANAGER)
 }
 
 /// The patch after which `wanted` is this program's only entry. Returns an error if the list is full.
-pub fn with(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
+pub fn set_entry(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
     let entries = entries(train_job);
     let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
-    let ours: Vec<_> = entries.iter().filter(is_ours).map(untimed).collect();
-    let as_wanted = match (&wanted, ours.as_slice()) {
+    let ours: Vec<_> = entries.iter().filter(is_ours).map(without_time).collect();
+    let is_up_to_date = match (&wanted, ours.as_slice()) {
         (None, []) => true,
-        (Some(wanted), [found]) => *found == untimed(wanted),
+        (Some(wanted), [found]) => *found == without_time(wanted),
         _ => false,
     };
-    if as_wanted {
+    if is_up_to_date {
         return Ok(Vec::new());
     }
     let mut all: Vec<_> = entries.iter().filter(|entry| !is_ours(entry)).cloned().collect();
     all.extend(wanted);
-    if all.len() > MOST {
-        let message =
-            format!("the queue of the training runtime takes one of the {MOST} entries that there may be");
+    if all.len() > MAX_ENTRIES {
+        let message = format!(
+            "the queue of the training runtime takes one of the {MAX_ENTRIES} entries that there may be"
+        );
         return Err(FieldError::forbidden("spec.runtimePatches", message));
     }
     Ok(vec![PatchOperation::add("/spec/runtimePatches", all.into())])
@@ -58,7 +60,7 @@ fn entries(train_job: &Value) -> &[Value] {
 }
 
 /// Removes the time of the last change, which the trainer writes into each entry.
-fn untimed(entry: &Value) -> Value {
+fn without_time(entry: &Value) -> Value {
     let mut entry = entry.clone();
     if let Some(fields) = entry.as_object_mut() {
         fields.remove("time");
@@ -87,11 +89,11 @@ mod tests {
     }
 
     fn written(train_job: &Value, wanted: Option<Value>) -> Value {
-        serde_json::to_value(with(train_job, wanted).unwrap()).unwrap()
+        serde_json::to_value(set_entry(train_job, wanted).unwrap()).unwrap()
     }
 
     #[test]
-    fn the_label_is_on_every_replicated_job_and_there_is_nothing_else() {
+    fn the_entry_only_labels_every_replicated_job() {
         let labelled = |name: &str| {
             json!({"name": name, "template": {"spec": {"template": {"metadata": {"labels": {
                 "kai.scheduler/queue": "team-a"}}}}}})
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_is_as_once() {
+    fn a_patched_train_job_needs_no_patch() {
         let mut ours = wanted("a").unwrap();
         ours["time"] = json!("2026-01-01T00:00:00Z");
         // The position of the entry does not matter.
@@ -127,21 +129,21 @@ mod tests {
     #[rstest]
     #[case::another_queue(wanted("b"))]
     #[case::no_queue(None)]
-    fn an_entry_that_is_not_ours_to_keep_is_replaced(#[case] right: Option<Value>) {
+    fn a_copied_entry_is_replaced(#[case] wanted_entry: Option<Value>) {
         let copied = train_job(json!([wanted("a").unwrap(), {"manager": "user"}]));
         let mut expected = vec![json!({"manager": "user"})];
-        expected.extend(right.clone());
-        assert_eq!(written(&copied, right)[0]["value"], json!(expected));
+        expected.extend(wanted_entry.clone());
+        assert_eq!(written(&copied, wanted_entry)[0]["value"], json!(expected));
     }
 
     #[test]
-    fn there_is_room_for_sixteen() {
+    fn at_most_sixteen_entries_are_allowed() {
         let others = |count: usize| {
             let all: Vec<_> = (0..count).map(|index| json!({"manager": format!("m{index}")})).collect();
             train_job(all.into())
         };
-        assert!(with(&others(15), wanted("a")).is_ok());
-        assert_eq!(with(&others(16), wanted("a")).unwrap_err().path, "spec.runtimePatches");
-        assert_eq!(with(&others(16), None), Ok(Vec::new()));
+        assert!(set_entry(&others(15), wanted("a")).is_ok());
+        assert_eq!(set_entry(&others(16), wanted("a")).unwrap_err().path, "spec.runtimePatches");
+        assert_eq!(set_entry(&others(16), None), Ok(Vec::new()));
     }
 }

@@ -9,7 +9,7 @@ pub const QUEUE_LABEL: &str = "kai.scheduler/queue";
 const SCHEDULER: &str = "kai-scheduler";
 /// With this annotation JobSet creates most pods of a Job only after its first pod is bound.
 const EXCLUSIVE_TOPOLOGY: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-const LONGEST: usize = 63;
+const MAX_LENGTH: usize = 63;
 
 const POLICY: &str = "spec.podGroupPolicy";
 const JOBS: &str = "spec.template.spec.replicatedJobs";
@@ -41,10 +41,11 @@ impl<'a> Policy<'a> {
         jobs.and_then(Value::as_array).into_iter().flatten()
     }
 
-    pub fn judge(self) -> Validation {
+    /// Errors and warnings in the runtime.
+    pub fn check(self) -> Validation {
         let mut errors = Vec::new();
         if let Some(error) =
-            self.queue().and_then(|queue| no_label_value(queue, &format!("{POLICY}.kaiScheduler.queue")))
+            self.queue().and_then(|queue| label_value_error(queue, &format!("{POLICY}.kaiScheduler.queue")))
         {
             errors.push(error);
         }
@@ -81,7 +82,7 @@ impl<'a> Policy<'a> {
 }
 
 /// Errors in the patches of a TrainJob whose runtime has a policy.
-pub fn judge_patches(train_job: &Value) -> Vec<FieldError> {
+pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let patches = train_job.pointer("/spec/runtimePatches").and_then(Value::as_array);
     for (index, patch) in patches.into_iter().flatten().enumerate() {
@@ -94,7 +95,7 @@ pub fn judge_patches(train_job: &Value) -> Vec<FieldError> {
             let path = format!(
                 "{path}.spec.replicatedJobs[{index}].template.spec.template.metadata.labels[{QUEUE_LABEL}]"
             );
-            errors.extend(queue.and_then(|queue| no_label_value(queue, &path)));
+            errors.extend(queue.and_then(|queue| label_value_error(queue, &path)));
         }
     }
     errors
@@ -121,10 +122,10 @@ fn jobs_of(template: &Value) -> impl Iterator<Item = (usize, &Value)> {
     template.pointer("/spec/replicatedJobs").and_then(Value::as_array).into_iter().flatten().enumerate()
 }
 
-fn no_label_value(queue: &str, path: &str) -> Option<FieldError> {
+fn label_value_error(queue: &str, path: &str) -> Option<FieldError> {
     let is_edge = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
-    let rule = if queue.len() > LONGEST {
-        format!("must be no more than {LONGEST} characters")
+    let rule = if queue.len() > MAX_LENGTH {
+        format!("must be no more than {MAX_LENGTH} characters")
     } else if !queue.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
         || !is_edge(queue.chars().next())
         || !is_edge(queue.chars().next_back())

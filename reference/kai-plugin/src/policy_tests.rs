@@ -39,37 +39,37 @@ fn the_queue_of_a_runtime(#[case] runtime: Value, #[case] queue: Option<Option<&
 #[case::dash_first("-a", false)]
 #[case::dot_last("a.", false)]
 #[case::other_script("équipe", false)]
-fn a_queue_is_a_label_value(#[case] queue: &str, #[case] admitted: bool) {
+fn a_queue_must_be_a_label_value(#[case] queue: &str, #[case] admitted: bool) {
     let runtime = runtime(json!({"kaiScheduler": {"queue": queue}}), on_kai());
-    let findings = Policy::of(&runtime).unwrap().judge();
+    let findings = Policy::of(&runtime).unwrap().check();
     assert_eq!(findings.admits(), admitted, "{findings:?}");
     assert!(findings.warnings.is_empty(), "{findings:?}");
 }
 
 #[test]
-fn a_bad_queue_is_told_with_the_rule() {
+fn an_invalid_queue_is_reported_with_the_rule() {
     let runtime = runtime(json!({"kaiScheduler": {"queue": "team/a"}}), on_kai());
-    insta::assert_snapshot!(Policy::of(&runtime).unwrap().judge().errors[0], @r#"spec.podGroupPolicy.kaiScheduler.queue: Invalid value: "team/a": it becomes the value of the label kai.scheduler/queue, which must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"#);
+    insta::assert_snapshot!(Policy::of(&runtime).unwrap().check().errors[0], @r#"spec.podGroupPolicy.kaiScheduler.queue: Invalid value: "team/a": it becomes the value of the label kai.scheduler/queue, which must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"#);
 }
 
 #[rstest]
 #[case::volcano(json!({"kaiScheduler": {}, "volcano": {}}), "spec.podGroupPolicy.volcano")]
 #[case::coscheduling(json!({"kaiScheduler": {"queue": "a"}, "coscheduling": {}}), "spec.podGroupPolicy.coscheduling")]
-fn another_policy_beside_it_is_refused(#[case] policy: Value, #[case] path: &str) {
+fn a_second_policy_is_refused(#[case] policy: Value, #[case] path: &str) {
     let runtime = runtime(policy, on_kai());
     let paths: Vec<_> =
-        Policy::of(&runtime).unwrap().judge().errors.into_iter().map(|error| error.path).collect();
+        Policy::of(&runtime).unwrap().check().errors.into_iter().map(|error| error.path).collect();
     assert_eq!(paths, [path]);
 }
 
 #[test]
-fn exclusive_topology_is_refused_wherever_it_is() {
+fn exclusive_topology_is_refused_at_every_level() {
     let annotated = json!({"annotations": {EXCLUSIVE_TOPOLOGY: "rack"}});
     let mut at_both = runtime(json!({"kaiScheduler": {}}), on_kai());
     at_both["spec"]["template"]["metadata"] = annotated.clone();
     at_both["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["metadata"] = annotated;
     let paths: Vec<_> =
-        Policy::of(&at_both).unwrap().judge().errors.into_iter().map(|error| error.path).collect();
+        Policy::of(&at_both).unwrap().check().errors.into_iter().map(|error| error.path).collect();
     let key = format!("annotations[{EXCLUSIVE_TOPOLOGY}]");
     assert_eq!(
         paths,
@@ -81,28 +81,28 @@ fn exclusive_topology_is_refused_wherever_it_is() {
     let patched = json!({"spec": {"runtimePatches": [
         {"manager": "m", "trainingRuntimeSpec": {"template": at_both["spec"]["template"]}},
     ]}});
-    assert_eq!(judge_patches(&patched).len(), 2);
+    assert_eq!(check_patches(&patched).len(), 2);
 }
 
 #[test]
-fn a_queue_in_a_patch_is_a_label_value_too() {
+fn a_queue_in_a_patch_must_be_a_label_value() {
     let with = |queue: &str| {
         let labels = json!({"metadata": {"labels": {QUEUE_LABEL: queue}}});
         let jobs = json!([{"name": "node", "template": {"spec": {"template": labels}}}]);
         let template = json!({"spec": {"replicatedJobs": jobs}});
         json!({"spec": {"runtimePatches": [{"manager": "m", "trainingRuntimeSpec": {"template": template}}]}})
     };
-    assert!(judge_patches(&with("team-a")).is_empty());
-    assert_eq!(judge_patches(&with("team/a")).len(), 1);
-    assert!(judge_patches(&json!({"spec": {}})).is_empty());
+    assert!(check_patches(&with("team-a")).is_empty());
+    assert_eq!(check_patches(&with("team/a")).len(), 1);
+    assert!(check_patches(&json!({"spec": {}})).is_empty());
 }
 
 #[test]
-fn jobs_elsewhere_and_jobs_that_wait_are_warned_of() {
+fn jobs_on_other_schedulers_and_dependent_jobs_cause_warnings() {
     let mut waiting = job("node", json!("kai-scheduler"));
     waiting["dependsOn"] = json!([{"name": "initializer", "status": "Complete"}]);
     let runtime = runtime(json!({"kaiScheduler": {}}), json!([job("initializer", json!(null)), waiting]));
-    let findings = Policy::of(&runtime).unwrap().judge();
+    let findings = Policy::of(&runtime).unwrap().check();
     assert!(findings.admits());
     insta::assert_snapshot!(findings.warnings.join("\n"), @r#"
     spec.template.spec.replicatedJobs[0].template.spec.template.spec.schedulerName: "initializer" is not on kai-scheduler: the label kai.scheduler/queue on its pods has no effect

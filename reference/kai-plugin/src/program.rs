@@ -21,10 +21,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use webhook_server::certificates::{CertificateOptions, Keeper};
-use webhook_server::{serve, serve_tls, told_to_end};
+use webhook_server::{serve, serve_tls, shutdown_signal};
 
-use crate::install::KEPT;
+use crate::install::CERTIFICATE_OBJECTS;
 use crate::{admission, crd};
 
 /// How long running work may take after a shutdown signal.
@@ -51,15 +52,17 @@ struct Readiness {
 pub async fn run(options: Options) -> anyhow::Result<()> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let end = told_to_end();
+    let shutdown = shutdown_signal();
     let client = connect(options.kubeconfig.as_deref()).await?;
     if let Err(reason) = crd::have_field(&client).await {
         tracing::warn!(reason, "policies have no effect");
     }
-    let (stop, stopped) = watch::channel(false);
+    let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    let (tls, keeper) =
-        options.certificates.open(&client, options.webhook_bind, &options.namespace, KEPT).await?;
+    let (tls, keeper) = options
+        .certificates
+        .open(&client, options.webhook_bind, &options.namespace, CERTIFICATE_OBJECTS)
+        .await?;
     let certificates = keeper.as_ref().map(Keeper::state);
     if let Some(keeper) = keeper {
         tasks.spawn(async {
@@ -68,17 +71,17 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
         });
     }
     let health = health(Readiness { client: client.clone(), certificates });
-    tasks.spawn(serve("health", options.health_bind, health, stopped.clone()));
-    tasks.spawn(serve_tls(options.webhook_bind, tls, admission::router(Arc::new(client)), stopped));
+    tasks.spawn(serve("health", options.health_bind, health, stop.clone()));
+    tasks.spawn(serve_tls(options.webhook_bind, tls, admission::router(Arc::new(client)), stop.clone()));
     tracing::info!(webhooks = %options.webhook_bind, "serving");
     let ended = tokio::select! {
-        () = end => Ok(()),
+        () = shutdown => Ok(()),
         Some(result) = tasks.join_next() => match result {
             Ok(Err(error)) => Err(error.into()),
             _ => Err(anyhow::anyhow!("a server ended unexpectedly")),
         },
     };
-    stop.send_replace(true);
+    stop.cancel();
     let finish = async { while tasks.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(GRACE, finish).await;
     ended

@@ -79,7 +79,7 @@ mod tests {
     #[case::of_another_group(json!({"name": "r", "kind": "TrainingRuntime", "apiGroup": "x.io"}), None)]
     #[case::of_another_kind(json!({"name": "r", "kind": "Other"}), None)]
     #[case::no_name(json!({}), None)]
-    fn a_reference(#[case] reference: Value, #[case] kind: Option<Kind>) {
+    fn a_reference_names_a_runtime_of_the_trainer(#[case] reference: Value, #[case] kind: Option<Kind>) {
         let train_job = json!({"spec": {"runtimeRef": reference}});
         let found = Reference::of(&train_job, "ns");
         assert_eq!(found.map(|found| found.kind), kind);

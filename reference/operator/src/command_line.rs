@@ -134,11 +134,11 @@ fn run(arguments: RunArguments) -> anyhow::Result<()> {
 }
 
 fn install_manifests(arguments: InstallArguments) -> anyhow::Result<()> {
-    let read =
+    let read_file =
         |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let objects = match (&arguments.image, &arguments.config, &arguments.ca_bundle) {
         (Some(image), Some(config), _) => {
-            let configuration = yaml::documents(&String::from_utf8(read(config)?)?)?;
+            let configuration = yaml::documents(&String::from_utf8(read_file(config)?)?)?;
             let [configuration] = configuration.as_slice() else {
                 anyhow::bail!("{} is not one YAML document", config.display());
             };
@@ -150,7 +150,7 @@ fn install_manifests(arguments: InstallArguments) -> anyhow::Result<()> {
                 (None, Some(name)) => WebhookTarget::Service { name, port: arguments.webhook_port },
                 (None, None) => anyhow::bail!("one of --webhook-url and --webhook-service is needed"),
             };
-            objects(&InstallOptions { webhooks, ca_bundle: read(ca_bundle)? })?
+            objects(&InstallOptions { webhooks, ca_bundle: read_file(ca_bundle)? })?
         }
         _ => anyhow::bail!("--image and --config, or --ca-bundle are needed"),
     };
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deployment_gives_proper_arguments() {
+    fn the_deployment_has_valid_arguments() {
         let deployment =
             yaml::documents(include_str!("../../../manifests/controller/deployment.yaml")).unwrap();
         let container = &deployment[0]["spec"]["template"]["spec"]["containers"][0];

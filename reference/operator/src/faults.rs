@@ -1,7 +1,7 @@
 //! Faults for mutants: each makes the controller violate a clause, to show that the suite detects it.
 //!
-//! Only a build with `--cfg mutants` has them. In every other build `fault!` is the constant `false`, so that
-//! neither the code of a fault nor its name is part of the program. `faults.txt` lists all faults.
+//! Only a build with `--cfg mutants` contains them. In every other build `fault!` is the constant `false`, so
+//! the program contains neither the code of a fault nor its name. `faults.txt` lists all faults.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ macro_rules! fault {
 
 pub(crate) use fault;
 
-/// When the controller started. Only a fault reads it.
+/// When the controller started. Only faults read it.
 pub(crate) static STARTED: LazyLock<Timestamp> = LazyLock::new(Timestamp::now);
 
 #[cfg(mutants)]
@@ -68,12 +68,12 @@ mod tests {
     use std::path::Path;
 
     /// The names in every `fault!` below a folder.
-    fn used(folder: &Path) -> BTreeSet<String> {
+    fn used_faults(folder: &Path) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                found.extend(used(&path));
+                found.extend(used_faults(&path));
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let code = std::fs::read_to_string(&path).unwrap();
                 let calls = code.split("fault!(\"").skip(1);
@@ -87,6 +87,6 @@ mod tests {
     fn every_fault_is_listed_and_used() {
         let line = |line: &str| line.split_once(": ").unwrap().0.to_owned();
         let listed: BTreeSet<_> = include_str!("faults.txt").lines().map(line).collect();
-        assert_eq!(listed, used(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")));
+        assert_eq!(listed, used_faults(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")));
     }
 }

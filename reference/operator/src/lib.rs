@@ -11,15 +11,15 @@
 //! - [`backend`]: differences between schedulers, one folder each
 //! - `plan`: the desired objects, their names and patches
 //! - `context`: what all reconcilers share: caches, queues, writes, events, metrics
-//! - `update`: which pods an update replaces next
+//! - `update`: selection of the pods that an update replaces next
 //! - `status`: reconcilers of statuses
 //! - `reconcile`: reconcilers of objects
 //! - [`admission`]: the webhooks; uses only `backend` and `plan`
 //! - [`runtime`]: starts and stops all of it
 //! - [`command_line`]: the program's arguments, logs and exit code
 //!
-//! `faults` is what mutants break, in a build of their own. `grove-api` defines types and names. The
-//! conformance suite does not depend on this crate: it gets a program and its command line.
+//! `faults` injects faults into a separate build, the mutants. `grove-api` defines types and names. The
+//! conformance suite does not depend on this crate: it only runs its program.
 
 pub mod admission;
 pub mod backend;

@@ -16,10 +16,10 @@ use crate::{Request, Response};
 /// Maximum size of a body: an update contains the object twice, and etcd accepts 1.5 MiB of each.
 pub const REVIEW_LIMIT: usize = 8 << 20;
 
-/// Answers the review in `body` with the response that `judge` returns for its request.
-pub async fn answer<J, F>(body: impl AsRef<[u8]>, judge: J) -> HttpResponse
+/// Answers the review in `body` with the response that `respond` returns for its request.
+pub async fn answer<R, F>(body: impl AsRef<[u8]>, respond: R) -> HttpResponse
 where
-    J: FnOnce(Request) -> F,
+    R: FnOnce(Request) -> F,
     F: Future<Output = serde_json::Result<Response>>,
 {
     let request = match Request::from_body(body.as_ref()) {
@@ -28,8 +28,8 @@ where
     };
     let uid = request.uid.clone();
     let (operation, namespace, name) = (request.operation, request.namespace.clone(), request.name.clone());
-    let judged = AssertUnwindSafe(async { judge(request).await }).catch_unwind().await;
-    let response = match judged {
+    let result = AssertUnwindSafe(async { respond(request).await }).catch_unwind().await;
+    let response = match result {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => Response::unreadable(&error),
         Err(_) => Response::failed("admission failed on this object; see the log of the webhook".to_owned()),

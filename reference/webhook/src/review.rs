@@ -129,7 +129,7 @@ impl Response {
 
     /// The response for an object of `kind`. An error becomes a 422 `Invalid` with a cause per field, and its
     /// text is the list of field errors as Kubernetes prints it.
-    pub fn verdict(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
+    pub fn from_findings(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
         if findings.admits() {
             return Self { warnings: findings.warnings, ..Self::allowed() };
         }
@@ -196,7 +196,7 @@ mod tests {
 
     fn refused(errors: Vec<FieldError>) -> Value {
         let findings = Validation { errors, warnings: vec!["by the way".into()] };
-        Response::verdict("grove.io", "PodCliqueSet", "demo", findings).into_review("u1")
+        Response::from_findings("grove.io", "PodCliqueSet", "demo", findings).into_review("u1")
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn one_finding_stands_alone_and_a_repeated_one_is_told_once() {
+    fn a_repeated_finding_is_reported_once() {
         let error = FieldError::forbidden("metadata.name", "no");
         let review = refused(vec![error.clone(), error]);
         assert_eq!(review["response"]["status"]["message"], "metadata.name: Forbidden: no");
@@ -265,7 +265,7 @@ mod tests {
     #[case::other_kind(body("admission.k8s.io/v1", "Pod", request()))]
     #[case::no_uid(body("admission.k8s.io/v1", "AdmissionReview", json!({ "operation": "CREATE" })))]
     #[case::bad_operation(body("admission.k8s.io/v1", "AdmissionReview", json!({ "uid": "u", "operation": 1 })))]
-    fn no_review(#[case] body: String) {
+    fn a_malformed_review_is_an_error(#[case] body: String) {
         assert!(Request::from_body(body.as_bytes()).is_err());
     }
 
@@ -274,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn a_review() {
+    fn a_review_is_parsed() {
         let request =
             Request::from_body(body("admission.k8s.io/v1", "AdmissionReview", request()).as_bytes()).unwrap();
         assert_eq!((request.uid.as_str(), request.operation), ("u", Operation::Create));
     }
 
     #[test]
-    fn nothing_to_default_is_no_patch() {
+    fn an_empty_patch_is_omitted() {
         assert_eq!(
             Response::patched(&[]).into_review("u1")["response"],
             json!({ "uid": "u1", "allowed": true })

@@ -10,7 +10,7 @@ use axum_server::Handle;
 use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// How long requests in flight may take at shutdown.
 const GRACE: Duration = Duration::from_secs(2);
@@ -29,13 +29,8 @@ impl ServerError {
     }
 }
 
-/// Returns once `stop` is true or its sender has been dropped.
-pub async fn told(mut stop: watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
 /// Completes on SIGTERM or SIGINT. It listens from the call on, even before it is awaited.
-pub fn told_to_end() -> impl Future<Output = ()> {
+pub fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async move {
@@ -51,16 +46,16 @@ pub fn told_to_end() -> impl Future<Output = ()> {
     }
 }
 
-/// Serves `router` at `address` until `stop` is true.
+/// Serves `router` at `address` until `stop` is cancelled.
 pub async fn serve(
     what: &'static str,
     address: SocketAddr,
     router: Router,
-    stop: watch::Receiver<bool>,
+    stop: CancellationToken,
 ) -> Result<(), ServerError> {
     let failed = |source| ServerError { what, address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    axum::serve(listener, router).with_graceful_shutdown(told(stop)).await.map_err(failed)
+    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await.map_err(failed)
 }
 
 pub(crate) async fn tls_of_files(
@@ -71,17 +66,17 @@ pub(crate) async fn tls_of_files(
     RustlsConfig::from_pem_file(certificate, key).await.map_err(ServerError::webhooks(address))
 }
 
-/// Serves the webhooks `router` over TLS at `address` until `stop` is true.
+/// Serves the webhooks `router` over TLS at `address` until `stop` is cancelled.
 pub async fn serve_tls(
     address: SocketAddr,
     tls: RustlsConfig,
     router: Router,
-    stop: watch::Receiver<bool>,
+    stop: CancellationToken,
 ) -> Result<(), ServerError> {
     let handle = Handle::new();
     let stopping = Arc::new(handle.clone());
     tokio::spawn(async move {
-        told(stop).await;
+        stop.cancelled().await;
         stopping.graceful_shutdown(Some(GRACE));
     });
     // Send small responses without delay.

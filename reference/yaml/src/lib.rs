@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_numbers_are_what_kubectl_takes_them_for() {
+    fn plain_scalars_are_read_like_kubectl() {
         let text = "a: yes\nb: 'yes'\nc: [Off, 1_000, \"1_000\", 010, 8]\nd: {e: n, f: no way}\n---\n# nothing\n---\ng: |\n  yes\n";
         let wanted = [
             json!({"a": true, "b": "yes", "c": [false, 1000, "1_000", 8, 8], "d": {"e": false, "f": "no way"}}),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_as_it_was() {
+    fn a_written_value_is_read_back_unchanged() {
         let value = json!({"y": "y", "n": 1, "on": ["off", "1_000", "010", "0x1f", true, 8, "8", "no way"], "text": "yes\nno\n"});
         let text = write(&value).unwrap();
         assert_eq!(documents(&text).unwrap(), [value]);
@@ -73,7 +73,7 @@ mod tests {
     #[case::in_a_flow("limits: {cpu: 1, nvidia.com/gpu: 8, cpu: 2}\n", "line 1 column 37", "line 1")]
     #[case::in_a_list("- a: 1\n- b: 1\n  b: 2\n", "line 3 column 3", "line 2")]
     #[case::in_the_second_document("a: 1\n---\na: 1\na: 2\n", "line 4 column 1", "line 3")]
-    fn a_key_is_there_once(#[case] text: &str, #[case] place: &str, #[case] first: &str) {
+    fn a_duplicate_key_is_an_error(#[case] text: &str, #[case] place: &str, #[case] first: &str) {
         let error = documents(text).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.ends_with(first), "{error}");
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_is_told_with_its_place() {
+    fn malformed_yaml_is_reported_with_its_position() {
         let error = documents("a: [1\nb: 2\n").unwrap_err().to_string();
         assert!(error.contains("line 2 column 2"), "{error}");
     }

@@ -1,7 +1,8 @@
 //! Resolves plain scalars by the rules of go-yaml 2 (`resolve.go`), with which kubectl (`sigs.k8s.io/yaml`)
 //! reads manifests.
 
-/// Rewrites a plain scalar so that YAML 1.2 reads the value that kubectl reads. `None` if both already agree.
+/// Rewrites a plain scalar so that YAML 1.2 reads the value that kubectl reads. `None` if YAML 1.2 already
+/// reads that value.
 pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     match plain {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some("true".into()),
@@ -72,7 +73,7 @@ mod tests {
     #[case("10.0.0.1", None)]
     #[case("--5", None)]
     #[case("", None)]
-    fn as_go_reads_it(#[case] plain: &str, #[case] wanted: Option<&str>) {
+    fn plain_scalars_are_read_like_go(#[case] plain: &str, #[case] wanted: Option<&str>) {
         assert_eq!(in_yaml_1_2(plain).as_deref(), wanted);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn quoted_for_kubectl(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, _| in_yaml_1_2(plain).map(|_| format!("'{plain}'")))
 }
 
-/// Replaces plain scalars. `replacement` gets the text of each, and whether it is a key.
+/// Replaces plain scalars. `replacement` gets the text of each scalar, and whether the scalar is a key.
 fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Result<String, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut edits: Vec<(Span, String)> = Vec::new();
@@ -43,14 +43,14 @@ fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Re
                 if style == ScalarStyle::Plain && tag.is_none() {
                     edits.extend(replacement(&value, is_key).map(|edit| (span, edit)));
                 }
-                is_complete(&mut open);
+                end_node(&mut open);
             }
-            Event::Alias(_) => is_complete(&mut open),
+            Event::Alias(_) => end_node(&mut open),
             Event::SequenceStart(..) => open.push(Open::Sequence),
             Event::MappingStart(..) => open.push(Open::Mapping(HashMap::new(), true)),
             Event::SequenceEnd | Event::MappingEnd => {
                 open.pop();
-                is_complete(&mut open);
+                end_node(&mut open);
             }
             _ => {}
         }
@@ -59,7 +59,7 @@ fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Re
 }
 
 /// Call at the end of a node: in a mapping, keys and values alternate.
-fn is_complete(open: &mut [Open]) {
+fn end_node(open: &mut [Open]) {
     if let Some(Open::Mapping(_, is_key)) = open.last_mut() {
         *is_key = !*is_key;
     }

@@ -1,8 +1,9 @@
 //! Rules on autoscaling configurations, and warnings about template replicas that do not change existing
 //! objects.
 //!
-//! Upstream checks a clique's `replicas` against both limits, but a scaling group's only against the lower
-//! one. Here both limits apply to both, because an autoscaler that starts outside its limits scales at once.
+//! Upstream checks the `replicas` of a clique against both limits, but those of a scaling group only against
+//! the lower limit. This webhook checks both limits in both cases, because an autoscaler that starts outside
+//! its limits scales at once.
 
 use grove_api::{AutoScalingConfig, PodCliqueSet};
 
@@ -35,9 +36,9 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
 fn limits(config: &AutoScalingConfig, replicas: i32, min_available: i32, path: &str) -> Vec<FieldError> {
     let (min, max) = (config.min_replicas.unwrap_or(replicas), config.max_replicas);
     let mut errors = Vec::new();
-    let mut at_least = |field: &str, value: i32, bound: i32, of: &str| {
+    let mut at_least = |field: &str, value: i32, bound: i32, bound_name: &str| {
         if value < bound {
-            let message = format!("must be greater than or equal to {of}");
+            let message = format!("must be greater than or equal to {bound_name}");
             errors.push(invalid(format!("{path}.{field}"), value, &message));
         }
     };
@@ -82,14 +83,14 @@ mod tests {
     const CLIQUE: &str = "/spec/template/cliques/0/spec/autoScalingConfig";
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/scaleConfig";
 
-    /// The clique has 2 replicas and minAvailable 1, and so has the scaling group.
+    /// The clique and the scaling group each have 2 replicas and `minAvailable` 1.
     #[rstest]
     #[case::both(json!({ "minReplicas": 1, "maxReplicas": 4 }), 0)]
     #[case::min_by_default(json!({ "maxReplicas": 2 }), 0)]
     #[case::below_the_minimum(json!({ "minReplicas": 0, "maxReplicas": 4 }), 1)]
     #[case::max_below_min(json!({ "minReplicas": 5, "maxReplicas": 4 }), 1)]
     #[case::max_below_replicas(json!({ "minReplicas": 1, "maxReplicas": 1 }), 1)]
-    fn limits_of_both(#[case] config: Value, #[case] errors: usize) {
+    fn limits_apply_to_cliques_and_groups(#[case] config: Value, #[case] errors: usize) {
         for pointer in [CLIQUE, GROUP] {
             let found = check(&pcs(&[(pointer, config.clone())]));
             assert_eq!(found.len(), errors, "{}", lines(&found));
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_of_the_template_reach_no_live_object() {
+    fn changed_template_replicas_cause_a_warning() {
         let clique = ("/spec/template/cliques/0/spec/replicas", json!(5));
         let group = ("/spec/template/podCliqueScalingGroups/0/replicas", json!(5));
         let changed = pcs(&[clique.clone(), group]);

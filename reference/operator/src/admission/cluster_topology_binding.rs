@@ -2,8 +2,8 @@
 //! topology resources.
 //!
 //! Upstream reports scheduler errors under `spec.schedulerTopologyReferences`, a field that does not exist;
-//! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed: the
-//! condition `TopologyLevelsUnavailable` of the PodCliqueSets reports it.
+//! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed. Each such
+//! PodCliqueSet reports this in its condition `TopologyLevelsUnavailable`.
 
 use grove_api::ClusterTopologyBinding;
 

@@ -1,12 +1,14 @@
 //! Sets the defaults of a PodCliqueSet that its schema cannot set, as a JSON patch (RFC 6902).
 //!
 //! The mutating webhook runs before schema validation, so this works on raw JSON and leaves values of an
-//! unexpected shape to the schema. It reads only the object and does not change one that has its defaults.
+//! unexpected shape to the schema. It reads only the object, and leaves an object that has its defaults
+//! unchanged.
 //!
 //! Deliberate differences from upstream:
 //! - `minAvailable` defaults to the defaulted `replicas`. Upstream uses the value before defaulting, so
 //!   omitting both gives 0 and a rejection.
-//! - `terminationDelay` stays unset and means 4h (upstream writes 4h), so a value always comes from the user.
+//! - `terminationDelay` stays unset, which means 4h. So a stored value always comes from the user. Upstream
+//!   writes 4h.
 //! - `metadata.namespace` stays unset, because the API server sets it from the request.
 
 use serde_json::{Value, json};
@@ -22,7 +24,7 @@ pub fn default_pod_clique_set(pcs: &mut Value) -> Vec<PatchOperation> {
         let group = format!("{template}/podCliqueScalingGroups/{index}");
         defaulter.fill(&group, "replicas", json!(1));
         defaulter.fill(&group, "minAvailable", json!(1));
-        defaulter.lower_limit(&group, "scaleConfig");
+        defaulter.default_min_replicas(&group, "scaleConfig");
     }
     defaulter.fill(template, "headlessServiceConfig", json!({ "publishNotReadyAddresses": true }));
     defaulter.patch
@@ -39,14 +41,14 @@ impl Defaulter<'_> {
         if let Some(replicas) = self.pcs.pointer(&format!("{spec}/replicas")).cloned() {
             self.fill(spec, "minAvailable", replicas);
         }
-        self.lower_limit(spec, "autoScalingConfig");
+        self.default_min_replicas(spec, "autoScalingConfig");
         let pod_spec = format!("{spec}/podSpec");
         self.fill(&pod_spec, "restartPolicy", json!("Always"));
         self.fill(&pod_spec, "terminationGracePeriodSeconds", json!(30));
     }
 
     /// An autoscaler's `minReplicas` defaults to the initial `replicas`.
-    fn lower_limit(&mut self, scaled: &str, config: &str) {
+    fn default_min_replicas(&mut self, scaled: &str, config: &str) {
         if let Some(replicas) = self.pcs.pointer(&format!("{scaled}/replicas")).cloned() {
             self.fill(&format!("{scaled}/{config}"), "minReplicas", replicas);
         }
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_patch_says_what_was_filled_in() {
+    fn the_patch_contains_the_defaults() {
         let mut pcs = one_clique(json!({ "podSpec": { "containers": [] } }));
         pcs["spec"]["template"]["podCliqueScalingGroups"] = json!([{ "name": "sg", "cliqueNames": ["a"] }]);
         let patch = serde_json::to_string_pretty(&default_pod_clique_set(&mut pcs)).unwrap();
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn autoscalers_begin_where_the_template_does() {
+    fn min_replicas_defaults_to_the_template_replicas() {
         let mut pcs = one_clique(json!({ "replicas": 3, "autoScalingConfig": { "maxReplicas": 5 } }));
         let group = json!({ "name": "sg", "cliqueNames": ["b"], "scaleConfig": { "maxReplicas": 5 } });
         pcs["spec"]["template"]["podCliqueScalingGroups"] = json!([group]);
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_set_stays() {
+    fn values_of_the_user_are_kept() {
         let pcs = defaulted(fixture::json(&[
             ("/spec/template/headlessServiceConfig", json!({ "publishNotReadyAddresses": false })),
             ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),

@@ -7,14 +7,15 @@ use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{AdmissionState, LookupError, Minimums, ScaleTarget, TopologyBindings};
+use super::{AdmissionState, LookupError, ScaleTarget, ScaledObjects, TopologyBindings};
 use crate::backend::fake_backend::FakeBackend;
 use crate::backend::{FieldError, Registry, SchedulerBackend};
 
-/// JSON pointers with values: null removes, `-` appends.
+/// JSON pointers and their new values. Null removes a field. A pointer that ends in `-` appends to a list.
 pub(crate) type Edits<'a> = &'a [(&'a str, Value)];
 
-/// A standalone clique `a` and a scaling group `sg` of `b` and `c`, after `edits`.
+/// A PodCliqueSet with a standalone clique `a` and a scaling group `sg` of the cliques `b` and `c`, after
+/// `edits`.
 pub(crate) fn json(edits: Edits<'_>) -> Value {
     let clique = |name: &str, replicas: i32| {
         let pod_spec = json!({ "containers": [{ "name": "main", "image": "pause" }] });
@@ -67,7 +68,7 @@ pub(crate) fn lines(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Knows one topology, `topo`: zone, block, rack, host.
+/// A source of one topology, `topo`: zone, block, rack, host.
 pub(crate) struct Topo;
 
 #[async_trait]
@@ -81,7 +82,7 @@ impl TopologyBindings for Topo {
 }
 
 #[async_trait]
-impl Minimums for Topo {
+impl ScaledObjects for Topo {
     async fn minimum(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Option<i32>, kube::Error> {
         Ok(None)
     }
@@ -98,6 +99,6 @@ pub(crate) fn cluster(backends: Vec<FakeBackend>) -> AdmissionState {
     AdmissionState {
         registry: Registry::new(default, backends).unwrap(),
         bindings: Arc::new(Topo),
-        minimums: Arc::new(Topo),
+        scaled_objects: Arc::new(Topo),
     }
 }

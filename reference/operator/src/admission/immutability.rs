@@ -163,12 +163,12 @@ mod tests {
     #[case(&format!("{GROUP}/replicas"), json!(3))]
     #[case(&format!("{GROUP}/annotations"), json!({ "note": "x" }))]
     #[case("/metadata/labels", json!({ "app": "x" }))]
-    fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
+    fn admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(change(&[(pointer, value)]), []);
     }
 
     #[test]
-    fn order_is_no_shape() {
+    fn reordering_is_admitted() {
         let mut reordered = pcs(&[]);
         reordered.spec.template.cliques.reverse();
         assert_eq!(check(&pcs(&[]), &reordered), []);

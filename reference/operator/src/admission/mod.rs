@@ -39,7 +39,7 @@ mod validate;
 
 pub use cluster_topology_binding::validate_cluster_topology_binding;
 pub use defaulting::default_pod_clique_set;
-pub use scale::{Minimums, ScaleTarget};
+pub use scale::{ScaleTarget, ScaledObjects};
 pub use server::{
     DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH, VALIDATE_POD_CLIQUE_SET_PATH,
     VALIDATE_SCALE_PATH, router,

@@ -20,7 +20,7 @@ pub(super) fn is_dns_label(name: &str) -> bool {
 
 /// The error if the names that make up a pod's name are too long. `scaling_group` is `None` for a standalone
 /// clique.
-pub(super) fn combined_length_fault(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
+pub(super) fn combined_length_error(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
     let length = pcs.len() + scaling_group.map_or(0, str::len) + clique.len();
     if length <= COMBINED_NAME_LIMIT {
         return None;
@@ -48,10 +48,10 @@ pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec
     errors
 }
 
-/// Checks only keys: annotation values are free.
+/// Checks only the keys, because Kubernetes accepts any annotation value.
 pub(super) fn check_annotations(annotations: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
-    let bad = annotations.keys().filter(|key| !is_qualified_name(&key.to_ascii_lowercase()));
-    bad.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
+    let invalid_keys = annotations.keys().filter(|key| !is_qualified_name(&key.to_ascii_lowercase()));
+    invalid_keys.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
 }
 
 /// `name` or `prefix/name`, where the prefix is a DNS subdomain.
@@ -66,7 +66,8 @@ fn is_label_text(text: &str) -> bool {
     text.len() <= 63 && is_joined(text, |c| c.is_ascii_alphabetic(), "-_.")
 }
 
-/// Letters and digits; `joiners` may appear between the first and the last.
+/// Whether `text` consists of letters and digits. `joiners` may appear between the first and the last
+/// character.
 fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
     let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
     text.starts_with(is_end)
@@ -109,24 +110,24 @@ mod tests {
     }
 
     #[test]
-    fn forty_five_characters_fit() {
-        assert_eq!(combined_length_fault(&"p".repeat(20), None, &"c".repeat(25)), None);
-        assert_eq!(combined_length_fault(&"p".repeat(20), Some("g"), &"c".repeat(24)), None);
+    fn names_of_45_characters_fit() {
+        assert_eq!(combined_length_error(&"p".repeat(20), None, &"c".repeat(25)), None);
+        assert_eq!(combined_length_error(&"p".repeat(20), Some("g"), &"c".repeat(24)), None);
     }
 
     #[test]
     fn the_message_names_all_parts() {
         let clique = "c".repeat(44);
-        let faults =
-            [combined_length_fault("pcs", None, &clique), combined_length_fault("pcs", Some("sg"), &clique)];
-        insta::assert_snapshot!(faults.map(Option::unwrap).join("\n"), @"
+        let errors =
+            [combined_length_error("pcs", None, &clique), combined_length_error("pcs", Some("sg"), &clique)];
+        insta::assert_snapshot!(errors.map(Option::unwrap).join("\n"), @"
         combined resource name length 47 exceeds 45-character limit required for pod naming. Consider shortening: PodCliqueSet 'pcs' or PodClique 'cccccccccccccccccccccccccccccccccccccccccccc'
         combined resource name length 49 exceeds 45-character limit required for pod naming. Consider shortening: PodCliqueSet 'pcs', PodCliqueScalingGroup 'sg', or PodClique 'cccccccccccccccccccccccccccccccccccccccccccc'
         ");
     }
 
     #[test]
-    fn labels_and_annotations() {
+    fn invalid_labels_and_annotations_are_reported() {
         let labels = BTreeMap::from([("ok".into(), "".into()), ("bad key".into(), "bad value".into())]);
         let errors = check_labels(&labels, "labels");
         assert_eq!(

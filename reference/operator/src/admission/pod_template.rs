@@ -1,5 +1,5 @@
-//! Rules on pod templates: they must not set fields that Grove sets, nor fields that would get every pod
-//! rejected.
+//! Rules on pod templates. A template must not set fields that Grove sets, nor fields with which the API
+//! server would reject every pod.
 
 use grove_api::{PodCliqueSet, PodSpecJson};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
 fn check_pod_spec(pod_spec: &PodSpecJson, path: &str) -> Validation {
     let mut findings = Validation::default();
     let restart_policy = pod_spec.0.get("restartPolicy").and_then(Value::as_str);
-    // Upstream warns even about the `Always` that it sets itself.
+    // Upstream also warns about `Always`, although it sets that value itself.
     if restart_policy.is_some_and(|policy| policy != "Always") {
         let warning = format!("{path}.restartPolicy will be ignored, it will be set to Always");
         findings.warnings.push(warning);
@@ -104,7 +104,7 @@ mod tests {
     #[case("containers/0/env", json!([{ "name": "A" }, { "name": "B.c-d_1" }]))]
     #[case("initContainers", json!([{ "env": [{ "name": "A" }] }]))]
     #[case("restartPolicy", json!("Always"))]
-    fn admitted_neighbours(#[case] field: &str, #[case] value: Value) {
+    fn admitted(#[case] field: &str, #[case] value: Value) {
         assert_eq!(findings(field, value), Validation::default());
     }
 

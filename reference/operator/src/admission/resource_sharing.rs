@@ -1,4 +1,5 @@
-//! Rules on shared ResourceClaims: upstream's (ADM-04), and that every claim can be named in a pod.
+//! Rules on shared ResourceClaims: upstream's rules (ADM-04), and the rule that a pod can name each of its
+//! claims.
 //!
 //! A pod names a claim by the claim's own name, which must be a DNS label and unique within the pod.
 
@@ -8,23 +9,30 @@ use serde_json::Value;
 use super::findings::{duplicate, invalid, repeated};
 use super::names::is_dns_label;
 use crate::backend::FieldError;
-use crate::plan::resource_sharing::{Entry, Place, of_clique, of_group, of_place, of_set};
+use crate::plan::resource_sharing::{
+    Entry, PodPosition, claims_of_pod, clique_entries, group_entries, pcs_entries,
+};
 
 const TEMPLATE: &str = "spec.template";
-/// Stands for any index when the length of generated names is checked.
+/// Index that is used to check the length of generated names.
 const LARGE_INDEX: i32 = 99;
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = check_templates(&template.resource_claim_templates);
-    let own: Vec<_> = template.resource_claim_templates.iter().map(|own| own.name.as_str()).collect();
-    let mut check = |entries: &[Entry<'_>], path: &str| errors.extend(check_entries(entries, &own, path));
-    check(&of_set(&template.resource_sharing), TEMPLATE);
+    let declared: Vec<_> =
+        template.resource_claim_templates.iter().map(|template| template.name.as_str()).collect();
+    let mut check =
+        |entries: &[Entry<'_>], path: &str| errors.extend(check_entries(entries, &declared, path));
+    check(&pcs_entries(&template.resource_sharing), TEMPLATE);
     for (index, clique) in template.cliques.iter().enumerate() {
-        check(&of_clique(&clique.resource_sharing), &format!("{TEMPLATE}.cliques[{index}]"));
+        check(&clique_entries(&clique.resource_sharing), &format!("{TEMPLATE}.cliques[{index}]"));
     }
     for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
-        check(&of_group(&group.resource_sharing), &format!("{TEMPLATE}.podCliqueScalingGroups[{index}]"));
+        check(
+            &group_entries(&group.resource_sharing),
+            &format!("{TEMPLATE}.podCliqueScalingGroups[{index}]"),
+        );
     }
     errors.extend(check_filters(pcs));
     if errors.is_empty() {
@@ -52,14 +60,14 @@ fn check_templates(templates: &[ResourceClaimTemplateConfig]) -> Vec<FieldError>
     errors
 }
 
-fn check_entries(entries: &[Entry<'_>], own: &[&str], path: &str) -> Vec<FieldError> {
+fn check_entries(entries: &[Entry<'_>], declared: &[&str], path: &str) -> Vec<FieldError> {
     let path = format!("{path}.resourceSharing");
     let mut errors = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         if entry.name.is_empty() {
             errors.push(FieldError::required(format!("{path}[{index}].name"), "reference name is required"));
         }
-        if let Some(namespace) = entry.namespace.filter(|_| own.contains(&entry.name)) {
+        if let Some(namespace) = entry.namespace.filter(|_| declared.contains(&entry.name)) {
             let message = "namespace must be empty when name matches an internal resourceClaimTemplate";
             errors.push(invalid(format!("{path}[{index}].namespace"), namespace, message));
         }
@@ -95,11 +103,12 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
             empty.push(FieldError::required(path, message));
         }
     }
-    for (of, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+    for (group_index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
         let members: Vec<_> = group.clique_names.iter().collect();
         for (index, entry) in group.resource_sharing.iter().enumerate() {
             let Some(filter) = &entry.filter else { continue };
-            let path = format!("{TEMPLATE}.podCliqueScalingGroups[{of}].resourceSharing[{index}].filter");
+            let path =
+                format!("{TEMPLATE}.podCliqueScalingGroups[{group_index}].resourceSharing[{index}].filter");
             unknown(&filter.child_clique_names, &members, format!("{path}.childCliqueNames"));
             if filter.child_clique_names.is_empty() {
                 let message = "filter must specify at least one childCliqueNames entry";
@@ -114,18 +123,18 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
 /// Checks the names of the claims that the pods of each clique get, with large indexes.
 fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
-    let set = pcs.metadata.name.as_deref().unwrap_or_default();
+    let pcs_name = pcs.metadata.name.as_deref().unwrap_or_default();
     let mut errors = Vec::new();
     for (index, clique) in template.cliques.iter().enumerate() {
         let group = template.group_of(&clique.name);
-        let pcsg = group.map(|group| names::scaling_group(set, LARGE_INDEX, &group.name));
+        let pcsg = group.map(|group| names::scaling_group(pcs_name, LARGE_INDEX, &group.name));
         let pclq = match &pcsg {
             Some(pcsg) => names::scaling_group_pod_clique(pcsg, LARGE_INDEX, &clique.name),
-            None => names::standalone_pod_clique(set, LARGE_INDEX, &clique.name),
+            None => names::standalone_pod_clique(pcs_name, LARGE_INDEX, &clique.name),
         };
         let group = group.zip(pcsg.as_deref()).map(|(config, pcsg)| (config, pcsg, LARGE_INDEX));
-        let place = Place { i: LARGE_INDEX, group, pclq: &pclq, index: LARGE_INDEX };
-        let claims = of_place(pcs, clique, &place);
+        let position = PodPosition { i: LARGE_INDEX, group, pclq: &pclq, index: LARGE_INDEX };
+        let claims = claims_of_pod(pcs, clique, &position);
         let path = format!("{TEMPLATE}.cliques[{index}]");
         for claim in claims.iter().filter(|claim| !is_dns_label(&claim.name)) {
             let message = "the name of a ResourceClaim of its pods must be a DNS label of at most 63 characters; \
@@ -184,16 +193,17 @@ mod tests {
     #[case(GROUP, entry(json!({"filter": {"childCliqueNames": ["a"]}})), "childCliqueNames[0]: Not found: \"a\"")]
     #[case(CLIQUE, entry(json!({"name": "n".repeat(60)})), "must be a DNS label of at most 63 characters")]
     #[case(CLIQUE, entry(json!({"name": "n.m"})), "must be a DNS label")]
-    fn refused(#[case] pointer: &str, #[case] value: Value, #[case] says: &str) {
+    fn refused(#[case] pointer: &str, #[case] value: Value, #[case] message: &str) {
         let found = findings(pointer, value);
-        assert!(found.contains(says) && !found.contains('\n'), "{found}");
+        assert!(found.contains(message) && !found.contains('\n'), "{found}");
     }
 
     #[test]
-    fn an_entry_occurs_once_and_so_does_a_name() {
+    fn duplicate_entries_and_claim_names_are_refused() {
         let twice = json!([{"name": "nic", "scope": "AllReplicas"}, {"name": "nic", "scope": "PerReplica"}]);
         assert!(findings(SHARING, twice).contains("resourceSharing[1].name: Duplicate value: \"nic\""));
-        // Two claims named `demo-99-a-all-nic`: template `a-all-nic` of `demo`, and `nic` of its clique `a`.
+        // Both templates create a claim named `demo-99-a-all-nic`: `a-all-nic` of `demo`, and `nic` of its
+        // clique `a`.
         let both = pcs(&[
             (SHARING, json!([{"name": "a-all-nic", "scope": "PerReplica"}])),
             (CLIQUE, entry(json!({}))),
@@ -207,7 +217,7 @@ mod tests {
     #[case(SHARING, entry(json!({"namespace": ""})))]
     #[case(CLIQUE, entry(json!({"scope": "PerReplica"})))]
     #[case(GROUP, entry(json!({"filter": {"childCliqueNames": ["b", "c"]}})))]
-    fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
+    fn admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(findings(pointer, value), "");
     }
 }

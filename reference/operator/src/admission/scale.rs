@@ -1,5 +1,6 @@
-//! Validates scaling of PodCliques and PodCliqueScalingGroups: replicas stay at or above the minimum on every
-//! path (AUTO-05). They may be 0 where an idle podgroup may leave its gang (AUTO-06).
+//! Validates scaling of PodCliques and PodCliqueScalingGroups, by an update or by a request to `/scale`. The
+//! replicas must stay at or above the minimum (AUTO-05). They may be 0 if the backend lets an idle podgroup
+//! leave its gang (AUTO-06).
 //!
 //! Some schedulers evict the rest of a gang that falls below its minimum. A request to `/scale` does not
 //! contain the minimum, so it is read from the object. A member of a scaling group is idle only together with
@@ -41,8 +42,9 @@ impl ScaleTarget {
     }
 }
 
+/// Reads what the request does not contain about a scaled object.
 #[async_trait]
-pub trait Minimums: Send + Sync {
+pub trait ScaledObjects: Send + Sync {
     /// `minAvailable` of the named object; `None` if the object does not exist or does not set it.
     async fn minimum(
         &self,
@@ -61,7 +63,7 @@ pub trait Minimums: Send + Sync {
 }
 
 #[async_trait]
-impl Minimums for Client {
+impl ScaledObjects for Client {
     async fn minimum(
         &self,
         target: ScaleTarget,
@@ -99,25 +101,30 @@ impl Minimums for Client {
         let is_member = |labels: &BTreeMap<String, String>| {
             target == ScaleTarget::PodClique && labels.contains_key(LABEL_SCALING_GROUP)
         };
-        let set =
+        let pcs =
             labels.filter(|labels| !is_member(labels)).and_then(|labels| labels.get(LABEL_PART_OF).cloned());
-        let Some(set) = set else { return Ok(Vec::new()) };
-        let of_set = ListParams::default().labels(&format!("{LABEL_PART_OF}={set}"));
-        Ok(Api::<PodGang>::namespaced(self.clone(), namespace).list(&of_set).await?.items)
+        let Some(pcs) = pcs else { return Ok(Vec::new()) };
+        let part_of_pcs = ListParams::default().labels(&format!("{LABEL_PART_OF}={pcs}"));
+        Ok(Api::<PodGang>::namespaced(self.clone(), namespace).list(&part_of_pcs).await?.items)
     }
 }
 
-pub(super) async fn judge(request: &Request, minimums: &dyn Minimums, registry: &Registry) -> Response {
+/// Answers a change of `spec.replicas`, or a request to `/scale`.
+pub(super) async fn check(
+    request: &Request,
+    scaled_objects: &dyn ScaledObjects,
+    registry: &Registry,
+) -> Response {
     let replicas = |object: &Value| object["spec"]["replicas"].as_i64().unwrap_or(0);
     let (before, after) = (replicas(&request.old_object), replicas(&request.object));
     let target = ScaleTarget::of(&request.resource.resource).filter(|_| before != after);
     let Some(target) = target else { return Response::allowed() };
     let minimum = match request.sub_resource.as_str() {
-        "scale" => minimums.minimum(target, &request.namespace, &request.name).await,
+        "scale" => scaled_objects.minimum(target, &request.namespace, &request.name).await,
         _ => Ok(request.object["spec"]["minAvailable"].as_i64().and_then(|min| i32::try_from(min).ok())),
     };
     let gangs = match after {
-        0 => minimums.gangs(target, &request.namespace, &request.name).await,
+        0 => scaled_objects.gangs(target, &request.namespace, &request.name).await,
         _ => Ok(Vec::new()),
     };
     let (minimum, gangs) = match minimum.and_then(|minimum| Ok((minimum, gangs?))) {
@@ -126,16 +133,16 @@ pub(super) async fn judge(request: &Request, minimums: &dyn Minimums, registry: 
             return Response::failed(format!("failed to fetch {} {}: {error}", target.kind(), request.name));
         }
     };
-    if !gangs.is_empty() && gangs.iter().all(|gang| lets_idle(registry, gang)) {
+    if !gangs.is_empty() && gangs.iter().all(|gang| allows_idle(registry, gang)) {
         return Response::allowed();
     }
     let findings = Validation { errors: below(after, minimum.unwrap_or(1)), warnings: Vec::new() };
-    Response::verdict("grove.io", target.kind(), &request.name, findings)
+    Response::from_findings("grove.io", target.kind(), &request.name, findings)
 }
 
-fn lets_idle(registry: &Registry, pod_gang: &PodGang) -> bool {
+fn allows_idle(registry: &Registry, pod_gang: &PodGang) -> bool {
     let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
-    matches!(registry.serve(scheduler, None), Served::By(backend) if backend.lets_idle(pod_gang))
+    matches!(registry.serve(scheduler, None), Served::By(backend) if backend.allows_idle(pod_gang))
 }
 
 fn below(replicas: i64, minimum: i32) -> Vec<crate::backend::FieldError> {
@@ -153,10 +160,10 @@ mod tests {
     use crate::backend::fake_backend::FakeBackend;
 
     /// `minAvailable` is 2 everywhere; `member` is in a scaling group.
-    struct Two;
+    struct FakeObjects;
 
     #[async_trait]
-    impl Minimums for Two {
+    impl ScaledObjects for FakeObjects {
         async fn minimum(&self, _: ScaleTarget, _: &str, name: &str) -> Result<Option<i32>, kube::Error> {
             match name {
                 "unknown" => Err(kube::Error::LinesCodecMaxLineLengthExceeded),
@@ -186,24 +193,28 @@ mod tests {
             "oldObject": spec(old), "object": spec(new),
         });
         let backends = vec![
-            FakeBackend { lets_idle: true, ..FakeBackend::ready("lets-idle") },
+            FakeBackend { allows_idle: true, ..FakeBackend::ready("lets-idle") },
             FakeBackend::ready("does-not"),
         ];
         let registry = cluster(backends).registry;
-        let answer = judge(&serde_json::from_value(request).unwrap(), &Two, &registry).await;
+        let answer = check(&serde_json::from_value(request).unwrap(), &FakeObjects, &registry).await;
         answer.into_review("u")["response"].take()
     }
 
     #[rstest]
     #[case::to_the_minimum(json!(3), json!(2), true)]
     #[case::below(json!(3), json!(1), false)]
-    #[case::to_none(json!(3), json!(0), false)]
-    #[case::to_none_that_is_left_out(json!(3), json!(null), false)]
-    #[case::below_already_and_nothing_changes(json!(1), json!(1), true)]
-    #[case::up_from_below_and_still_below(json!(0), json!(1), false)]
+    #[case::to_zero(json!(3), json!(0), false)]
+    #[case::to_zero_by_omission(json!(3), json!(null), false)]
+    #[case::unchanged_below(json!(1), json!(1), true)]
+    #[case::increased_but_still_below(json!(0), json!(1), false)]
     #[case::out(json!(2), json!(9), true)]
     #[tokio::test]
-    async fn replicas(#[case] old: Value, #[case] new: Value, #[case] allowed: bool) {
+    async fn replicas_below_the_minimum_are_refused(
+        #[case] old: Value,
+        #[case] new: Value,
+        #[case] allowed: bool,
+    ) {
         for resource in ["podcliques", "podcliquescalinggroups"] {
             for sub_resource in ["", "scale"] {
                 let given = [old.clone(), new.clone()];
@@ -213,11 +224,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case::where_gangs_let_it("x", true)]
-    #[case::where_one_does_not("rigid", false)]
-    #[case::a_member_alone("member", false)]
+    #[case::supported_by_all_gangs("x", true)]
+    #[case::not_supported_by_one_gang("rigid", false)]
+    #[case::a_member_of_a_group("member", false)]
     #[tokio::test]
-    async fn to_none(#[case] name: &str, #[case] allowed: bool) {
+    async fn scaling_to_zero_requires_support_for_idle_podgroups(#[case] name: &str, #[case] allowed: bool) {
         for replicas in [json!(0), json!(null)] {
             let answer = answer("podcliques", "scale", name, [json!(3), replicas]).await;
             assert_eq!(answer["allowed"], allowed);
@@ -232,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_lookup_refuses() {
+    async fn a_failed_lookup_refuses_the_request() {
         let answer = answer("podcliques", "scale", "unknown", [json!(3), json!(2)]).await;
         assert_eq!((&answer["allowed"], &answer["status"]["code"]), (&json!(false), &json!(500)));
     }

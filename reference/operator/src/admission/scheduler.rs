@@ -5,8 +5,8 @@
 //! passes with a warning. Scaling in must stay possible, and the scale subresource allows scaling out anyway.
 //! Pods stay gated while no scheduler can schedule them.
 //!
-//! A backend's finding on an update counts only if the stored object does not have it. A queue that was
-//! closed since, or a key that no backend reads, blocks nothing (ADM-16).
+//! A backend's finding on an update counts only if the stored object does not have it. So a queue that was
+//! closed later, or a key that no backend reads, blocks no update (ADM-16).
 
 use std::sync::Arc;
 
@@ -21,46 +21,47 @@ const NOT_ENABLED: &str = "schedulerName must be an enabled scheduler backend; \
 
 /// `old` is the stored object on an update.
 pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, registry: &Registry) -> Validation {
-    let (backend, fault) = resolve(registry, pcs).await;
+    let (backend, error) = resolve(registry, pcs).await;
     let mut findings = Validation::default();
-    match (fault, old) {
+    match (error, old) {
         (None, _) => {}
-        (Some(fault), None) => {
-            findings.errors.push(fault);
+        (Some(error), None) => {
+            findings.errors.push(error);
             return findings;
         }
         // schedulerName is immutable, so the cluster has changed, not the object.
-        (Some(fault), Some(_)) => findings.warnings.push(format!("{fault}; new pods are not scheduled")),
+        (Some(error), Some(_)) => findings.warnings.push(format!("{error}; new pods are not scheduled")),
     }
     // Backends may rely on a valid structure.
     if let Some(backend) = backend
         && structure::check(pcs).is_empty()
     {
-        findings.extend(ask(backend.as_ref(), pcs, old).await);
+        findings.extend(backend_findings(backend.as_ref(), pcs, old).await);
     }
     findings
 }
 
-/// The backend of `pcs`, if there is exactly one, and why it cannot serve.
+/// Returns the backend of `pcs` if exactly one is named and enabled. Returns an error if that backend is not
+/// ready, or if there is no such backend.
 async fn resolve(
     registry: &Registry,
     pcs: &PodCliqueSet,
 ) -> (Option<Arc<dyn SchedulerBackend>>, Option<FieldError>) {
     let names = scheduler_names(registry, pcs);
     let Some(&(index, name)) = names.first() else { return (None, None) };
-    let fault = |index: usize, value: &str, message: &str| {
+    let error = |index: usize, value: &str, message: &str| {
         Some(invalid(format!("spec.template.cliques[{index}].spec.podSpec.schedulerName"), value, message))
     };
     if let Some((other, _)) = names.get(1) {
         let all: Vec<_> = names.iter().map(|(_, name)| *name).collect();
-        return (None, fault(*other, &all.join(", "), "the schedulerName for all pods have to be the same"));
+        return (None, error(*other, &all.join(", "), "the schedulerName for all pods have to be the same"));
     }
-    let Some(backend) = registry.get(name) else { return (None, fault(index, name, NOT_ENABLED)) };
-    let fault = match backend.readiness().await {
+    let Some(backend) = registry.get(name) else { return (None, error(index, name, NOT_ENABLED)) };
+    let error = match backend.readiness().await {
         Ok(()) => None,
-        Err(reason) => fault(index, name, &format!("scheduler backend is not ready: {reason}")),
+        Err(reason) => error(index, name, &format!("scheduler backend is not ready: {reason}")),
     };
-    (Some(backend), fault)
+    (Some(backend), error)
 }
 
 /// The distinct schedulers that cliques resolve to, each with the index of its first clique.
@@ -75,8 +76,13 @@ fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(us
     names
 }
 
-/// Findings of `backend`; on an update, without those that it would report for a new `old`.
-async fn ask(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+/// Returns the findings of `backend`. On an update, it leaves out the findings that the stored object would
+/// have if it were new.
+async fn backend_findings(
+    backend: &dyn SchedulerBackend,
+    pcs: &PodCliqueSet,
+    old: Option<&PodCliqueSet>,
+) -> Validation {
     let findings = backend.validate_pod_clique_set(pcs, old).await;
     match old {
         Some(old) if !findings.admits() => {
@@ -95,7 +101,7 @@ mod tests {
     use crate::admission::fixture::{cluster, lines, pcs};
     use crate::backend::fake_backend::FakeBackend;
 
-    fn on(names: [&str; 3]) -> PodCliqueSet {
+    fn pcs_on(names: [&str; 3]) -> PodCliqueSet {
         let [a, b, c] = names.map(|name| json!(name));
         pcs(&[
             ("/spec/template/cliques/0/spec/podSpec/schedulerName", a),
@@ -119,8 +125,8 @@ mod tests {
     #[case(["default-scheduler", "", "default-scheduler"])]
     #[case(["kai-scheduler", "kai-scheduler", "kai-scheduler"])]
     #[tokio::test]
-    async fn one_enabled_backend_is_asked(#[case] names: [&str; 3]) {
-        let findings = check(&on(names), None, &registry()).await;
+    async fn the_only_enabled_backend_is_asked(#[case] names: [&str; 3]) {
+        let findings = check(&pcs_on(names), None, &registry()).await;
         assert_eq!((findings.errors, findings.warnings), (Vec::new(), vec!["asked".to_owned()]));
     }
 
@@ -129,8 +135,8 @@ mod tests {
     #[case::not_enabled(["koord-scheduler", "koord-scheduler", "koord-scheduler"])]
     #[case::not_ready(["volcano", "volcano", "volcano"])]
     #[tokio::test]
-    async fn a_new_one_is_refused_unasked(#[case] names: [&str; 3]) {
-        let findings = check(&on(names), None, &registry()).await;
+    async fn a_new_pod_clique_set_is_refused_without_asking_the_backend(#[case] names: [&str; 3]) {
+        let findings = check(&pcs_on(names), None, &registry()).await;
         assert_eq!((findings.errors.len(), findings.warnings.len()), (1, 0));
     }
 
@@ -139,8 +145,8 @@ mod tests {
     #[case::not_enabled(["koord-scheduler", "koord-scheduler", "koord-scheduler"], false)]
     #[case::not_ready(["volcano", "volcano", "volcano"], true)]
     #[tokio::test]
-    async fn a_live_one_is_warned(#[case] names: [&str; 3], #[case] asked: bool) {
-        let findings = check(&on(names), Some(&on(names)), &registry()).await;
+    async fn an_existing_pod_clique_set_gets_a_warning(#[case] names: [&str; 3], #[case] asked: bool) {
+        let findings = check(&pcs_on(names), Some(&pcs_on(names)), &registry()).await;
         assert_eq!((findings.errors.len(), findings.warnings.len()), (0, 1 + usize::from(asked)));
     }
 
@@ -148,7 +154,7 @@ mod tests {
     async fn messages() {
         let mut text = Vec::new();
         for names in [["", "volcano", "kai-scheduler"], ["koord-scheduler"; 3], ["volcano"; 3]] {
-            let pcs = on(names);
+            let pcs = pcs_on(names);
             text.push(lines(&check(&pcs, None, &registry()).await.errors));
             text.extend(check(&pcs, Some(&pcs), &registry()).await.warnings);
         }

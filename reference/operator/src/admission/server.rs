@@ -1,4 +1,5 @@
-//! HTTP handlers of admission: upstream's three paths and one for scaling, each with an AdmissionReview.
+//! HTTP handlers of the admission webhooks: upstream's three paths, and one path for scaling. Each handler
+//! answers an AdmissionReview.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -39,19 +40,21 @@ async fn default_pcs(body: Bytes) -> HttpResponse {
 }
 
 async fn validate_pcs(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
-    answer(body, async move |request| judge_pcs(request, &state).await).await
+    answer(body, async move |request| check_pcs(request, &state).await).await
 }
 
 async fn validate_binding(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
-    answer(body, async move |request| judge_binding(&request, &state)).await
+    answer(body, async move |request| check_binding(&request, &state)).await
 }
 
 async fn validate_scale(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
-    answer(body, async move |request| Ok(scale::judge(&request, &*state.minimums, &state.registry).await))
-        .await
+    answer(body, async move |request| {
+        Ok(scale::check(&request, &*state.scaled_objects, &state.registry).await)
+    })
+    .await
 }
 
-async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::Result<Response> {
+async fn check_pcs(mut request: Request, state: &AdmissionState) -> serde_json::Result<Response> {
     let findings = match request.operation {
         Operation::Create => validate_create(&PodCliqueSet::deserialize(&request.object)?, state).await,
         Operation::Update => {
@@ -63,12 +66,12 @@ async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::
         Operation::Delete | Operation::Connect => Ok(Validation::default()),
     };
     Ok(match findings {
-        Ok(findings) => Response::verdict(GROUP, "PodCliqueSet", &request.name, findings),
+        Ok(findings) => Response::from_findings(GROUP, "PodCliqueSet", &request.name, findings),
         Err(error) => Response::failed(error.to_string()),
     })
 }
 
-fn judge_binding(request: &Request, state: &AdmissionState) -> serde_json::Result<Response> {
+fn check_binding(request: &Request, state: &AdmissionState) -> serde_json::Result<Response> {
     let errors = match request.operation {
         Operation::Create | Operation::Update => {
             let old = Option::<ClusterTopologyBinding>::deserialize(&request.old_object)?;
@@ -78,7 +81,7 @@ fn judge_binding(request: &Request, state: &AdmissionState) -> serde_json::Resul
         Operation::Delete | Operation::Connect => Vec::new(),
     };
     let findings = Validation { errors, warnings: Vec::new() };
-    Ok(Response::verdict(GROUP, "ClusterTopologyBinding", &request.name, findings))
+    Ok(Response::from_findings(GROUP, "ClusterTopologyBinding", &request.name, findings))
 }
 
 #[cfg(test)]
@@ -145,12 +148,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_sound_pod_clique_set_is_admitted_in_silence() {
+    async fn a_valid_pod_clique_set_is_admitted_without_warnings() {
         assert_eq!(create(ready(), defaulted(&[])).await, json!({ "uid": "u1", "allowed": true }));
     }
 
     #[tokio::test]
-    async fn refusal_and_warnings_travel_together() {
+    async fn a_refusal_contains_the_warnings() {
         let pcs = defaulted(&[
             ("/spec/replicas", json!(-1)),
             ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_update_sees_both_objects() {
+    async fn an_update_is_compared_with_the_stored_object() {
         let (old, scaled) = (defaulted(&[]), defaulted(&[("/spec/replicas", json!(2))]));
         let reshaped = defaulted(&[("/spec/template/cliques/0/spec/minAvailable", json!(2))]);
         assert_eq!(update(old.clone(), scaled).await["allowed"], true);
@@ -171,13 +174,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_default_the_stored_object_lacks_is_no_change() {
+    async fn a_default_that_the_stored_object_lacks_is_no_change() {
         let labelled = defaulted(&[("/metadata/labels", json!({ "team": "x" }))]);
         assert_eq!(update(fixture::json(&[]), labelled).await["allowed"], true);
     }
 
     #[tokio::test]
-    async fn deletion_is_admitted_unseen() {
+    async fn a_deletion_is_admitted_without_reading_the_object() {
         for path in [VALIDATE_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH] {
             let request =
                 json!({ "operation": "DELETE", "name": "demo", "object": null, "oldObject": { "odd": 1 } });
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn defaults_come_as_a_patch() {
+    async fn defaults_are_returned_as_a_patch() {
         let request = json!({ "operation": "CREATE", "object": fixture::json(&[]) });
         let response = review(ready(), DEFAULT_POD_CLIQUE_SET_PATH, request).await;
         assert_eq!((&response["allowed"], &response["patchType"]), (&json!(true), &json!("JSONPatch")));
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bindings_are_judged() {
+    async fn cluster_topology_bindings_are_validated() {
         let binding = |domain: &str| {
             let levels = json!([{ "domain": "rack", "key": "r" }, { "domain": domain, "key": "h" }]);
             json!({ "metadata": { "name": "topo" }, "spec": { "levels": levels } })
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_refuses() {
+    async fn a_panicking_rule_refuses_the_object() {
         let panicking = FakeBackend {
             rules: |_, _| panic!("a rule is wrong"),
             ..FakeBackend::ready("default-scheduler")
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_lookup_refuses() {
+    async fn a_failed_lookup_refuses_the_object() {
         let constraint = json!({ "topologyName": "topo", "pack": { "required": "rack" } });
         let pcs = defaulted(&[("/spec/template/topologyConstraint", constraint)]);
         assert_eq!(create(ready(), pcs.clone()).await["allowed"], true);

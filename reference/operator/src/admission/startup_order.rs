@@ -30,8 +30,8 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
             errors.push(invalid(path, unknown.join(","), message));
         }
     }
-    for circle in circles(cliques) {
-        errors.push(invalid("spec.template.cliques", circle, "clique must not have circular dependencies"));
+    for cycle in cycles(cliques) {
+        errors.push(invalid("spec.template.cliques", cycle, "clique must not have circular dependencies"));
     }
     errors
 }
@@ -50,35 +50,36 @@ fn check_entries(clique: &PodCliqueTemplateSpec, path: &str, errors: &mut Vec<Fi
 }
 
 /// Groups of two or more cliques that wait for each other, in template order.
-fn circles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
+fn cycles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
     let mut dependencies = Dependencies::new();
     for clique in cliques {
         // A clique that waits for itself is reported separately.
         let others = clique.spec.starts_after.iter().filter(|name| **name != clique.name);
         dependencies.entry(&clique.name).or_default().extend(others.map(String::as_str));
     }
-    let reach: Dependencies<'_> =
+    let reachable_from: Dependencies<'_> =
         dependencies.keys().map(|name| (*name, reachable(name, &dependencies))).collect();
     let mut reported = BTreeSet::new();
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     for clique in cliques {
         let name = clique.name.as_str();
-        let waits_for_each_other = |other: &&str| reach[name].contains(other) && reach[*other].contains(name);
-        let circle: Vec<_> =
+        let waits_for_each_other =
+            |other: &&str| reachable_from[name].contains(other) && reachable_from[*other].contains(name);
+        let cycle: Vec<_> =
             cliques.iter().map(|other| other.name.as_str()).filter(waits_for_each_other).collect();
-        if !circle.is_empty() && reported.insert(circle[0]) {
-            circles.push(circle);
+        if !cycle.is_empty() && reported.insert(cycle[0]) {
+            cycles.push(cycle);
         }
     }
-    circles
+    cycles
 }
 
 fn reachable<'a>(from: &str, dependencies: &Dependencies<'a>) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
-    let mut todo: Vec<_> = dependencies[from].iter().copied().collect();
-    while let Some(name) = todo.pop() {
+    let mut pending: Vec<_> = dependencies[from].iter().copied().collect();
+    while let Some(name) = pending.pop() {
         if reached.insert(name) {
-            todo.extend(dependencies.get(name).into_iter().flatten());
+            pending.extend(dependencies.get(name).into_iter().flatten());
         }
     }
     reached
@@ -114,8 +115,8 @@ mod tests {
     #[case::twice(json!([]), json!(["a", "a"]), json!([]))]
     #[case::empty(json!([""]), json!([]), json!([]))]
     #[case::unknown(json!(["x", "b", "y"]), json!([]), json!([]))]
-    #[case::circle_of_two(json!(["b"]), json!(["a"]), json!(["a"]))]
-    #[case::circle_of_three(json!(["c"]), json!(["a"]), json!(["b"]))]
+    #[case::cycle_of_two(json!(["b"]), json!(["a"]), json!(["a"]))]
+    #[case::cycle_of_three(json!(["c"]), json!(["a"]), json!(["b"]))]
     fn refused(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
         assert_eq!(check(&with(a, b, c)).len(), 1);
     }
@@ -129,7 +130,7 @@ mod tests {
         spec.template.cliques[0].spec.startsAfter: Invalid value: "x,y": unknown clique names found, all clique dependencies must be defined as cliques
         spec.template.cliques[1].spec.startsAfter[1]: Duplicate value: "a"
         "#);
-        let circle = check(&with(json!(["b"]), json!(["a"]), json!(["a"])));
-        insta::assert_snapshot!(lines(&circle), @r#"spec.template.cliques: Invalid value: ["a","b"]: clique must not have circular dependencies"#);
+        let cycle = check(&with(json!(["b"]), json!(["a"]), json!(["a"])));
+        insta::assert_snapshot!(lines(&cycle), @r#"spec.template.cliques: Invalid value: ["a","b"]: clique must not have circular dependencies"#);
     }
 }

@@ -1,13 +1,13 @@
-//! What the webhooks read in addition to the request.
+//! The data that the webhooks read in addition to the request.
 
 use std::sync::Arc;
 
-use super::{Minimums, TopologyBindings};
+use super::{ScaledObjects, TopologyBindings};
 use crate::backend::Registry;
 
 #[derive(Clone)]
 pub struct AdmissionState {
     pub registry: Registry,
     pub bindings: Arc<dyn TopologyBindings>,
-    pub minimums: Arc<dyn Minimums>,
+    pub scaled_objects: Arc<dyn ScaledObjects>,
 }

@@ -6,13 +6,13 @@
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
 use super::findings::{duplicate, invalid, repeated};
-use super::names::{combined_length_fault, is_dns_subdomain};
+use super::names::{combined_length_error, is_dns_subdomain};
 use crate::backend::FieldError;
 use crate::plan::duration::duration;
 
 const GREATER_THAN_0: &str = "must be greater than 0";
 
-/// If there are no findings, a backend may rely on the structure.
+/// A backend may rely on the structure if there are no findings.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     for (index, name) in repeated(template.cliques.iter().map(|clique| clique.name.as_str())) {
         errors.push(duplicate(format!("spec.template.cliques[{index}].name"), name));
     }
-    // Cliques without a role do not share one.
+    // A missing role is no duplicate of another missing role.
     let roles = repeated(template.cliques.iter().map(role)).into_iter().filter(|(_, role)| !role.is_empty());
     for (index, role) in roles {
         errors.push(duplicate(format!("spec.template.cliques[{index}].spec.roleName"), role));
@@ -36,7 +36,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
         check_group(pcs, group, &format!("spec.template.podCliqueScalingGroups[{index}]"), &mut errors);
     }
-    check_groups_apart(&template.pod_clique_scaling_groups, &mut errors);
+    check_groups_are_disjoint(&template.pod_clique_scaling_groups, &mut errors);
     if let Some(delay) = &template.termination_delay {
         errors.extend(check_termination_delay(delay));
     }
@@ -61,9 +61,9 @@ fn check_clique(
         errors.push(invalid(format!("{path}.name"), name, message));
     }
     let standalone = pcs.spec.template.group_of(name).is_none();
-    if standalone && let Some(fault) = combined_length_fault(pcs_name(pcs), None, name) {
-        errors.push(invalid(format!("{path}.name"), name, &fault));
-        errors.push(invalid("metadata.name", pcs_name(pcs), &fault));
+    if standalone && let Some(error) = combined_length_error(pcs_name(pcs), None, name) {
+        errors.push(invalid(format!("{path}.name"), name, &error));
+        errors.push(invalid("metadata.name", pcs_name(pcs), &error));
     }
     if clique.spec.min_available.is_none() {
         errors.push(FieldError::required(format!("{path}.spec.minAvailable"), "field is required"));
@@ -71,6 +71,7 @@ fn check_clique(
     check_counts(Some(clique.spec.replicas), clique.spec.min_available, &format!("{path}.spec"), errors);
 }
 
+/// Checks one scaling group on its own; `check_groups_are_disjoint` compares the groups.
 fn check_group(
     pcs: &PodCliqueSet,
     group: &PodCliqueScalingGroupConfig,
@@ -95,17 +96,17 @@ fn check_group(
         errors.push(invalid(format!("{path}.cliqueNames"), unknown.join(","), message));
     }
     for (index, member) in group.clique_names.iter().enumerate() {
-        if let Some(fault) = combined_length_fault(pcs_name(pcs), Some(name), member) {
-            errors.push(invalid(format!("{path}.cliqueNames[{index}]"), member.as_str(), &fault));
-            errors.push(invalid(format!("{path}.name"), name, &fault));
-            errors.push(invalid("metadata.name", pcs_name(pcs), &fault));
+        if let Some(error) = combined_length_error(pcs_name(pcs), Some(name), member) {
+            errors.push(invalid(format!("{path}.cliqueNames[{index}]"), member.as_str(), &error));
+            errors.push(invalid(format!("{path}.name"), name, &error));
+            errors.push(invalid("metadata.name", pcs_name(pcs), &error));
         }
     }
     check_counts(group.replicas, group.min_available, path, errors);
 }
 
 /// Group names are unique, and a clique is a member of one group, once.
-fn check_groups_apart(groups: &[PodCliqueScalingGroupConfig], errors: &mut Vec<FieldError>) {
+fn check_groups_are_disjoint(groups: &[PodCliqueScalingGroupConfig], errors: &mut Vec<FieldError>) {
     for (index, name) in repeated(groups.iter().map(|group| group.name.as_str())) {
         errors.push(duplicate(format!("spec.template.podCliqueScalingGroups[{index}].name"), name));
     }
@@ -210,12 +211,12 @@ mod tests {
     #[case(&format!("{GROUPS}/0/cliqueNames"), json!(["b"]))]
     #[case(&format!("{GROUPS}/-"), json!({ "name": "sh", "cliqueNames": ["a"] }))]
     #[case("/spec/template/terminationDelay", json!("1s"))]
-    fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
+    fn admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(findings(pointer, value), []);
     }
 
     #[test]
-    fn two_cliques_without_a_role_share_none() {
+    fn cliques_without_a_role_are_admitted() {
         let pcs = pcs(&[(&format!("{CLIQUES}/-"), clique("d")), (&format!("{CLIQUES}/-"), clique("e"))]);
         assert_eq!(check(&pcs), []);
     }
@@ -227,7 +228,11 @@ mod tests {
     #[case::member_fits("b", 39, 0)]
     #[case::member_is_too_long("b", 40, 3)]
     #[case::member_is_no_standalone("b", 42, 3)]
-    fn combined_name_length(#[case] clique: &str, #[case] length: usize, #[case] errors: usize) {
+    fn a_combined_name_that_is_too_long_is_refused(
+        #[case] clique: &str,
+        #[case] length: usize,
+        #[case] errors: usize,
+    ) {
         let name = json!("n".repeat(length));
         let pcs = match clique {
             "a" => pcs(&[(&format!("{CLIQUES}/0/name"), name)]),

@@ -1,6 +1,6 @@
-//! Topology constraints against the ClusterTopologyBinding that they name (ADM-07): one name, known domains,
-//! and no child broader than its parent. The backend checks which constraints its scheduler supports
-//! (ADM-09).
+//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). All constraints
+//! name the same binding, the binding defines all domains, and no child is broader than its parent. The
+//! backend checks which constraints its scheduler supports (ADM-09).
 //!
 //! Constraints are set on the PodCliqueSet, scaling groups and cliques; a level without `topologyName`
 //! inherits it from the level above. The rules apply when a constraint is created. They are not checked
@@ -33,7 +33,7 @@ impl<'a> Level<'a> {
     }
 }
 
-pub(super) fn set_level(pcs: &PodCliqueSet) -> Option<Level<'_>> {
+pub(super) fn pcs_level(pcs: &PodCliqueSet) -> Option<Level<'_>> {
     let constraint = pcs.spec.template.topology_constraint.as_ref()?;
     Some(Level {
         kind: "PodCliqueSet",
@@ -69,7 +69,7 @@ pub(super) async fn check(
     pcs: &PodCliqueSet,
     bindings: &dyn TopologyBindings,
 ) -> Result<Validation, LookupError> {
-    let levels = Levels { set: set_level(pcs), groups: group_levels(pcs), cliques: clique_levels(pcs) };
+    let levels = Levels { pcs: pcs_level(pcs), groups: group_levels(pcs), cliques: clique_levels(pcs) };
     let errors = levels.check_names();
     let named = levels.iter().find_map(|level| Some((level, level.topology_name()?)));
     let Some((level, name)) = named.filter(|_| errors.is_empty()) else {
@@ -104,14 +104,14 @@ impl Domains {
 }
 
 struct Levels<'a> {
-    set: Option<Level<'a>>,
+    pcs: Option<Level<'a>>,
     groups: Vec<(Level<'a>, &'a PodCliqueScalingGroupConfig)>,
     cliques: Vec<Level<'a>>,
 }
 
 impl<'a> Levels<'a> {
     fn iter(&self) -> impl Iterator<Item = &Level<'a>> {
-        self.set.iter().chain(self.groups.iter().map(|(level, _)| level)).chain(&self.cliques)
+        self.pcs.iter().chain(self.groups.iter().map(|(level, _)| level)).chain(&self.cliques)
     }
 
     /// The scaling group that the clique is a member of, if it has a constraint.
@@ -125,18 +125,18 @@ impl<'a> Levels<'a> {
     /// Pairs of parent and child constraints.
     fn pairs(&self) -> Vec<(&Level<'a>, &Level<'a>)> {
         let groups = self.groups.iter().map(|(level, _)| level);
-        let below_set = self
-            .set
+        let below_pcs = self
+            .pcs
             .iter()
-            .flat_map(|set| groups.clone().chain(&self.cliques).map(move |child| (set, child)));
+            .flat_map(|pcs| groups.clone().chain(&self.cliques).map(move |child| (pcs, child)));
         let below_group = self.cliques.iter().filter_map(|clique| Some((self.group_of(clique)?, clique)));
-        below_set.chain(below_group).collect()
+        below_pcs.chain(below_group).collect()
     }
 
     /// Every constraint has or inherits a topology name, and all names are equal.
     fn check_names(&self) -> Vec<FieldError> {
-        let set_name = self.set.as_ref().and_then(Level::topology_name);
-        let has_name = |level: &Level<'_>| level.topology_name().or(set_name).is_some();
+        let pcs_topology = self.pcs.as_ref().and_then(Level::topology_name);
+        let has_name = |level: &Level<'_>| level.topology_name().or(pcs_topology).is_some();
         let is_named = |level: &&Level<'_>| has_name(level) || self.group_of(level).is_some_and(has_name);
         let message = "topologyName is required when topologyConstraint is set and cannot be inherited";
         let unnamed =
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::admission::fixture::{Topo, lines, pcs};
 
-    const SET: &str = "/spec/template/topologyConstraint";
+    const PCS: &str = "/spec/template/topologyConstraint";
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/topologyConstraint";
     const CLIQUE_A: &str = "/spec/template/cliques/0/topologyConstraint";
     const CLIQUE_B: &str = "/spec/template/cliques/1/topologyConstraint";
@@ -243,12 +243,12 @@ mod tests {
 
     #[rstest]
     #[case::none(&[])]
-    #[case::one_level(&[(SET, required("rack"))])]
-    #[case::name_from_the_set(&[(SET, required("rack")), (CLIQUE_A, inherits("host"))])]
+    #[case::one_level(&[(PCS, required("rack"))])]
+    #[case::name_from_the_pod_clique_set(&[(PCS, required("rack")), (CLIQUE_A, inherits("host"))])]
     #[case::name_from_the_group(&[(GROUP, required("rack")), (CLIQUE_B, inherits("host"))])]
-    #[case::nested(&[(SET, required("block")), (GROUP, required("rack")), (CLIQUE_B, required("host"))])]
-    #[case::same_domain(&[(SET, required("rack")), (CLIQUE_A, required("rack"))])]
-    #[case::preferred_is_apart_from_required(&[(SET, required("host")), (CLIQUE_A, preferred("zone"))])]
+    #[case::nested(&[(PCS, required("block")), (GROUP, required("rack")), (CLIQUE_B, required("host"))])]
+    #[case::same_domain(&[(PCS, required("rack")), (CLIQUE_A, required("rack"))])]
+    #[case::preferred_is_apart_from_required(&[(PCS, required("host")), (CLIQUE_A, preferred("zone"))])]
     #[case::siblings_are_free(&[(GROUP, required("host")), (CLIQUE_A, required("zone"))])]
     #[tokio::test]
     async fn admitted(#[case] edits: &[(&str, Value)]) {
@@ -256,15 +256,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case::unknown_domain(&[(SET, required("row"))])]
-    #[case::unknown_preferred_domain(&[(SET, preferred("row"))])]
-    #[case::no_name(&[(SET, inherits("rack"))])]
+    #[case::unknown_domain(&[(PCS, required("row"))])]
+    #[case::unknown_preferred_domain(&[(PCS, preferred("row"))])]
+    #[case::no_name(&[(PCS, inherits("rack"))])]
     #[case::no_name_to_inherit(&[(GROUP, required("rack")), (CLIQUE_A, inherits("host"))])]
-    #[case::unknown_binding(&[(SET, json!({ "topologyName": "other", "pack": { "required": "rack" } }))])]
-    #[case::clique_above_set(&[(SET, required("rack")), (CLIQUE_A, required("block"))])]
-    #[case::group_above_set(&[(SET, required("rack")), (GROUP, inherits("block"))])]
-    #[case::clique_above_group(&[(GROUP, required("rack")), (CLIQUE_B, inherits("block"))])]
-    #[case::preferred_above_set(&[(SET, preferred("rack")), (CLIQUE_A, preferred("block"))])]
+    #[case::unknown_binding(&[(PCS, json!({ "topologyName": "other", "pack": { "required": "rack" } }))])]
+    #[case::clique_broader_than_the_pod_clique_set(&[(PCS, required("rack")), (CLIQUE_A, required("block"))])]
+    #[case::group_broader_than_the_pod_clique_set(&[(PCS, required("rack")), (GROUP, inherits("block"))])]
+    #[case::clique_broader_than_its_group(&[(GROUP, required("rack")), (CLIQUE_B, inherits("block"))])]
+    #[case::preferred_broader_than_its_parent(&[(PCS, preferred("rack")), (CLIQUE_A, preferred("block"))])]
     #[tokio::test]
     async fn refused(#[case] edits: &[(&str, Value)]) {
         assert_eq!(findings(edits).await.errors.len(), 1);
@@ -281,12 +281,12 @@ mod tests {
     async fn messages() {
         let two_names = json!({ "topologyName": "other", "pack": { "required": "rack" } });
         let errors = [
-            findings(&[(SET, inherits("rack")), (GROUP, inherits("rack")), (CLIQUE_B, inherits("host"))])
+            findings(&[(PCS, inherits("rack")), (GROUP, inherits("rack")), (CLIQUE_B, inherits("host"))])
                 .await,
-            findings(&[(SET, required("rack")), (CLIQUE_B, two_names.clone())]).await,
+            findings(&[(PCS, required("rack")), (CLIQUE_B, two_names.clone())]).await,
             findings(&[(CLIQUE_A, two_names)]).await,
-            findings(&[(SET, required("row")), (CLIQUE_B, preferred("cell"))]).await,
-            findings(&[(SET, required("host")), (GROUP, inherits("rack")), (CLIQUE_B, inherits("block"))])
+            findings(&[(PCS, required("row")), (CLIQUE_B, preferred("cell"))]).await,
+            findings(&[(PCS, required("host")), (GROUP, inherits("rack")), (CLIQUE_B, inherits("block"))])
                 .await,
         ];
         let errors: Vec<_> = errors.iter().map(|findings| lines(&findings.errors)).collect();
@@ -315,8 +315,8 @@ mod tests {
             let pack = json!({ "required": required, "preferred": preferred });
             json!({ "topologyName": "topo", "pack": pack })
         };
-        assert_eq!(findings(&[(SET, both("block", "rack"))]).await, Validation::default());
-        let redundant = findings(&[(SET, both("rack", "block"))]).await;
+        assert_eq!(findings(&[(PCS, both("block", "rack"))]).await, Validation::default());
+        let redundant = findings(&[(PCS, both("rack", "block"))]).await;
         assert_eq!(redundant.errors, []);
         insta::assert_snapshot!(redundant.warnings.join("\n"), @"spec.template.topologyConstraint.pack.preferred is coarser than spec.template.topologyConstraint.pack.required and is redundant");
     }

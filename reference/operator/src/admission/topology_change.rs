@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use grove_api::{PodCliqueSet, TopologyConstraint};
 
 use super::findings::RECREATE;
-use super::topology::{Level, clique_levels, group_levels, set_level};
+use super::topology::{Level, clique_levels, group_levels, pcs_level};
 use crate::backend::FieldError;
 
 pub(super) fn check(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<FieldError> {
@@ -30,7 +30,7 @@ pub(super) fn check(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<FieldError> {
 /// Whether `new` adds a missing topology name, which must then be checked against the topology.
 pub(super) fn is_repair(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     let (old, new) = (by_title(old), by_title(new));
-    old.iter().any(|(title, before)| new.get(title).is_some_and(|after| is_named_now(before, after)))
+    old.iter().any(|(title, before)| new.get(title).is_some_and(|after| adds_missing_name(before, after)))
 }
 
 pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
@@ -43,14 +43,14 @@ pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
 /// All constraints by kind and name, because cliques and groups may be reordered.
 fn by_title(pcs: &PodCliqueSet) -> BTreeMap<String, Level<'_>> {
     let groups = group_levels(pcs).into_iter().map(|(level, _)| level);
-    let levels = set_level(pcs).into_iter().chain(groups).chain(clique_levels(pcs));
+    let levels = pcs_level(pcs).into_iter().chain(groups).chain(clique_levels(pcs));
     levels.map(|level| (level.title(), level)).collect()
 }
 
 fn change(title: &str, old: &Level<'_>, new: &Level<'_>) -> Option<String> {
     let (old_name, new_name) =
         (old.topology_name().unwrap_or_default(), new.topology_name().unwrap_or_default());
-    if old_name != new_name && !is_named_now(old, new) {
+    if old_name != new_name && !adds_missing_name(old, new) {
         let from_to = format!("from {old_name:?} to {new_name:?}");
         return Some(format!("{title} topology constraint topologyName cannot be changed {from_to}"));
     }
@@ -64,7 +64,7 @@ fn domains(constraint: &TopologyConstraint) -> String {
     format!("required={required:?} preferred={preferred:?}")
 }
 
-fn is_named_now(old: &Level<'_>, new: &Level<'_>) -> bool {
+fn adds_missing_name(old: &Level<'_>, new: &Level<'_>) -> bool {
     old.topology_name().is_none() && old.constraint.pack_domain.is_some() && new.topology_name().is_some()
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::admission::fixture::{lines, pcs};
 
-    const SET: &str = "/spec/template/topologyConstraint";
+    const PCS: &str = "/spec/template/topologyConstraint";
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/topologyConstraint";
     const CLIQUE: &str = "/spec/template/cliques/0/topologyConstraint";
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[rstest]
     fn every_level_is_immutable(
-        #[values(SET, GROUP, CLIQUE)] place: &str,
+        #[values(PCS, GROUP, CLIQUE)] place: &str,
         #[values(
             Value::Null,
             named("other", json!({ "required": "rack" })),
@@ -113,8 +113,8 @@ mod tests {
     fn messages() {
         let (none, rack) = (pcs(&[]), with(CLIQUE, rack()));
         let host = with(CLIQUE, named("topo", json!({ "required": "host", "preferred": "host" })));
-        let other = with(SET, named("other", json!({ "required": "rack" })));
-        let topo = with(SET, named("topo", json!({ "required": "rack" })));
+        let other = with(PCS, named("other", json!({ "required": "rack" })));
+        let topo = with(PCS, named("topo", json!({ "required": "rack" })));
         let changes = [check(&none, &topo), check(&rack, &none), check(&rack, &host), check(&other, &topo)];
         insta::assert_snapshot!(changes.map(|errors| lines(&errors)).join("\n"), @r#"
         spec.template.topologyConstraint: Forbidden: PodCliqueSet topology constraint cannot be added after creation; recreate the PodCliqueSet to change it
@@ -126,20 +126,20 @@ mod tests {
 
     #[test]
     fn pack_domain_may_become_pack_required() {
-        let old = with(SET, json!({ "topologyName": "topo", "packDomain": "rack" }));
-        assert_eq!(check(&old, &with(SET, rack())), []);
-        assert_eq!(check(&old, &with(SET, named("topo", json!({ "required": "host" })))).len(), 1);
-        assert!(!is_repair(&old, &with(SET, rack())));
+        let old = with(PCS, json!({ "topologyName": "topo", "packDomain": "rack" }));
+        assert_eq!(check(&old, &with(PCS, rack())), []);
+        assert_eq!(check(&old, &with(PCS, named("topo", json!({ "required": "host" })))).len(), 1);
+        assert!(!is_repair(&old, &with(PCS, rack())));
     }
 
     #[test]
     fn a_pack_domain_without_a_name_may_get_one() {
-        let old = with(SET, json!({ "packDomain": "rack" }));
-        let named_now = with(SET, json!({ "topologyName": "topo", "packDomain": "rack" }));
+        let old = with(PCS, json!({ "packDomain": "rack" }));
+        let named_now = with(PCS, json!({ "topologyName": "topo", "packDomain": "rack" }));
         assert_eq!(check(&old, &named_now), []);
         assert!(is_repair(&old, &named_now));
         assert!(!is_repair(&named_now, &named_now));
-        assert_eq!(check(&old, &with(SET, json!({ "topologyName": "topo", "packDomain": "host" }))).len(), 1);
+        assert_eq!(check(&old, &with(PCS, json!({ "topologyName": "topo", "packDomain": "host" }))).len(), 1);
     }
 
     #[test]

@@ -67,7 +67,7 @@ mod tests {
     #[case("/spec/template/priorityClassName", json!("high"))]
     #[case("/spec/updateStrategy", json!({ "type": "OnDelete" }))]
     #[case("/spec/template/headlessServiceConfig", json!({ "publishNotReadyAddresses": false }))]
-    fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
+    fn admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(check(&pcs(&[(pointer, value)])), []);
     }
 

@@ -30,7 +30,7 @@ pub async fn validate_update(
     new: &PodCliqueSet,
     cluster: &AdmissionState,
 ) -> Result<Validation, LookupError> {
-    if new.metadata.deletion_timestamp.is_some() || is_same_to_all_rules(old, new) {
+    if new.metadata.deletion_timestamp.is_some() || is_unchanged_for_all_rules(old, new) {
         return Ok(Validation::default());
     }
     let mut findings = keep_new(own_rules(new), &own_rules(old));
@@ -44,8 +44,8 @@ pub async fn validate_update(
     Ok(findings)
 }
 
-/// Whether nothing changes that a rule reads. Usually, only finalizers or owners change then.
-fn is_same_to_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
+/// Whether the update changes only fields that no rule reads, such as finalizers or owners.
+fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     old.spec == new.spec
         && old.metadata.labels == new.metadata.labels
         && old.metadata.annotations == new.metadata.annotations
@@ -78,8 +78,8 @@ mod tests {
         "/spec/template/cliques/2/spec/podSpec/schedulerName",
     ];
 
-    /// A backend that requires the annotation `queue` to be `open` and unchanged, and accepts an unchanged
-    /// object.
+    /// A backend that rejects an object whose annotation `queue` is not `open` or has changed. It accepts
+    /// every update that changes nothing.
     fn queueing(name: &'static str) -> FakeBackend {
         fn queue(pcs: &PodCliqueSet) -> Option<&String> {
             pcs.metadata.annotations.as_ref()?.get("queue")
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_findings_come_at_once() {
+    async fn all_findings_are_returned_at_once() {
         let findings = create(&pcs(&[
             ("/spec/replicas", json!(-1)),
             ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),
@@ -161,7 +161,7 @@ mod tests {
     #[case::finalizer("/metadata/finalizers", json!(["grove.io/podcliqueset.grove.io"]))]
     #[case::scale("/spec/replicas", json!(3))]
     #[tokio::test]
-    async fn a_stored_fault_blocks_no_edit(#[case] pointer: &str, #[case] value: Value) {
+    async fn a_stored_error_blocks_no_edit(#[case] pointer: &str, #[case] value: Value) {
         let closed = (QUEUE, json!("closed"));
         let (old, new) =
             (on_volcano(std::slice::from_ref(&closed)), on_volcano(&[closed.clone(), (pointer, value)]));
@@ -171,7 +171,7 @@ mod tests {
 
     /// Another operator, which supports the feature, may have stored the object.
     #[tokio::test]
-    async fn a_stored_feature_that_is_not_supported_blocks_no_edit() {
+    async fn a_stored_unsupported_feature_blocks_no_edit() {
         let sharing = json!([{ "name": "claim", "scope": "AllReplicas" }]);
         let shared = ("/spec/template/resourceSharing", sharing);
         let scaled = ("/spec/replicas", json!(3));
@@ -187,7 +187,7 @@ mod tests {
     #[case::structure("/spec/replicas", json!(-1))]
     #[case::shape("/spec/template/cliques/0/spec/minAvailable", json!(2))]
     #[tokio::test]
-    async fn an_edit_answers_for_what_it_breaks(#[case] pointer: &str, #[case] value: Value) {
+    async fn an_edit_that_adds_an_error_is_refused(#[case] pointer: &str, #[case] value: Value) {
         let old = on_volcano(&[(QUEUE, json!("open"))]);
         let new = on_volcano(&[(QUEUE, json!("open")), (pointer, value)]);
         assert!(!update(&old, &new).await.admits());
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_backend_disabled_since_only_warns() {
+    async fn a_backend_disabled_since_causes_only_a_warning() {
         let on_koord = |replicas: i32| {
             let schedulers = SCHEDULER.map(|pointer| (pointer, json!("koord-scheduler")));
             pcs(&[schedulers.as_slice(), &[("/spec/replicas", json!(replicas))]].concat())
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_topology_gone_since_blocks_only_what_asks_for_it() {
-        let set = "/spec/template/topologyConstraint";
+    async fn a_deleted_topology_blocks_only_edits_that_add_its_name() {
+        let path = "/spec/template/topologyConstraint";
         let gone = json!({ "topologyName": "gone", "pack": { "required": "rack" } });
-        let (old, new) = (pcs(&[(set, gone.clone())]), pcs(&[(set, gone), ("/spec/replicas", json!(2))]));
+        let (old, new) = (pcs(&[(path, gone.clone())]), pcs(&[(path, gone), ("/spec/replicas", json!(2))]));
         assert!(!create(&old).await.admits());
         assert_eq!(update(&old, &new).await, Validation::default());
-        let unnamed = pcs(&[(set, json!({ "packDomain": "rack" }))]);
-        let repaired = |name: &str| pcs(&[(set, json!({ "topologyName": name, "packDomain": "rack" }))]);
+        let unnamed = pcs(&[(path, json!({ "packDomain": "rack" }))]);
+        let repaired = |name: &str| pcs(&[(path, json!({ "topologyName": name, "packDomain": "rack" }))]);
         assert!(update(&unnamed, &repaired("topo")).await.admits());
         assert!(!update(&unnamed, &repaired("gone")).await.admits());
     }

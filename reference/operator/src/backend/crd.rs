@@ -13,7 +13,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::{Api, Client};
 
-use super::remembered::Remembered;
+use super::cached_answer::CachedAnswer;
 
 /// How long a positive answer is cached.
 const POSITIVE: Duration = Duration::from_secs(60);
@@ -22,12 +22,12 @@ const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crd {
-    /// Such as `podgroups.scheduling.volcano.sh`.
+    /// Name of the CRD, such as `podgroups.scheduling.volcano.sh`.
     pub name: &'static str,
     /// The version that must be served, such as `v1beta1`.
     pub version: &'static str,
-    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` stands for the items of
-    /// a list.
+    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` means the items of a
+    /// list.
     pub field: Option<&'static str>,
 }
 
@@ -35,27 +35,27 @@ pub(super) struct CrdDetection {
     client: Client,
     crds: &'static [Crd],
     release: &'static str,
-    last: Remembered<Result<(), String>>,
+    last: CachedAnswer<Result<(), String>>,
 }
 
 impl CrdDetection {
     /// `release` is the oldest release that has all of `crds`, such as `Volcano 1.14`. Error messages name
     /// it.
     pub(super) fn new(client: Client, crds: &'static [Crd], release: &'static str) -> Self {
-        let holds = |answer: &Result<(), String>| if answer.is_ok() { POSITIVE } else { NEGATIVE };
-        Self { client, crds, release, last: Remembered::new(holds, Err) }
+        let ttl = |answer: &Result<(), String>| if answer.is_ok() { POSITIVE } else { NEGATIVE };
+        Self { client, crds, release, last: CachedAnswer::new(ttl, Err) }
     }
 
     /// Whether all CRDs are installed. The error names the first CRD that is missing or too old, and the
     /// required release.
     pub(super) async fn readiness(&self) -> Result<(), String> {
         let (client, crds, release) = (self.client.clone(), self.crds, self.release);
-        let look = async move {
+        let lookup = async move {
             missing(&client, crds)
                 .await
                 .map_or(Ok(()), |missing| Err(format!("{missing}: {release} or newer is needed")))
         };
-        self.last.answer(look).await
+        self.last.get(lookup).await
     }
 }
 

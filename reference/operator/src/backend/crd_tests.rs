@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::fake_api::FakeApi;
 
 const GANGS: Crd = Crd { name: "gangs.example.com", version: "v1", field: Some("spec.members[].minimum") };
 
@@ -32,28 +32,31 @@ fn crd(edits: &[(&str, Value)]) -> Value {
     crd
 }
 
-async fn readiness(api: MadeUpApi) -> Result<(), String> {
+async fn readiness(api: FakeApi) -> Result<(), String> {
     CrdDetection::new(api.client, &[GANGS], "Gangs 2").readiness().await
 }
 
-fn holding(crd: Value) -> MadeUpApi {
-    MadeUpApi::holding([("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.example.com", crd)])
+fn with_crd(crd: Value) -> FakeApi {
+    FakeApi::with_objects([(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.example.com",
+        crd,
+    )])
 }
 
 #[rstest::rstest]
 #[case::too_old(&[("/spec/versions/1/schema", json!({}))], "has no spec.members[].minimum")]
 #[case::not_served(&[("/spec/versions/1/served", json!(false))], "does not serve v1")]
-#[case::not_yet(&[("/status/conditions/0/status", json!("False"))], "is not established")]
+#[case::not_established(&[("/status/conditions/0/status", json!("False"))], "is not established")]
 #[tokio::test]
-async fn what_is_missing_is_named(#[case] edits: &[(&str, Value)], #[case] defect: &str) {
+async fn a_missing_part_of_the_crd_is_named(#[case] edits: &[(&str, Value)], #[case] defect: &str) {
     let expected = format!("CRD gangs.example.com {defect}: Gangs 2 or newer is needed");
-    assert_eq!(readiness(holding(crd(edits))).await, Err(expected));
+    assert_eq!(readiness(with_crd(crd(edits))).await, Err(expected));
 }
 
 #[tokio::test]
-async fn whole_or_absent() {
-    assert_eq!(readiness(holding(crd(&[]))).await, Ok(()));
-    let absent = readiness(MadeUpApi::holding([])).await.unwrap_err();
+async fn an_installed_crd_is_ready_and_an_absent_one_is_named() {
+    assert_eq!(readiness(with_crd(crd(&[]))).await, Ok(()));
+    let absent = readiness(FakeApi::with_objects([])).await.unwrap_err();
     assert_eq!(absent, "CRD gangs.example.com is not installed: Gangs 2 or newer is needed");
 }
 
@@ -66,7 +69,7 @@ async fn whole_or_absent() {
 #[case("spec.single.minimum", true)]
 #[case("spec.single[].minimum", false)]
 #[case("status.phase", false)]
-fn fields_of_a_schema(#[case] path: &str, #[case] found: bool) {
+fn fields_are_found_through_objects_and_lists(#[case] path: &str, #[case] found: bool) {
     let schema: JSONSchemaProps = serde_json::from_value(schema()).unwrap();
     assert_eq!(has_field(&schema, path), found);
 }

@@ -19,7 +19,8 @@ pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Opti
     pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
 }
 
-/// The keys of the required levels for the pods of one podgroup: the PodGang's and its own.
+/// The keys of the required levels for the pods of one podgroup: the level of the PodGang and that of the
+/// podgroup.
 pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
     let spec = &pod_gang.spec;
     let own = spec.podgroups.iter().find(|found| found.name == podgroup);
@@ -34,7 +35,8 @@ pub(super) struct Level<'a> {
     pub podgroups: Vec<&'a str>,
 }
 
-/// Every required level for the pods of one podgroup: the PodGang's, its topology group's, and its own.
+/// Every required level for the pods of one podgroup: those of the PodGang, of the topology group and of the
+/// podgroup.
 pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>> {
     let spec = &pod_gang.spec;
     let all = spec.podgroups.iter().map(|found| found.name.as_str()).collect();
@@ -52,8 +54,8 @@ pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>
     levels.into_iter().filter_map(level).collect()
 }
 
-/// The ClusterTopologyBinding `name` of the gang. If the caller's cache lacks it, the API server is queried,
-/// because the binding may be new.
+/// The ClusterTopologyBinding `name` of the gang. Queries the API server if the caller's cache lacks the
+/// binding, because the binding may be new.
 pub(super) async fn binding<'a>(
     client: &Client,
     gang: &GangState<'a>,
@@ -67,9 +69,9 @@ pub(super) async fn binding<'a>(
     Ok(found.map_err(failed)?.map(Cow::Owned))
 }
 
-/// Releases a pod into the domains of `keys` that contain `node`, where a pod of its gang is bound. Holds the
-/// pod if the node has lost a label.
-pub(super) async fn release_beside(
+/// Releases a pod into the domains of `keys` that contain `node`. Another pod of its gang is bound to that
+/// node. Holds the pod if the node has lost a label.
+pub(super) async fn release_into_domains_of(
     client: &Client,
     node: &str,
     keys: impl Iterator<Item = &str>,

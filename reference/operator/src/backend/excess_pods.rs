@@ -1,8 +1,8 @@
 //! The hard gang and its surplus: which pods exceed the minimum of their podgroup, and whether the minimum is
 //! bound.
 //!
-//! A scheduler that only counts pods accepts any pods of a podgroup as its minimum, and needs no more until
-//! those are bound. A backend that holds surplus back until then uses this module in its `release_pod`.
+//! A scheduler that only counts pods may bind surplus pods of a podgroup as its minimum. So some backends
+//! hold surplus back until the hard gang is bound. They use this module in `release_pod`.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};
@@ -17,7 +17,7 @@ pub(super) fn index(pod: &Pod) -> Option<i32> {
 }
 
 /// Whether a pod exceeds the minimum of its podgroup. The members are the pods with the lowest indexes. A pod
-/// without an index or podgroup is surplus, whoever created it.
+/// without an index or podgroup is surplus, regardless of who created it.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     let podgroups = &pod_gang.spec.podgroups;
     let podgroup =
@@ -106,7 +106,10 @@ mod tests {
         &[("a", 0, true), ("a", 2, true), ("b", 0, true)],
         Some("1 of the 2 pods of a in the hard gang are bound")
     )]
-    fn the_hard_gang_is_bound_or_not(#[case] pods: &[(&str, i32, bool)], #[case] reason: Option<&str>) {
+    fn unbound_names_the_podgroup_without_its_minimum(
+        #[case] pods: &[(&str, i32, bool)],
+        #[case] reason: Option<&str>,
+    ) {
         let pods: Vec<_> =
             pods.iter().map(|(clique, i, bound)| pod(clique, *i, bound.then_some("n1"))).collect();
         let pod_gang = pod_gang();
@@ -135,7 +138,7 @@ mod tests {
     #[rstest::rstest]
     #[case::member("a", 1, false)]
     #[case::beyond("a", 2, true)]
-    #[case::of_no_podgroup("c", 0, true)]
+    #[case::in_no_podgroup("c", 0, true)]
     fn surplus_is_beyond_the_minimum(#[case] clique: &str, #[case] index: i32, #[case] surplus: bool) {
         assert_eq!(is_surplus(&pod(clique, index, None), &pod_gang()), surplus);
     }

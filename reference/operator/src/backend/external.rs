@@ -55,26 +55,26 @@ impl SchedulerBackend for External {
     }
 
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
-        let mut found = Validation::default();
+        let mut findings = Validation::default();
         // Constraints are immutable (ADM-03), so an update adds none.
         if old.is_some() || self.config.topology_constraints {
-            return found;
+            return findings;
         }
         let undeclared =
             format!("the profile of scheduler {} does not declare topologyConstraints", self.name);
         for Constrained { path, constraint, .. } in constraints(&pcs.spec.template) {
             if constraint.required_domain().is_some() {
                 let message = format!("{undeclared}: nobody would keep a required constraint");
-                found.errors.push(FieldError::forbidden(path, message));
+                findings.errors.push(FieldError::forbidden(path, message));
             } else {
-                found.warnings.push(format!("{path}.pack.preferred may have no effect: {undeclared}"));
+                findings.warnings.push(format!("{path}.pack.preferred may have no effect: {undeclared}"));
             }
         }
-        found
+        findings
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
-        pod_spec::schedule_by(&self.name, pod, member).map(drop)
+        pod_spec::set_scheduler_name(&self.name, pod, member).map(drop)
     }
 
     fn gang_resources(&self) -> Vec<ApiResource> {
@@ -161,19 +161,19 @@ mod tests {
     #[case::required_declared(json!({"required": "rack"}), true, 0, 0)]
     #[case::preferred_declared(json!({"preferred": "rack"}), true, 0, 0)]
     #[tokio::test]
-    async fn undeclared_topology(
+    async fn undeclared_topology_is_refused_or_warned_about(
         #[case] pack: Value,
         #[case] declared: bool,
         #[case] errors: usize,
         #[case] warnings: usize,
     ) {
         let pcs = if pack.is_null() { pcs(|_| {}) } else { packed(&pack) };
-        let found = backend(declared).validate_pod_clique_set(&pcs, None).await;
-        assert_eq!((found.errors.len(), found.warnings.len()), (errors, warnings), "{found:?}");
+        let findings = backend(declared).validate_pod_clique_set(&pcs, None).await;
+        assert_eq!((findings.errors.len(), findings.warnings.len()), (errors, warnings), "{findings:?}");
     }
 
     #[tokio::test]
-    async fn a_declaration_withdrawn_blocks_no_update() {
+    async fn a_withdrawn_declaration_blocks_no_update() {
         let old = packed(&json!({"required": "rack"}));
         let mut new = old.clone();
         new.spec.replicas = 0;

@@ -20,7 +20,7 @@ pub(crate) struct FakeBackend {
     /// Result of every topology sync; `None` if the backend has no topology resources.
     pub topology: Option<TopologyState>,
     /// Whether podgroups may be scaled to 0.
-    pub lets_idle: bool,
+    pub allows_idle: bool,
 }
 
 impl FakeBackend {
@@ -30,7 +30,7 @@ impl FakeBackend {
             readiness: Ok(()),
             rules: |_, _| Validation::default(),
             topology: None,
-            lets_idle: false,
+            allows_idle: false,
         }
     }
 }
@@ -73,8 +73,8 @@ impl SchedulerBackend for FakeBackend {
         Ok(Release::Now(Vec::new()))
     }
 
-    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
-        self.lets_idle
+    fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
+        self.allows_idle
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {

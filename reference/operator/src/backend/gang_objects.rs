@@ -1,4 +1,4 @@
-//! Mutable gang resources: created, repaired and pruned according to a plan.
+//! Creates, repairs and prunes mutable gang resources according to a plan.
 //!
 //! This module serves backends whose scheduler allows gang resources to change while their pods exist. It
 //! decides who owns an object, and therefore whether it may be written. `objects` computes the differences
@@ -13,17 +13,17 @@ use kube::{Client, Resource, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::objects::{self, Created, Target};
-pub(super) use super::objects::{ABSENT, Pairs, is_of};
+pub(super) use super::objects::{ABSENT, Pairs, is_kind};
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_BY_GROVE};
 
 use super::{BackendError, GangState, idle, names};
 use crate::cache::generation;
 
-/// The existing objects with these names, regardless of owner: from `existing`, otherwise from the API
-/// server. The cache may lag, and lacks objects whose owner reference was removed. For plans that depend on
-/// existing objects.
-pub(super) async fn standing(
+/// Reads the objects with these names, regardless of owner: from `existing`, otherwise from the API server.
+/// A plan that depends on existing objects needs this: the cache may lag, and lacks objects whose owner
+/// reference was removed.
+pub(super) async fn read_current(
     client: &Client,
     pod_gang: &PodGang,
     resource: &ApiResource,
@@ -31,7 +31,8 @@ pub(super) async fn standing(
     existing: &[Arc<DynamicObject>],
 ) -> Result<Vec<Arc<DynamicObject>>, BackendError> {
     let find = async |name: String| {
-        if let Some(found) = existing.iter().find(|found| is_of(resource, found) && found.name_any() == name)
+        if let Some(found) =
+            existing.iter().find(|found| is_kind(resource, found) && found.name_any() == name)
         {
             return Ok(Some(Arc::clone(found)));
         }
@@ -63,7 +64,7 @@ pub(super) async fn ensure(
 ) -> Result<(), BackendError> {
     let target = Target::new(client, resource, wanted);
     let cached =
-        existing.iter().find(|found| is_of(resource, found) && found.name_any() == wanted.name_any());
+        existing.iter().find(|found| is_kind(resource, found) && found.name_any() == wanted.name_any());
     let found = match cached {
         Some(found) => Arc::clone(found),
         None => match target.create(wanted).await? {
@@ -73,13 +74,13 @@ pub(super) async fn ensure(
     };
     match owner(&found, pod_gang) {
         Owner::PodGang => {}
-        // Its owner reference was removed; the repair restores it (GANG-12).
-        Owner::Nobody if objects::change(&wanted.data, &found.data).is_none() => {}
+        // The object has lost its owner reference; the repair restores it (GANG-12).
+        Owner::Absent if objects::change(&wanted.data, &found.data).is_none() => {}
         Owner::Predecessor => {
             let what = target.to_string();
             return Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")));
         }
-        Owner::Nobody | Owner::Other => return Err(BackendError::NameTaken(target.to_string())),
+        Owner::Absent | Owner::Other => return Err(BackendError::NameTaken(target.to_string())),
     }
     if found.metadata.deletion_timestamp.is_some() {
         return Err(BackendError::Waiting(format!("{target} is being deleted")));
@@ -97,7 +98,7 @@ pub(super) async fn prune_former(
     planned: &[DynamicObject],
     existing: &[Arc<DynamicObject>],
 ) -> Result<(), BackendError> {
-    let is_first = generation::of_gang(gang.pod_gang) == 0 && !idle::has_been(gang.pod_gang);
+    let is_first = generation::of_gang(gang.pod_gang) == 0 && !idle::any_has_been_idle(gang.pod_gang);
     if is_first || !gang.former.is_empty() {
         return Ok(());
     }
@@ -114,7 +115,7 @@ pub(super) async fn prune(
     existing: &[Arc<DynamicObject>],
 ) -> Result<(), BackendError> {
     let leftover = existing.iter().filter(|found| {
-        is_of(resource, found)
+        is_kind(resource, found)
             && !keep.contains(&found.name_any())
             && matches!(owner(found, pod_gang), Owner::PodGang)
             && found.metadata.deletion_timestamp.is_none()
@@ -127,19 +128,20 @@ pub(super) async fn prune(
 
 /// Metadata of a gang resource. The PodGang is the controller, so garbage collection deletes the resource
 /// with it (GANG-23, DEL-01). Grove's labels are set in addition to `labels`.
-pub(super) fn metadata(pod_gang: &PodGang, name: &str, labels: Pairs, annotations: Pairs) -> ObjectMeta {
+pub(super) fn metadata(pod_gang: &PodGang, name: &str, mut labels: Pairs, annotations: Pairs) -> ObjectMeta {
     let gang = pod_gang.name_any();
     let part_of = pod_gang.labels().get(LABEL_PART_OF).map(String::as_str);
-    let own = [
+    let grove_labels = [
         (LABEL_MANAGED_BY, Some(MANAGED_BY_GROVE)),
         (LABEL_POD_GANG, Some(gang.as_str())),
         (LABEL_PART_OF, part_of),
     ];
     // These labels are informational: omit one whose value exceeds the limit.
-    let own = own.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    let own = own.filter(|(_, value)| value.len() <= names::MAX_LABEL);
-    let labels: Pairs =
-        labels.into_iter().chain(own.map(|(key, value)| (key.to_owned(), value.to_owned()))).collect();
+    for (key, value) in grove_labels {
+        if let Some(value) = value.filter(|value| value.len() <= names::MAX_LABEL) {
+            labels.insert(key.to_owned(), value.to_owned());
+        }
+    }
     ObjectMeta {
         name: Some(name.to_owned()),
         namespace: pod_gang.namespace(),
@@ -155,7 +157,7 @@ pub(super) enum Owner {
     /// A deleted PodGang of the same name; garbage collection is still pending (DEL-08).
     Predecessor,
     /// No controller: the owner reference was removed, or someone created the object by hand.
-    Nobody,
+    Absent,
     Other,
 }
 
@@ -167,13 +169,13 @@ pub(super) fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
             Owner::Predecessor
         }
         Some(_) => Owner::Other,
-        None => Owner::Nobody,
+        None => Owner::Absent,
     }
 }
 
 fn repair(pod_gang: &PodGang, wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = objects::repair(wanted, found);
-    if let (Owner::Nobody, Some(owner)) = (owner(found, pod_gang), pod_gang.controller_owner_ref(&())) {
+    if let (Owner::Absent, Some(owner)) = (owner(found, pod_gang), pod_gang.controller_owner_ref(&())) {
         let owners: Vec<_> = found.owner_references().iter().cloned().chain([owner]).collect();
         let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
         metadata["ownerReferences"] = json!(owners);

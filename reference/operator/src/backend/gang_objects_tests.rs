@@ -2,7 +2,7 @@
 
 use grove_api::PodGangSpec;
 
-use super::super::made_up_api::MadeUpApi;
+use super::super::fake_api::FakeApi;
 use super::*;
 
 const THINGS: &str = "/apis/example.com/v1/namespaces/ns/things";
@@ -31,7 +31,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Pairs {
 }
 
 fn wanted() -> DynamicObject {
-    let annotations = pairs(&[("queue", "q"), ("gone", ABSENT)]);
+    let annotations = pairs(&[("queue", "q"), ("unwanted", ABSENT)]);
     let mut wanted = DynamicObject::new("g", &things())
         .data(json!({"spec": {"min": 2, "topology": null, "members": [{"name": "a", "level": null}]}}));
     wanted.metadata = metadata(&pod_gang(), "g", pairs(&[("team", "x")]), annotations);
@@ -71,7 +71,7 @@ fn object(value: Value) -> Arc<DynamicObject> {
 }
 
 async fn repaired(edits: &[(&str, Value)]) -> Option<Value> {
-    let api = MadeUpApi::holding([(THING, json!({"metadata": {"name": "g"}}))]);
+    let api = FakeApi::with_objects([(THING, json!({"metadata": {"name": "g"}}))]);
     let existing = [object(found(edits))];
     ensure(&api.client, &pod_gang(), &things(), &wanted(), &existing).await.unwrap();
     let mut written = api.written();
@@ -81,8 +81,8 @@ async fn repaired(edits: &[(&str, Value)]) -> Option<Value> {
 }
 
 /// The result for a thing that exists in the API server but not in the cache.
-async fn beside(edits: &[(&str, Value)]) -> (Result<(), BackendError>, Vec<(String, Value)>) {
-    let api = MadeUpApi::holding([(THING, found(edits))]);
+async fn ensured_uncached(edits: &[(&str, Value)]) -> (Result<(), BackendError>, Vec<(String, Value)>) {
+    let api = FakeApi::with_objects([(THING, found(edits))]);
     let outcome = ensure(&api.client, &pod_gang(), &things(), &wanted(), &[]).await;
     let mut written = api.written();
     assert_eq!(written.remove(0).0, format!("POST {THINGS}"));
@@ -90,8 +90,8 @@ async fn beside(edits: &[(&str, Value)]) -> (Result<(), BackendError>, Vec<(Stri
 }
 
 #[tokio::test]
-async fn a_missing_one_is_created_whole() {
-    let api = MadeUpApi::holding([]);
+async fn a_missing_object_is_created_without_absent_fields() {
+    let api = FakeApi::with_objects([]);
     ensure(&api.client, &pod_gang(), &things(), &wanted(), &[]).await.unwrap();
     let mut owner = owned_by("PodGang", "g", "mine");
     owner[0]["apiVersion"] = json!("scheduler.grove.io/v1alpha1");
@@ -133,25 +133,25 @@ async fn a_missing_one_is_created_whole() {
     Some(json!({"metadata": {"labels": {"team": "x"}}}))
 )]
 #[case::unwanted_annotation(
-    &[("/metadata/annotations/gone", json!("back"))],
-    Some(json!({"metadata": {"annotations": {"gone": null}}}))
+    &[("/metadata/annotations/unwanted", json!("set"))],
+    Some(json!({"metadata": {"annotations": {"unwanted": null}}}))
 )]
 #[tokio::test]
-async fn only_what_differs_is_written(#[case] edits: &[(&str, Value)], #[case] patch: Option<Value>) {
+async fn only_differences_are_written(#[case] edits: &[(&str, Value)], #[case] patch: Option<Value>) {
     assert_eq!(repaired(edits).await, patch);
 }
 
 #[tokio::test]
-async fn one_that_the_cache_lacks_is_read_and_repaired() {
-    let (outcome, written) = beside(&[("/spec/min", json!(3))]).await;
+async fn an_object_that_the_cache_lacks_is_read_and_repaired() {
+    let (outcome, written) = ensured_uncached(&[("/spec/min", json!(3))]).await;
     outcome.unwrap();
     assert_eq!(written, [(format!("PATCH {THING}"), json!({"spec": {"min": 2}}))]);
 }
 
 #[tokio::test]
-async fn a_disowned_one_as_planned_gets_its_owner_back() {
+async fn a_lost_owner_reference_is_restored_if_the_spec_matches() {
     let user = json!({"apiVersion": "v1", "kind": "Note", "name": "n", "uid": "n"});
-    let (outcome, written) = beside(&[("/metadata/ownerReferences", json!([user]))]).await;
+    let (outcome, written) = ensured_uncached(&[("/metadata/ownerReferences", json!([user]))]).await;
     outcome.unwrap();
     let mut owner = owned_by("PodGang", "g", "mine");
     owner[0]["apiVersion"] = json!("scheduler.grove.io/v1alpha1");
@@ -160,7 +160,7 @@ async fn a_disowned_one_as_planned_gets_its_owner_back() {
 }
 
 #[rstest::rstest]
-#[case::disowned_and_other(
+#[case::unowned_and_different(
     &[("/metadata/ownerReferences", json!([])), ("/spec/min", json!(3))],
     "Thing ns/g exists and is not controlled by this PodGang"
 )]
@@ -177,9 +177,9 @@ async fn a_disowned_one_as_planned_gets_its_owner_back() {
     "waiting: Thing ns/g is being deleted"
 )]
 #[tokio::test]
-async fn one_that_is_not_ours_to_write_is_left(#[case] edits: &[(&str, Value)], #[case] says: &str) {
-    let (outcome, written) = beside(edits).await;
-    assert_eq!(outcome.unwrap_err().to_string(), says);
+async fn an_object_of_another_owner_is_not_written(#[case] edits: &[(&str, Value)], #[case] message: &str) {
+    let (outcome, written) = ensured_uncached(edits).await;
+    assert_eq!(outcome.unwrap_err().to_string(), message);
     assert!(written.is_empty(), "{written:?}");
 }
 
@@ -191,11 +191,11 @@ async fn only_leftovers_of_this_pod_gang_and_kind_are_pruned() {
         object(found)
     };
     let path = format!("{THINGS}/left");
-    let api = MadeUpApi::holding([(path.as_str(), json!({"metadata": {"name": "left"}}))]);
+    let api = FakeApi::with_objects([(path.as_str(), json!({"metadata": {"name": "left"}}))]);
     let existing = [
         named("kept", &[]),
         named("left", &[]),
-        named("going", &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"))]),
+        named("deleting", &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"))]),
         named("other", &[("/metadata/ownerReferences", owned_by("PodGang", "g", "before"))]),
         named("kind", &[("/kind", json!("Other"))]),
         named("group", &[("/apiVersion", json!("other.com/v1"))]),
@@ -206,11 +206,11 @@ async fn only_leftovers_of_this_pod_gang_and_kind_are_pruned() {
     assert_eq!(written.len(), 1, "{written:?}");
     assert_eq!(written[0].0, format!("DELETE {path}"));
     assert_eq!(written[0].1["preconditions"], json!({"uid": "u"}));
-    prune(&MadeUpApi::holding([]).client, &pod_gang(), &things(), &keep, &existing).await.unwrap();
+    prune(&FakeApi::with_objects([]).client, &pod_gang(), &things(), &keep, &existing).await.unwrap();
 }
 
 #[test]
-fn a_name_too_long_for_a_label_goes_without() {
+fn a_name_too_long_for_a_label_is_omitted() {
     let mut pod_gang = pod_gang();
     pod_gang.metadata.name = Some("g".repeat(64));
     let labels = metadata(&pod_gang, "g", Pairs::new(), Pairs::new()).labels.unwrap();

@@ -2,10 +2,10 @@
 //! (AUTO-06).
 //!
 //! A PodGang keeps the shape of its idle podgroups, because immutable gang resources need an entry for every
-//! podgroup from the start. It also counts how often each podgroup was removed. A scheduler that counts bound
-//! pods still counts terminating ones, and one that remembers a satisfied gang remembers it for removed
-//! podgroups. So where pods join a gang resource only by its name, a podgroup that returns gets its own gang
-//! resources.
+//! podgroup from the start. It also counts how often each podgroup was removed. If pods join a gang resource
+//! only by its name, that count is part of the name. So a podgroup that returns gets new gang resources.
+//! Otherwise a scheduler could count its terminating pods as bound, or remember that the podgroup was
+//! satisfied.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ use crate::cache::generation;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IdlePodGroup {
-    /// Its position among all podgroups of the PodGang, including idle ones.
+    /// Position of the podgroup among all podgroups of the PodGang, including idle ones.
     pub index: usize,
     /// The podgroup to restore, without pod references.
     pub podgroup: PodGroup,
 }
 
 fn idle_of(pod_gang: &PodGang) -> Vec<IdlePodGroup> {
-    let said = pod_gang.annotations().get(ANNOTATION_IDLE_PODGROUPS);
-    said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+    let annotation = pod_gang.annotations().get(ANNOTATION_IDLE_PODGROUPS);
+    annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
 pub(crate) fn is_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
@@ -35,26 +35,26 @@ pub(crate) fn is_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
 }
 
 /// Whether this podgroup has ever been idle.
-pub(crate) fn has_left(pod_gang: &PodGang, podgroup: &str) -> bool {
+pub(crate) fn has_been_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
     counts(pod_gang).contains_key(podgroup)
 }
 
-pub(super) fn has_been(pod_gang: &PodGang) -> bool {
+pub(super) fn any_has_been_idle(pod_gang: &PodGang) -> bool {
     pod_gang.annotations().contains_key(ANNOTATION_IDLE_COUNTS)
 }
 
 fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
-    let said = pod_gang.annotations().get(ANNOTATION_IDLE_COUNTS);
-    said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+    let annotation = pod_gang.annotations().get(ANNOTATION_IDLE_COUNTS);
+    annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// Records the idle podgroups in a PodGang, and counts those that `existing` still contained.
+/// Records the idle podgroups in a PodGang. Increments the counts of those that `existing` still contains.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
-    let had = |name: &str| {
+    let was_member = |name: &str| {
         existing.is_some_and(|existing| existing.spec.podgroups.iter().any(|podgroup| podgroup.name == name))
     };
-    for idle in idle.iter().filter(|idle| had(&idle.podgroup.name)) {
+    for idle in idle.iter().filter(|idle| was_member(&idle.podgroup.name)) {
         *counts.entry(idle.podgroup.name.clone()).or_default() += 1;
     }
     let annotations = pod_gang.annotations_mut();
@@ -67,19 +67,19 @@ pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Op
     }
 }
 
-/// The PodGang with its idle podgroups at their positions.
+/// The PodGang with its idle podgroups inserted at their original positions.
 pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
-    let mut whole = pod_gang.clone();
+    let mut complete = pod_gang.clone();
     for IdlePodGroup { index, podgroup } in idle_of(pod_gang) {
-        let podgroups = &mut whole.spec.podgroups;
+        let podgroups = &mut complete.spec.podgroups;
         podgroups.insert(index.min(podgroups.len()), podgroup);
     }
-    whole
+    complete
 }
 
 /// The name of a podgroup's gang resource, specific to the PodGang's generation and to how often the podgroup
 /// was removed. It is unique, because user-chosen names contain no dot.
-pub(super) fn named(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
+pub(super) fn resource_name(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
     match counts(pod_gang).get(podgroup) {
         None => generation::named(pod_gang, name),
         Some(count) => format!("{name}.{}-{count}", generation::of_gang(pod_gang)),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn they_come_back_to_their_places() {
+    fn restored_podgroups_get_their_positions_back() {
         let mut left = pod_gang(&["b", "d"]);
         record(&mut left, &idle(&[(0, "a"), (2, "c")]), Some(&pod_gang(&["a", "b", "c", "d"])));
         assert_eq!(names(&with_idle(&left)), ["a", "b", "c", "d"]);
@@ -118,29 +118,29 @@ mod tests {
     }
 
     #[test]
-    fn each_return_has_a_name_of_its_own() {
-        let name = |pod_gang: &PodGang| named(pod_gang, "b", "wl-0-b".to_owned());
+    fn each_return_gets_a_new_resource_name() {
+        let name = |pod_gang: &PodGang| resource_name(pod_gang, "b", "wl-0-b".to_owned());
         let (whole, gone) = (pod_gang(&["a", "b"]), idle(&[(1, "b")]));
         assert_eq!(name(&whole), "wl-0-b");
         let mut first = pod_gang(&["a"]);
         record(&mut first, &gone, Some(&whole));
         let mut again = first.clone();
         record(&mut again, &gone, Some(&first));
-        assert_eq!(first, again, "it is counted when it leaves");
+        assert_eq!(first, again, "it is counted once, when it is removed");
         let mut back = pod_gang(&["a", "b"]);
         record(&mut back, &[], Some(&first));
-        assert!(!is_idle(&back, "b") && has_been(&back));
+        assert!(!is_idle(&back, "b") && any_has_been_idle(&back));
         assert_eq!((name(&first).as_str(), name(&back).as_str()), ("wl-0-b.0-1", "wl-0-b.0-1"));
         record(&mut first, &gone, Some(&back));
         assert_eq!(name(&first), "wl-0-b.0-2");
-        assert_eq!(named(&first, "a", "wl-0-a".to_owned()), "wl-0-a");
+        assert_eq!(resource_name(&first, "a", "wl-0-a".to_owned()), "wl-0-a");
     }
 
     #[test]
-    fn one_that_never_was_there_has_not_left() {
+    fn a_podgroup_that_was_never_a_member_is_not_counted() {
         let mut fresh = pod_gang(&["a"]);
         record(&mut fresh, &idle(&[(1, "b")]), None);
-        assert!(is_idle(&fresh, "b") && !has_been(&fresh));
-        assert_eq!(named(&fresh, "b", "wl-0-b".to_owned()), "wl-0-b");
+        assert!(is_idle(&fresh, "b") && !any_has_been_idle(&fresh));
+        assert_eq!(resource_name(&fresh, "b", "wl-0-b".to_owned()), "wl-0-b");
     }
 }

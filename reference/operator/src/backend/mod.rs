@@ -4,26 +4,26 @@
 //! backends.
 
 pub(crate) mod affinity;
+mod cached_answer;
 mod crd;
 mod default_scheduler;
 mod domain;
 mod excess_pods;
 mod external;
 #[cfg(test)]
+mod fake_api;
+#[cfg(test)]
 pub(crate) mod fake_backend;
 mod gang_objects;
 pub(crate) mod idle;
 mod kai;
 mod koordinator;
-#[cfg(test)]
-mod made_up_api;
 mod names;
 mod objects;
 mod pod_spec;
 mod profiles;
 mod queue;
 mod registry;
-mod remembered;
 mod scheduler_backend;
 mod template;
 mod volcano;
@@ -34,7 +34,7 @@ pub use external::{External, ExternalConfig};
 pub use kai::{KAI_SCHEDULER, Kai};
 pub use koordinator::{KOORD_SCHEDULER, Koordinator, KoordinatorConfig};
 pub use profiles::{Profile, ProfileError, ProfileType};
-pub use registry::{DEFAULT_SCHEDULER, Registry, Served};
+pub use registry::{DEFAULT_SCHEDULER, DefaultNotEnabled, Registry, Served};
 pub use scheduler_backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, TopologyState,
     TopologyView,

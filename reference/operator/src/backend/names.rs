@@ -1,8 +1,8 @@
 //! Names within the limits of a scheduler's API.
 //!
 //! Grove joins names, and the result may exceed the limit of a label or an object name. A name that is too
-//! long keeps its beginning, for people, and ends in a hash of the whole name. So it depends only on that
-//! name and can be recomputed without a lookup.
+//! long keeps its readable beginning and ends in a hash of the whole name. So the short name depends only on
+//! the whole name, and can be recomputed without a lookup.
 
 use sha2::{Digest, Sha256};
 
@@ -14,12 +14,12 @@ pub(super) const MAX_SUBDOMAIN: usize = 253;
 const HASH_DIGITS: usize = 8;
 
 /// The name, shortened if it exceeds `limit` characters.
-pub(super) fn within(limit: usize, name: String) -> String {
-    if name.len() <= limit { name } else { cut(&name, &name, limit) }
+pub(super) fn shorten(limit: usize, name: String) -> String {
+    if name.len() <= limit { name } else { shorten_with_hash(&name, &name, limit) }
 }
 
 /// The beginning of `readable` and a hash of `whole`, at most `limit` characters in total.
-pub(super) fn cut(whole: &str, readable: &str, limit: usize) -> String {
+pub(super) fn shorten_with_hash(whole: &str, readable: &str, limit: usize) -> String {
     let digest = Sha256::digest(whole.as_bytes());
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let head: String = readable.chars().take(limit - HASH_DIGITS - 1).collect();
@@ -27,10 +27,10 @@ pub(super) fn cut(whole: &str, readable: &str, limit: usize) -> String {
 }
 
 pub(super) fn is_dns_label(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty()
         && name.len() <= MAX_LABEL
-        && name.chars().all(inner)
+        && name.chars().all(is_inner)
         && !name.starts_with('-')
         && !name.ends_with('-')
 }
@@ -41,9 +41,12 @@ pub(super) fn is_dns_subdomain(name: &str) -> bool {
 
 /// Whether `value` is a valid, non-empty label value.
 pub(super) fn is_label_value(value: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let outer = |c: char| c.is_ascii_alphanumeric();
-    value.len() <= MAX_LABEL && value.starts_with(outer) && value.ends_with(outer) && value.chars().all(inner)
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_outer = |c: char| c.is_ascii_alphanumeric();
+    value.len() <= MAX_LABEL
+        && value.starts_with(is_outer)
+        && value.ends_with(is_outer)
+        && value.chars().all(is_inner)
 }
 
 pub(super) fn is_label_key(key: &str) -> bool {
@@ -55,7 +58,11 @@ pub(super) fn is_label_key(key: &str) -> bool {
 
 /// The name if it is a DNS label, otherwise a shortened one.
 pub(super) fn dns_label(name: &str) -> String {
-    if is_dns_label(name) { name.to_owned() } else { cut(name, &name.replace('.', "-"), MAX_LABEL) }
+    if is_dns_label(name) {
+        name.to_owned()
+    } else {
+        shorten_with_hash(name, &name.replace('.', "-"), MAX_LABEL)
+    }
 }
 
 #[cfg(test)]
@@ -63,22 +70,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_stays_as_it_is() {
+    fn a_name_within_the_limit_is_unchanged() {
         let name = "x".repeat(63);
-        assert_eq!(within(63, name.clone()), name);
+        assert_eq!(shorten(63, name.clone()), name);
     }
 
     #[test]
-    fn a_cut_name_is_readable_and_ends_in_the_hash_of_the_whole() {
-        let name = within(16, "workload-0.pc-a".repeat(2));
+    fn a_shortened_name_keeps_its_beginning_and_ends_in_a_hash() {
+        let name = shorten(16, "workload-0.pc-a".repeat(2));
         assert_eq!(name.len(), 16);
         assert!(name.starts_with("workloa-"), "{name}");
-        assert_ne!(name, within(16, format!("{}b", "workload-0.pc-a".repeat(2))));
+        assert_ne!(name, shorten(16, format!("{}b", "workload-0.pc-a".repeat(2))));
     }
 
     #[test]
-    fn no_cut_ends_in_two_separators() {
-        let name = within(12, "wl-.workload".to_owned() + "-0");
+    fn a_shortened_name_has_no_double_separator() {
+        let name = shorten(12, "wl-.workload".to_owned() + "-0");
         assert_eq!(name.len(), "wl-01234567".len(), "{name}");
         assert!(name.starts_with("wl-") && !name.contains("--"), "{name}");
     }
@@ -90,8 +97,8 @@ mod tests {
     #[case("a-", false)]
     #[case("", false)]
     #[case(&"x".repeat(64), false)]
-    fn dns_labels(#[case] name: &str, #[case] is: bool) {
-        assert_eq!(is_dns_label(name), is);
+    fn dns_labels(#[case] name: &str, #[case] valid: bool) {
+        assert_eq!(is_dns_label(name), valid);
     }
 
     #[rstest::rstest]
@@ -104,7 +111,7 @@ mod tests {
     #[case("example..com/rack", false)]
     #[case("a/b/c", false)]
     #[case("a rack", false)]
-    fn label_keys(#[case] key: &str, #[case] is: bool) {
-        assert_eq!(is_label_key(key), is);
+    fn label_keys(#[case] key: &str, #[case] valid: bool) {
+        assert_eq!(is_label_key(key), valid);
     }
 }

@@ -20,8 +20,8 @@ pub(super) const ABSENT: &str = "grove.io/absent";
 
 pub(super) type Pairs = BTreeMap<String, String>;
 
-/// Whether `object` has this kind, by its `types`.
-pub(super) fn is_of(resource: &ApiResource, object: &DynamicObject) -> bool {
+/// Whether the `types` of `object` name this kind.
+pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     let types = object.types.as_ref();
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
 }
@@ -30,7 +30,7 @@ pub(super) fn is_of(resource: &ApiResource, object: &DynamicObject) -> bool {
 ///
 /// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation. Empty lists
 /// and objects count as absent, because Go clients omit them. Objects are compared key by key. A list is
-/// compared entry by entry and replaced as a whole if one differs.
+/// compared entry by entry, and replaced as a whole if an entry differs.
 pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = match change(&wanted.data, &found.data) {
         Some(Value::Object(patch)) => patch,
@@ -49,12 +49,15 @@ pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<Strin
     patch
 }
 
-/// The message of the first condition that matches `is_such` and has a message.
-pub(super) fn told(conditions: &Value, is_such: impl Fn(&Value) -> bool) -> Option<String> {
-    let mut such = conditions.as_array().into_iter().flatten().filter(|condition| is_such(condition));
-    such.find_map(|condition| {
-        condition["message"].as_str().filter(|told| !told.is_empty()).map(str::to_owned)
-    })
+/// The message of the first condition for which `matches` returns true and that has a message.
+pub(super) fn condition_message(conditions: &Value, matches: impl Fn(&Value) -> bool) -> Option<String> {
+    for condition in conditions.as_array().into_iter().flatten() {
+        let message = condition["message"].as_str().unwrap_or_default();
+        if matches(condition) && !message.is_empty() {
+            return Some(message.to_owned());
+        }
+    }
+    None
 }
 
 fn planned(pairs: &Pairs) -> Value {
@@ -168,8 +171,8 @@ impl Target {
     /// Deletes the object if it still has the UID of `found`. An object that is already deleted is not an
     /// error.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
-        let this_one = Preconditions { uid: found.uid(), resource_version: None };
-        match self.api.delete(&self.name, &DeleteParams::background().preconditions(this_one)).await {
+        let precondition = Preconditions { uid: found.uid(), resource_version: None };
+        match self.api.delete(&self.name, &DeleteParams::background().preconditions(precondition)).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => Err(self.failed("delete", source)),
@@ -192,14 +195,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_and_absent_are_the_same() {
+    fn empty_counts_as_absent() {
         assert_eq!(change(&json!({"spec": {"a": [], "b": {"c": null}}}), &json!({"spec": {}})), None);
         let emptied = change(&json!({"spec": {"a": []}}), &json!({"spec": {"a": [1]}}));
         assert_eq!(emptied, Some(json!({"spec": {"a": []}})));
     }
 
     #[test]
-    fn what_is_not_planned_does_not_count() {
+    fn unplanned_fields_are_no_difference() {
         let found =
             json!({"spec": {"a": 1, "b": 2, "list": [{"name": "x", "defaulted": true}]}, "status": {}});
         assert_eq!(change(&json!({"spec": {"a": 1, "list": [{"name": "x"}]}}), &found), None);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{BackendError, Membership, affinity, domain};
 
 /// Sets the schedulerName of the pod, and returns its spec for further changes.
-pub(super) fn schedule_by<'a>(
+pub(super) fn set_scheduler_name<'a>(
     scheduler: &str,
     pod: &'a mut DynamicObject,
     member: &Membership<'_>,
@@ -30,7 +30,8 @@ pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang
     }
 }
 
-/// Excludes nodes without the label of a required level: they are in no domain of it (TOPO-11).
+/// Excludes nodes without the label of a required level, because they are in no domain of that level
+/// (TOPO-11).
 pub(super) fn require_levels(
     spec: &mut Map<String, Value>,
     member: &Membership<'_>,

@@ -20,7 +20,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: String,
-    /// The kind of backend; `None` for the built-in backend of this name.
+    /// The kind of backend; `None` for the built-in backend with the name of the profile.
     pub type_: Option<ProfileType>,
     /// The backend's own configuration, an object.
     pub config: Option<Value>,

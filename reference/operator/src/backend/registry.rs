@@ -24,6 +24,10 @@ pub struct Registry {
     backends: BTreeMap<String, Arc<dyn SchedulerBackend>>,
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("the default backend {0:?} is not enabled")]
+pub struct DefaultNotEnabled(String);
+
 pub enum Served {
     By(Arc<dyn SchedulerBackend>),
     /// The backend of this name is not enabled, or no longer enabled: leave the gang unchanged (ADM-11).
@@ -31,16 +35,15 @@ pub enum Served {
 }
 
 impl Registry {
-    /// `default_name` serves the workloads that name no scheduler. Returns an error if it is not in
-    /// `backends`.
+    /// `default_name` is the backend of workloads that name no scheduler.
     pub fn new(
         default_name: impl Into<String>,
         backends: impl IntoIterator<Item = Arc<dyn SchedulerBackend>>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, DefaultNotEnabled> {
         let default_name = default_name.into();
         let backends: BTreeMap<_, _> = backends.into_iter().map(|b| (b.name().to_owned(), b)).collect();
         if !backends.contains_key(&default_name) {
-            return Err(format!("the default backend {default_name:?} is not enabled"));
+            return Err(DefaultNotEnabled(default_name));
         }
         Ok(Self { default_name, backends })
     }
@@ -83,14 +86,15 @@ impl Registry {
     /// The backend of a PodGang, by the value of its `grove.io/scheduler-name` label. An absent label, or one
     /// that names no scheduler, means the default (GANG-04).
     ///
-    /// A built-in name, or the one that the PodGang's own PodCliqueSet names, counts as a disabled scheduler.
-    /// Once an External profile has been removed, nothing else distinguishes its name from a typo.
+    /// If no enabled backend has the name, it is a disabled scheduler in two cases: the name is built in, or
+    /// the PodGang's own PodCliqueSet names it. Only the PodCliqueSet can distinguish the name of a removed
+    /// External profile from a typo.
     pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
-        let asked_for = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);
+        let is_requested = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);
         match (self.get(name), self.get(&self.default_name)) {
             (Some(backend), _) => Served::By(backend),
-            (None, Some(default)) if !BUILT_IN.contains(&name) && !asked_for() => Served::By(default),
+            (None, Some(default)) if !BUILT_IN.contains(&name) && !is_requested() => Served::By(default),
             _ => Served::Disabled(name.to_owned()),
         }
     }
@@ -103,7 +107,7 @@ mod tests {
     use super::*;
     use crate::backend::{External, ExternalConfig};
 
-    fn asking_for(scheduler: &str) -> PodCliqueSet {
+    fn pcs_with_scheduler(scheduler: &str) -> PodCliqueSet {
         let clique = json!({"name": "a", "spec": {"replicas": 1, "podSpec": {"schedulerName": scheduler}}});
         let spec = json!({"replicas": 1, "template": {"cliques": [clique]}});
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
@@ -113,19 +117,19 @@ mod tests {
     #[case::absent(None, None, Some("default"))]
     #[case::enabled(Some("other"), None, Some("other"))]
     #[case::no_scheduler(Some("slip"), None, Some("default"))]
-    #[case::no_scheduler_and_not_asked_for(Some("slip"), Some("default"), Some("default"))]
+    #[case::no_scheduler_and_not_requested(Some("slip"), Some("default"), Some("default"))]
     #[case::built_in(Some("volcano"), None, None)]
     #[case::disabled_since(Some("gone"), Some("gone"), None)]
-    fn who_serves_a_pod_gang(
+    fn a_pod_gang_is_served_by_the_backend_of_its_label(
         #[case] label: Option<&str>,
-        #[case] asked_for: Option<&str>,
+        #[case] requested: Option<&str>,
         #[case] served_by: Option<&str>,
     ) {
         let backends = ["default", "other"].map(|name| {
             Arc::new(External::new(name, ExternalConfig::default())) as Arc<dyn SchedulerBackend>
         });
         let registry = Registry::new("default", backends).unwrap();
-        let found = match registry.serve(label, asked_for.map(asking_for).as_ref()) {
+        let found = match registry.serve(label, requested.map(pcs_with_scheduler).as_ref()) {
             Served::By(backend) => Some(backend.name().to_owned()),
             Served::Disabled(name) => {
                 assert_eq!(Some(name.as_str()), label);

@@ -18,7 +18,7 @@ use crate::cache::observed_pod::Pod;
 
 #[async_trait]
 pub trait SchedulerBackend: Send + Sync {
-    /// The `schedulerName` of its pods, such as `default-scheduler`.
+    /// The `schedulerName` of the pods that this backend prepares, such as `default-scheduler`.
     fn name(&self) -> &str;
 
     /// Looks for the scheduler's API once at start. A missing API is not an error;
@@ -61,8 +61,9 @@ pub trait SchedulerBackend: Send + Sync {
     /// cannot be a member of this gang.
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError>;
 
-    /// The kinds of its gang resources. The caller watches them and calls
-    /// [`sync_pod_gang`](Self::sync_pod_gang) when one that a PodGang owns changes or is deleted (GANG-12).
+    /// The kinds of the scheduler's gang resources. The caller watches them. It calls
+    /// [`sync_pod_gang`](Self::sync_pod_gang) when a gang resource of a PodGang changes or is deleted
+    /// (GANG-12).
     fn gang_resources(&self) -> Vec<ApiResource>;
 
     /// Creates the scheduler's gang resources, parents first. Idempotent: it writes nothing if nothing is
@@ -80,26 +81,27 @@ pub trait SchedulerBackend: Send + Sync {
     /// Whether a gated pod may be released, and with which changes. Its PodGang is initialized and synced.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError>;
 
-    /// Labels that a pod gets in the same request that removes its gate. They are for a scheduler that would
-    /// take a gated member for one that it may bind. Everything else is set when the pod is created.
+    /// Labels that a pod gets in the same request that removes its gate. A backend returns a label here if
+    /// its scheduler would try to bind a gated pod with that label. All other labels are set when the pod is
+    /// created.
     fn release_labels(&self, _pod_gang: &PodGang, _pod: &Pod) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
-    /// Whether the hard gang of this PodGang is fixed to the pods with the lowest indexes. If so, none of
-    /// them is given up while others run, because no other pod can replace it (AUTO-07).
-    fn keeps_places(&self, _pod_gang: &PodGang) -> bool {
+    /// Whether the hard gang of this PodGang is fixed to the pods with the lowest indexes. If so, a scale-in
+    /// deletes these pods last, because no other pod can replace them (AUTO-07).
+    fn has_fixed_members(&self, _pod_gang: &PodGang) -> bool {
         false
     }
 
-    /// Whether podgroups of this PodGang may be removed from it when scaled to 0, and return. This requires
-    /// that its gang resources can follow, and that a returning podgroup is bound as a whole or not at all
-    /// (AUTO-14).
-    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+    /// Whether a podgroup may be removed from this PodGang when it is scaled to 0, and added again later. The
+    /// gang resources must then be able to change with the PodGang. The scheduler must bind a returning
+    /// podgroup as a whole or not at all (AUTO-14).
+    fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
         false
     }
 
-    /// Why the scheduler does not bind the gang, in its own words, if a gang resource reports it (STAT-09).
+    /// The scheduler's reason for not binding the gang, if a gang resource reports it (STAT-09).
     /// The caller reads messages on pods itself.
     fn refusal(&self, _gang_resource: &DynamicObject) -> Option<String> {
         None
@@ -119,8 +121,8 @@ pub trait SchedulerBackend: Send + Sync {
 /// A scheduler with its own topology resource that follows a ClusterTopologyBinding (TOPO-09).
 #[async_trait]
 pub trait TopologyBackend: Send + Sync {
-    /// The kinds of its topology resources. The caller watches them and the nodes, and calls the other two
-    /// methods again after a change.
+    /// The kinds of the scheduler's topology resources. The caller watches these resources and the nodes, and
+    /// calls the other two methods again after a change.
     fn topology_resources(&self) -> Vec<ApiResource>;
 
     /// Creates the topology resources of `binding`. The binding controls them, so garbage collection deletes
@@ -157,11 +159,11 @@ pub struct TopologyView<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyState {
     InSync,
-    /// They differ, as the text describes.
+    /// The topology resources differ, as the text describes.
     Drift(String),
     NotFound(String),
-    /// They cannot be created and a retry does not help, for example because another owner or another binding
-    /// has the only place.
+    /// The topology resources cannot be created, and a retry does not help. For example, the scheduler
+    /// supports one topology, and another owner or binding has it.
     Refused(String),
 }
 
@@ -191,7 +193,8 @@ pub struct GangState<'a> {
     pub pods: &'a [Arc<Pod>],
     /// Every pod of former generations that still exists.
     pub former: &'a [Arc<Pod>],
-    /// The ClusterTopologyBinding that it names. It may exist even if the cache lacks it.
+    /// The ClusterTopologyBinding that the PodGang names; `None` if the cache lacks it, although it may
+    /// exist.
     pub topology: Option<&'a ClusterTopologyBinding>,
 }
 
@@ -204,13 +207,14 @@ impl<'a> GangState<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Release {
-    /// Not yet, for the reason in the text, which is logged. A change to any pod of the gang triggers another
-    /// call.
+    /// The pod may not be released yet. The text is the reason, which is logged. A change to any pod of the
+    /// gang triggers another call.
     Hold(String),
-    /// Never: the API server dropped its membership, which cannot be set later. The caller deletes the gated
-    /// pod and creates a new one (KUBE-16).
+    /// The pod can never be released, because the API server dropped its membership, which cannot be set
+    /// later. The caller deletes the gated pod and creates a new one (KUBE-16).
     Replace(String),
-    /// Now. The same request adds these requirements to the pod's required node affinity.
+    /// The pod may be released now. The same request adds these requirements to the pod's required node
+    /// affinity.
     Now(Vec<NodeSelectorRequirement>),
 }
 

@@ -24,19 +24,19 @@ pub(super) struct Constrained<'a> {
 
 /// Every topology constraint of a template: on the PodCliqueSet, on cliques, on scaling groups.
 pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = Constrained<'_>> {
-    let at = |place, path: String, constraint| {
+    let constrained = |place, path: String, constraint| {
         let path = format!("{path}.topologyConstraint");
         Some(Constrained { place, path, constraint: Option::as_ref(constraint)? })
     };
-    let set = at(ConstraintPath::PodCliqueSet, TEMPLATE.to_owned(), &template.topology_constraint);
+    let pcs = constrained(ConstraintPath::PodCliqueSet, TEMPLATE.to_owned(), &template.topology_constraint);
     let cliques = template.cliques.iter().enumerate().filter_map(move |(i, clique)| {
-        at(ConstraintPath::Clique, format!("{TEMPLATE}.cliques[{i}]"), &clique.topology_constraint)
+        constrained(ConstraintPath::Clique, format!("{TEMPLATE}.cliques[{i}]"), &clique.topology_constraint)
     });
     let groups = template.pod_clique_scaling_groups.iter().enumerate().filter_map(move |(i, group)| {
         let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}]");
-        at(ConstraintPath::ScalingGroup, path, &group.topology_constraint)
+        constrained(ConstraintPath::ScalingGroup, path, &group.topology_constraint)
     });
-    set.into_iter().chain(cliques).chain(groups)
+    pcs.into_iter().chain(cliques).chain(groups)
 }
 
 /// Refuses every entry of `resourceSharing`, for a scheduler that ignores the ResourceClaims of pods.
@@ -44,16 +44,16 @@ pub(super) fn refuse_shared_claims(
     template: &PodCliqueSetTemplateSpec,
     backend: &str,
     reason: &str,
-    found: &mut Validation,
+    findings: &mut Validation,
 ) {
-    let set = (!template.resource_sharing.is_empty()).then(|| TEMPLATE.to_owned());
+    let pcs = (!template.resource_sharing.is_empty()).then(|| TEMPLATE.to_owned());
     let cliques =
         template.cliques.iter().enumerate().filter(|(_, clique)| !clique.resource_sharing.is_empty());
     let cliques = cliques.map(|(i, _)| format!("{TEMPLATE}.cliques[{i}]"));
     let groups = template.pod_clique_scaling_groups.iter().enumerate();
     let groups = groups.filter(|(_, group)| !group.resource_sharing.is_empty());
     let groups = groups.map(|(i, _)| format!("{TEMPLATE}.podCliqueScalingGroups[{i}]"));
-    found.errors.extend(set.into_iter().chain(cliques).chain(groups).map(|path| {
+    findings.errors.extend(pcs.into_iter().chain(cliques).chain(groups).map(|path| {
         let message = format!("scheduler backend {backend} cannot honour shared resource claims: {reason}");
         FieldError::forbidden(format!("{path}.resourceSharing"), message)
     }));
@@ -65,17 +65,17 @@ impl Constrained<'_> {
         FieldError::forbidden(&self.path, message)
     }
 
-    /// The rule for a backend that honours a required level here but no preferred one (ADM-09, ADM-17).
-    pub(super) fn required_only(&self, backend: &str, found: &mut Validation) {
+    /// Reports a preferred level, for a backend that honours only required levels (ADM-09, ADM-17).
+    pub(super) fn check_required_only(&self, backend: &str, findings: &mut Validation) {
         if self.constraint.preferred_domain().is_none() {
             return;
         }
         let path = format!("{}.pack.preferred", self.path);
         if self.constraint.required_domain().is_none() {
             let message = format!("scheduler backend {backend} has no preferred topology; use pack.required");
-            found.errors.push(FieldError::forbidden(path, message));
+            findings.errors.push(FieldError::forbidden(path, message));
         } else {
-            found
+            findings
                 .warnings
                 .push(format!("{path} has no effect: scheduler backend {backend} has no preferred topology"));
         }
@@ -126,12 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn every_constraint_is_found_and_only_required_ones_go_without_a_word() {
+    fn every_constraint_is_found_and_preferred_levels_are_reported() {
         let template = template();
-        let mut found = Validation::default();
+        let mut findings = Validation::default();
         let places: Vec<_> = constraints(&template)
             .map(|constrained| {
-                constrained.required_only("x", &mut found);
+                constrained.check_required_only("x", &mut findings);
                 constrained.place
             })
             .collect();
@@ -139,16 +139,16 @@ mod tests {
             places,
             [ConstraintPath::PodCliqueSet, ConstraintPath::Clique, ConstraintPath::ScalingGroup]
         );
-        let errors = found.errors.iter().map(ToString::to_string);
-        let said: Vec<_> = errors.chain(found.warnings).collect();
-        insta::assert_snapshot!(said.join("\n"), @"
+        let errors = findings.errors.iter().map(ToString::to_string);
+        let reported: Vec<_> = errors.chain(findings.warnings).collect();
+        insta::assert_snapshot!(reported.join("\n"), @"
         spec.template.cliques[1].topologyConstraint.pack.preferred: Forbidden: scheduler backend x has no preferred topology; use pack.required
         spec.template.topologyConstraint.pack.preferred has no effect: scheduler backend x has no preferred topology
         ");
     }
 
     #[test]
-    fn podgroups_of_base_and_scaled_pod_gangs() {
+    fn podgroups_of_base_and_scaled_pod_gangs_are_counted() {
         let counts = podgroup_counts(&template());
         assert_eq!((counts.base, counts.scaled), (1 + 2 * 2, vec![2]));
     }

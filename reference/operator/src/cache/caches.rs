@@ -1,4 +1,4 @@
-//! All caches of the controller, and the indexes that relate objects.
+//! All caches of the controller, with indexes that find the objects below another object.
 //!
 //! An index key is `namespace/name` of the object one level up:
 //! - the PodCliqueSet for its children
@@ -23,16 +23,17 @@ use super::kinds::{HorizontalPodAutoscaler, ResourceClaim};
 use super::observed_pod::Pod;
 use super::shared_templates;
 
-/// Read side. Unless noted, caches of objects below a PodCliqueSet are indexed by it.
+/// The read side of all caches. Caches of objects below a PodCliqueSet are indexed by that PodCliqueSet
+/// unless noted.
 #[derive(Clone)]
 pub(crate) struct Caches {
     pub pod_clique_sets: Informer<PodCliqueSet>,
-    /// Indexed by PodCliqueSet ([`of`]), scaling group ([`of_group`]), PodGang ([`of_gang`]) and base PodGang
-    /// ([`of_base`]).
+    /// Indexed by PodCliqueSet ([`object_key`]), scaling group ([`group_key`]), PodGang ([`gang_key`]) and
+    /// base PodGang ([`base_key`]).
     pub pod_cliques: Informer<PodClique>,
     pub scaling_groups: Informer<PodCliqueScalingGroup>,
     pub pod_gangs: Informer<PodGang>,
-    /// Grove's pods, indexed by PodClique ([`of`]).
+    /// Grove's pods, indexed by PodClique ([`object_key`]).
     pub pods: Informer<Pod>,
     /// Only Services that Grove manages.
     pub services: Informer<Service>,
@@ -41,7 +42,7 @@ pub(crate) struct Caches {
     /// Only ResourceClaims that Grove manages.
     pub resource_claims: Informer<ResourceClaim>,
     pub topologies: Informer<ClusterTopologyBinding>,
-    /// Gang resources of the backends, one cache per kind, indexed by PodGang ([`of`]).
+    /// Gang resources of the backends, one cache per kind, indexed by PodGang ([`object_key`]).
     pub gang_resources: Vec<Informer<DynamicObject>>,
     /// Topology resources of the backends, regardless of owner, one cache per kind.
     pub topology_resources: Vec<Informer<DynamicObject>>,
@@ -65,7 +66,7 @@ pub(crate) struct Feeds {
     pub nodes: Option<Feed<Node>>,
 }
 
-/// The kinds of the enabled backends, which are cached in addition to Grove's own.
+/// The kinds that are cached for the enabled backends, in addition to Grove's own.
 pub(crate) struct BackendKinds {
     pub gang_resources: Vec<ApiResource>,
     pub topology_resources: Vec<ApiResource>,
@@ -73,23 +74,24 @@ pub(crate) struct BackendKinds {
     pub reads_nodes: bool,
 }
 
-pub(crate) fn of(namespace: &str, name: &str) -> String {
+pub(crate) fn object_key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
-pub(crate) fn of_group(namespace: &str, pcsg: &str) -> String {
+pub(crate) fn group_key(namespace: &str, pcsg: &str) -> String {
     format!("group:{namespace}/{pcsg}")
 }
 
-pub(crate) fn of_gang(namespace: &str, pod_gang: &str) -> String {
+pub(crate) fn gang_key(namespace: &str, pod_gang: &str) -> String {
     format!("gang:{namespace}/{pod_gang}")
 }
 
-/// Index key of the PodCliques that wait for a base PodGang.
-pub(crate) fn of_base(namespace: &str, base: &str) -> String {
+/// Index key of the PodCliques whose PodGang is scaled and waits for this base PodGang.
+pub(crate) fn base_key(namespace: &str, base: &str) -> String {
     format!("base:{namespace}/{base}")
 }
 
+/// Creates all caches, without starting their watches.
 pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
     let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
     let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);
@@ -109,7 +111,7 @@ pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
         .map(|resource| {
             let (cache, feed) = informer(resource.clone(), |object: &DynamicObject| {
                 pod_gang_of(object)
-                    .map(|gang| of(&object.namespace().unwrap_or_default(), &gang))
+                    .map(|gang| object_key(&object.namespace().unwrap_or_default(), &gang))
                     .into_iter()
                     .collect()
             });
@@ -157,21 +159,21 @@ pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
 }
 
 impl Caches {
-    pub(crate) async fn settled(&self) {
-        self.pod_clique_sets.settled().await;
-        self.pod_cliques.settled().await;
-        self.scaling_groups.settled().await;
-        self.pod_gangs.settled().await;
-        self.pods.settled().await;
-        self.services.settled().await;
-        self.autoscalers.settled().await;
-        self.resource_claims.settled().await;
-        self.topologies.settled().await;
+    pub(crate) async fn wait_until_synced(&self) {
+        self.pod_clique_sets.wait_until_synced().await;
+        self.pod_cliques.wait_until_synced().await;
+        self.scaling_groups.wait_until_synced().await;
+        self.pod_gangs.wait_until_synced().await;
+        self.pods.wait_until_synced().await;
+        self.services.wait_until_synced().await;
+        self.autoscalers.wait_until_synced().await;
+        self.resource_claims.wait_until_synced().await;
+        self.topologies.wait_until_synced().await;
         for cache in self.gang_resources.iter().chain(&self.topology_resources) {
-            cache.settled().await;
+            cache.wait_until_synced().await;
         }
         if let Some(nodes) = &self.nodes {
-            nodes.settled().await;
+            nodes.wait_until_synced().await;
         }
     }
 
@@ -189,36 +191,36 @@ impl Caches {
 impl Feeds {
     pub(crate) fn watch(self, client: &Client, tasks: &mut JoinSet<()>) {
         let all = watcher::Config::default;
-        let ours = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
-        tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), whole));
+        let managed = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
+        tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), unchanged));
         tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), shared_templates::shared));
-        tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), whole));
-        tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
-        tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), |pod: Pod, ()| pod.trimmed()));
-        tasks.spawn(self.services.run(Api::all(client.clone()), ours(), whole));
-        tasks.spawn(self.autoscalers.run(Api::all(client.clone()), all(), whole));
-        tasks.spawn(self.resource_claims.run(Api::all(client.clone()), ours(), whole));
-        tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), unchanged));
+        tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), unchanged));
+        tasks.spawn(self.pods.run(Api::all(client.clone()), managed(), |pod: Pod, ()| pod.trimmed()));
+        tasks.spawn(self.services.run(Api::all(client.clone()), managed(), unchanged));
+        tasks.spawn(self.autoscalers.run(Api::all(client.clone()), all(), unchanged));
+        tasks.spawn(self.resource_claims.run(Api::all(client.clone()), managed(), unchanged));
+        tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), unchanged));
         for (resource, feed) in self.gang_resources.into_iter().chain(self.topology_resources) {
-            tasks.spawn(feed.run(Api::all_with(client.clone(), &resource), all(), typed));
+            tasks.spawn(feed.run(Api::all_with(client.clone(), &resource), all(), with_types));
         }
         if let Some(nodes) = self.nodes {
-            tasks.spawn(nodes.run(Api::all(client.clone()), all(), labelled));
+            tasks.spawn(nodes.run(Api::all(client.clone()), all(), without_status));
         }
     }
 }
 
-fn whole<K>(object: K, (): &()) -> K {
+fn unchanged<K>(object: K, (): &()) -> K {
     object
 }
 
-/// Keeps a node's name and labels. Its status is large and changes often, so it is not even requested.
-fn labelled(node: PartialObjectMeta<Node>, (): &()) -> Node {
+/// Keeps a node's name and labels. Its status is large and changes often, so it is not requested.
+fn without_status(node: PartialObjectMeta<Node>, (): &()) -> Node {
     Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
 }
 
-/// Items of a list lack `apiVersion` and `kind`.
-fn typed(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
+/// Sets `apiVersion` and `kind`, which the items of a list lack.
+fn with_types(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
     let types = TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
     DynamicObject { types: Some(types), ..object }
 }
@@ -229,17 +231,17 @@ fn pod_clique_keys(object: &PodClique) -> Vec<String> {
         object.labels().get(label).map(|value| key(&namespace, value))
     };
     let keys = [
-        keyed(LABEL_PART_OF, of),
-        keyed(LABEL_SCALING_GROUP, of_group),
-        keyed(LABEL_POD_GANG, of_gang),
-        keyed(LABEL_BASE_POD_GANG, of_base),
+        keyed(LABEL_PART_OF, object_key),
+        keyed(LABEL_SCALING_GROUP, group_key),
+        keyed(LABEL_POD_GANG, gang_key),
+        keyed(LABEL_BASE_POD_GANG, base_key),
     ];
     keys.into_iter().flatten().collect()
 }
 
 fn by_label(object: &impl ResourceExt, label: &str) -> Vec<String> {
     let value = object.labels().get(label);
-    value.map(|value| of(&object.namespace().unwrap_or_default(), value)).into_iter().collect()
+    value.map(|value| object_key(&object.namespace().unwrap_or_default(), value)).into_iter().collect()
 }
 
 pub(crate) fn pod_gang_of(object: &DynamicObject) -> Option<String> {

@@ -1,28 +1,28 @@
-//! Pods that were created, deleted or released, but that the cache does not yet show as such.
+//! Expectations: creations, deletions and releases of pods that the cache does not show yet.
 //!
-//! Without this, a reconciliation before the watch has caught up would create a pod twice, delete one too
-//! many, or remove every gate again. An expectation ends when the cache shows it, or after a timeout. The
-//! cache never shows a pod that is created and deleted between two lists.
+//! Without expectations, a reconciliation with a stale cache would create a pod twice, delete one pod too
+//! many, or remove every gate again. An expectation ends when the cache shows its result, or after a timeout.
+//! The timeout is needed because the cache never shows a pod that is created and deleted between two lists.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When an expectation expires.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+use parking_lot::Mutex;
+
+pub(crate) const EXPECTATION_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 pub(crate) struct Expectations(Mutex<HashMap<String, Expected>>);
 
 #[derive(Default)]
 struct Expected {
-    /// Index and time by pod name.
+    /// Pod index and time of the request, by pod name.
     created: HashMap<String, (i32, Instant)>,
-    /// Time by pod uid.
+    /// Time of the request, by pod uid.
     deleted: HashMap<String, Instant>,
-    /// Time by pod uid.
+    /// Time of the request, by pod uid.
     released: HashMap<String, Instant>,
-    has_made: bool,
+    has_created: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,20 +39,20 @@ pub(crate) struct Unseen {
 pub(crate) struct Seen<'a> {
     pub name: &'a str,
     pub uid: &'a str,
-    pub going: bool,
+    pub terminating: bool,
     pub gated: bool,
 }
 
 impl Expectations {
     pub(crate) fn expect_creation(&self, pclq: &str, pod: &str, index: i32) {
         self.with(pclq, |expected| {
-            expected.has_made = true;
+            expected.has_created = true;
             expected.created.insert(pod.to_owned(), (index, Instant::now()));
         });
     }
 
-    pub(crate) fn has_made(&self, pclq: &str) -> bool {
-        self.with(pclq, |expected| expected.has_made)
+    pub(crate) fn has_created(&self, pclq: &str) -> bool {
+        self.with(pclq, |expected| expected.has_created)
     }
 
     pub(crate) fn creation_failed(&self, pclq: &str, pod: &str) {
@@ -70,16 +70,16 @@ impl Expectations {
     /// Ends the expectations that the cache shows, and returns the rest.
     pub(crate) fn unseen(&self, pclq: &str, cache: &[Seen<'_>]) -> Unseen {
         self.with(pclq, |expected| {
-            let fresh = |since: &Instant| since.elapsed() < PATIENCE;
+            let is_fresh = |since: &Instant| since.elapsed() < EXPECTATION_TIMEOUT;
             expected
                 .created
-                .retain(|name, (_, since)| fresh(since) && !cache.iter().any(|pod| pod.name == name));
-            expected
-                .deleted
-                .retain(|uid, since| fresh(since) && cache.iter().any(|pod| pod.uid == uid && !pod.going));
+                .retain(|name, (_, since)| is_fresh(since) && !cache.iter().any(|pod| pod.name == name));
+            expected.deleted.retain(|uid, since| {
+                is_fresh(since) && cache.iter().any(|pod| pod.uid == uid && !pod.terminating)
+            });
             expected
                 .released
-                .retain(|uid, since| fresh(since) && cache.iter().any(|pod| pod.uid == uid && pod.gated));
+                .retain(|uid, since| is_fresh(since) && cache.iter().any(|pod| pod.uid == uid && pod.gated));
             Unseen {
                 released: expected.released.keys().cloned().collect(),
                 created: expected.created.values().map(|(index, _)| *index).collect(),
@@ -96,11 +96,11 @@ impl Expectations {
     }
 
     pub(crate) fn forget(&self, pclq: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(pclq);
+        self.0.lock().remove(pclq);
     }
 
     fn with<T>(&self, pclq: &str, change: impl FnOnce(&mut Expected) -> T) -> T {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         change(all.entry(pclq.to_owned()).or_default())
     }
 }
@@ -109,7 +109,7 @@ impl Expectations {
 mod tests {
     use super::*;
 
-    const POD: Seen<'_> = Seen { name: "a", uid: "u", going: false, gated: true };
+    const POD: Seen<'_> = Seen { name: "a", uid: "u", terminating: false, gated: true };
 
     #[test]
     fn a_creation_counts_until_the_cache_shows_it() {
@@ -117,7 +117,11 @@ mod tests {
         expectations.expect_creation("pclq", "a", 3);
         assert_eq!(expectations.unseen("pclq", &[]).created, [3]);
         assert_eq!(expectations.unseen("pclq", &[POD]), Unseen::default());
-        assert_eq!(expectations.unseen("pclq", &[]), Unseen::default(), "it has been seen; now it is gone");
+        assert_eq!(
+            expectations.unseen("pclq", &[]),
+            Unseen::default(),
+            "the cache showed the pod, which was then deleted"
+        );
     }
 
     #[test]
@@ -144,6 +148,6 @@ mod tests {
         expectations.expect_deletion("pclq", "u");
         assert_eq!(expectations.unseen("pclq", &[POD]).deleted, ["u"]);
         assert_eq!(expectations.unseen("other", &[POD]), Unseen::default());
-        assert_eq!(expectations.unseen("pclq", &[Seen { going: true, ..POD }]), Unseen::default());
+        assert_eq!(expectations.unseen("pclq", &[Seen { terminating: true, ..POD }]), Unseen::default());
     }
 }

@@ -1,7 +1,7 @@
 //! A PodGang and its pods, as cached.
 //!
 //! Pods are found through their PodCliques by uid, never by label alone. Right after a PodCliqueSet was
-//! recreated, the caches still hold its predecessor's pods, which have the same labels (DEL-08).
+//! recreated, the caches still contain its predecessor's pods, which have the same labels (DEL-08).
 
 use std::sync::Arc;
 
@@ -37,14 +37,15 @@ pub(crate) struct GangView {
 }
 
 impl GangView {
+    /// Collects the pods by podgroup, and separates those of earlier generations.
     pub(crate) fn of(caches: &Caches, pod_gang: &PodGang) -> Self {
         let podgroup = |podgroup: &PodGroup| {
             let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
             let pclq = pclq.filter(|pclq| is_part_of(caches, pclq, pod_gang));
             let pods = pclq.as_ref().map(|pclq| own_pods(caches, pclq)).unwrap_or_default();
-            let wanted =
+            let generation =
                 pclq.as_ref().and_then(|pclq| Some(caches.generation_of(&*caches.root_of(pclq)?, pclq)));
-            let (former, pods) = pods.into_iter().partition(|pod| is_former(pod, wanted.unwrap_or(0)));
+            let (former, pods) = pods.into_iter().partition(|pod| is_former(pod, generation.unwrap_or(0)));
             PodGroupView {
                 name: podgroup.name.clone(),
                 min_replicas: podgroup.min_replicas,
@@ -61,7 +62,8 @@ impl GangView {
     }
 
     /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-20). A podgroup
-    /// without references, for example after it was idle, gets none until its minimum exists.
+    /// without references, for example after it was idle, gets its first references when its minimum of pods
+    /// exists.
     pub(crate) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
         let reference = |pod: &Arc<Pod>| NamespacedName {
             namespace: pod.namespace().unwrap_or_default(),
@@ -79,21 +81,22 @@ impl GangView {
             .collect()
     }
 
-    /// Why a podgroup's minimum does not count as bound; `None` if all are bound (AON-06).
+    /// Which podgroup's minimum is not bound, as a message; `None` if all minimums are bound (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)
         })
     }
 
-    /// The first podgroup with fewer matching pods than its minimum, and their number.
-    pub(crate) fn short_of(&self, holds: fn(&Pod) -> bool) -> Option<(&PodGroupView, usize)> {
+    /// The first podgroup with fewer counted pods than its minimum, and the number of its counted pods.
+    pub(crate) fn short_of(&self, is_counted: fn(&Pod) -> bool) -> Option<(&PodGroupView, usize)> {
         self.podgroups.iter().find_map(|podgroup| {
-            let count = podgroup.pods.iter().filter(|pod| holds(pod)).count();
+            let count = podgroup.pods.iter().filter(|pod| is_counted(pod)).count();
             (count < usize::try_from(podgroup.min_replicas).unwrap_or(0)).then_some((podgroup, count))
         })
     }
 
+    /// The first podgroup that lacks desired pods.
     pub(crate) fn incomplete(&self) -> Option<&PodGroupView> {
         let is_complete = |podgroup: &&PodGroupView| {
             podgroup.wanted.is_some_and(|wanted| podgroup.pods.len() >= usize::try_from(wanted).unwrap_or(0))

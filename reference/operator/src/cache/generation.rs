@@ -1,17 +1,18 @@
 //! Generations of a gang: how often its pods have been terminated and created again.
 //!
-//! A scheduler that counts bound pods counts those of the former generation until they are deleted. A
-//! scheduler that remembers that a gang was satisfied also remembers it for the former generation. So where
-//! pods join a gang resource only by its name, each generation gets its own gang resources (TERM-07,
-//! TERM-08).
+//! Each generation gets its own gang resources, if pods join a gang resource by its name (TERM-07, TERM-08).
+//! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or
+//! remember that the former generation was satisfied.
 //!
 //! Gang termination only raises a number. Pods with a lower number than required are deleted and created
-//! again with the new one. So one write starts a termination and any later reconciliation finishes it; a
-//! stale cache can delay it but never start another. The base PodGang stores the number of a PodCliqueSet
-//! replica, the scaling group the numbers of its replicas. A pod's number is their sum, which only grows.
+//! again with the new one. So one write starts a termination, and any later reconciliation finishes it. A
+//! stale cache can delay a termination but never start another one.
 //!
-//! An update replaces a replica of a scaling group in the same way, but counts it separately, because it is
-//! no response to a breach.
+//! The base PodGang stores the number of a PodCliqueSet replica. The scaling group stores the numbers of its
+//! replicas. A pod's number is their sum, which only grows.
+//!
+//! An update replaces a replica of a scaling group in the same way. It has a separate count, because it is no
+//! response to a breach.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +39,8 @@ fn number(text: Option<&String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The name of a gang resource in the PodGang's generation. It is unique, because user-chosen names contain
-/// no dot.
+/// Adds the PodGang's generation to the name of a gang resource, separated by a dot. The result is unique,
+/// because user-chosen names contain no dot.
 pub(crate) fn named(pod_gang: &PodGang, name: String) -> String {
     match of_gang(pod_gang) {
         0 => name,
@@ -64,12 +65,13 @@ impl Cause {
 
     /// How often each replica was replaced alone for this cause, by index.
     pub(crate) fn counts(self, pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
-        let said = pcsg.annotations().get(self.annotation());
-        said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+        let counts = pcsg.annotations().get(self.annotation());
+        counts.and_then(|counts| serde_json::from_str(counts).ok()).unwrap_or_default()
     }
 }
 
-/// Generation that the pods of a scaling group's replica must have, given the base PodGang's generation.
+/// The generation that the pods of a scaling group's replica must have; `base` is the generation of the base
+/// PodGang.
 pub(crate) fn of_replica(base: u64, pcsg: Option<&PodCliqueScalingGroup>, j: i32) -> u64 {
     let count = |cause: Cause| pcsg.and_then(|pcsg| cause.counts(pcsg).get(&j).copied()).unwrap_or(0);
     base + count(Cause::Breach) + count(Cause::Update)
@@ -79,7 +81,7 @@ impl Caches {
     pub(crate) fn generation_of(&self, pcs: &PodCliqueSet, pclq: &PodClique) -> u64 {
         let labels = pclq.labels();
         let base = labels.get(LABEL_BASE_POD_GANG).or(labels.get(LABEL_POD_GANG));
-        let base = base.and_then(|base| self.gang_of_set(pcs, base));
+        let base = base.and_then(|base| self.own_pod_gang(pcs, base));
         let base = base.map_or(0, |base| of_gang(&base));
         let j = labels.get(LABEL_SCALING_GROUP_REPLICA_INDEX).and_then(|j| j.parse().ok());
         match j {
@@ -89,16 +91,17 @@ impl Caches {
     }
 }
 
-/// Patch that starts the next generation of a PodCliqueSet replica. It applies only to this version of the
-/// base PodGang, because the decision may be outdated for any other.
-pub(crate) fn next_of_gang(base: &PodGang, next: u64) -> Value {
+/// The patch that starts the next generation of a PodCliqueSet replica. It applies only to this version of
+/// the base PodGang, because the decision may be outdated for a newer one.
+pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     json!({"metadata": {
         "resourceVersion": base.metadata.resource_version,
         "annotations": {ANNOTATION_GENERATION: next.to_string()},
     }})
 }
 
-pub(crate) fn next_of_replicas(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
+/// The patch of a scaling group that starts the replacement of these replicas, and forgets deleted replicas.
+pub(crate) fn replace_replicas_patch(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
     let mut counts = cause.counts(pcsg);
     counts.retain(|j, _| *j < pcsg.spec.replicas);
     for j in replicas {
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_generation_is_not_named() {
+    fn only_later_generations_are_part_of_a_name() {
         let mut pod_gang = PodGang::default();
         assert_eq!(named(&pod_gang, "wl-0-a".into()), "wl-0-a");
         pod_gang.annotations_mut().insert(ANNOTATION_GENERATION.into(), "2".into());
@@ -123,19 +126,19 @@ mod tests {
     }
 
     #[test]
-    fn each_replica_has_its_own_number() {
+    fn each_replica_of_a_scaling_group_has_its_own_count() {
         let mut pcsg = PodCliqueScalingGroup::default();
         pcsg.spec.replicas = 3;
-        let first = next_of_replicas(&pcsg, Cause::Breach, &[1]);
+        let first = replace_replicas_patch(&pcsg, Cause::Breach, &[1]);
         let annotation =
             |patch: &Value| patch["metadata"]["annotations"][ANNOTATION_RECYCLED_REPLICAS].clone();
         assert_eq!(annotation(&first), json!(r#"{"1":1}"#));
-        let said = r#"{"1":1,"7":4}"#.to_owned();
-        pcsg.annotations_mut().insert(ANNOTATION_RECYCLED_REPLICAS.to_owned(), said);
+        let counts = r#"{"1":1,"7":4}"#.to_owned();
+        pcsg.annotations_mut().insert(ANNOTATION_RECYCLED_REPLICAS.to_owned(), counts);
         assert_eq!(
-            annotation(&next_of_replicas(&pcsg, Cause::Breach, &[1, 2])),
+            annotation(&replace_replicas_patch(&pcsg, Cause::Breach, &[1, 2])),
             json!(r#"{"1":2,"2":1}"#),
-            "what is scaled in is forgotten"
+            "replica 7 was scaled in"
         );
         assert_eq!(
             (of_replica(2, Some(&pcsg), 1), of_replica(2, Some(&pcsg), 0), of_replica(2, None, 1)),
@@ -143,7 +146,7 @@ mod tests {
         );
         pcsg.annotations_mut().insert(ANNOTATION_UPDATED_REPLICAS.to_owned(), r#"{"1":2}"#.to_owned());
         assert_eq!((of_replica(2, Some(&pcsg), 1), of_replica(2, Some(&pcsg), 0)), (5, 2));
-        let updated = next_of_replicas(&pcsg, Cause::Update, &[0]);
+        let updated = replace_replicas_patch(&pcsg, Cause::Update, &[0]);
         let counts = &updated["metadata"]["annotations"][ANNOTATION_UPDATED_REPLICAS];
         assert_eq!(*counts, json!(r#"{"0":1,"1":2}"#));
     }

@@ -1,14 +1,14 @@
 //! A cache of one kind with an index, which notifies listeners after applying each change.
 //!
-//! One watch per kind feeds any number of reconcilers. The watch and the store are kube's. The fan-out is our
-//! own, because kube's shared reflector does not report deletions. A reconciler that misses them would wait
-//! indefinitely for an object of a deleted predecessor to disappear (DEL-08). A listener runs in the watch's
-//! task and must only enqueue.
+//! One watch per kind feeds any number of reconcilers. The watch and the store are kube's. This module
+//! notifies the listeners itself, because kube's shared reflector does not report deletions. A reconciler
+//! that misses deletions would wait indefinitely for a deleted predecessor's object to disappear (DEL-08).
+//! A listener runs in the watch's task and must only enqueue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, future};
@@ -17,14 +17,15 @@ use kube::runtime::utils::Backoff;
 use kube::runtime::watcher;
 use kube::runtime::{WatchStreamExt, watcher as watch_objects};
 use kube::{Api, Resource, ResourceExt};
+use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// The pause between two attempts to watch. It also determines how soon a kind is found that the API server
-/// did not serve at first (KUBE-06), so it is short.
-struct Pause;
+/// The pause between two attempts to watch. It is short, because it also determines how soon the controller
+/// finds a kind that the API server did not serve at first (KUBE-06).
+struct WatchBackoff;
 
-impl Iterator for Pause {
+impl Iterator for WatchBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -32,18 +33,18 @@ impl Iterator for Pause {
     }
 }
 
-impl Backoff for Pause {
+impl Backoff for WatchBackoff {
     fn reset(&mut self) {}
 }
 
-/// An object before and after; `None` if it did not exist.
+/// An object before and after a change; `None` if it did not exist.
 pub(crate) struct Change<K> {
     pub old: Option<Arc<K>>,
     pub new: Option<Arc<K>>,
 }
 
 impl<K> Change<K> {
-    /// The old and the new object, where they exist. A listener that maps both never loses the former owner.
+    /// The old and the new object, if they exist. A listener that maps both also wakes the former owner.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(&self.new)
     }
@@ -60,7 +61,7 @@ where
     pub store: Store<K>,
     pub dyntype: K::DynamicType,
     index: Index<K>,
-    settled: watch::Receiver<bool>,
+    synced: watch::Receiver<bool>,
 }
 
 impl<K: Resource + 'static> Clone for Informer<K>
@@ -72,7 +73,7 @@ where
             store: self.store.clone(),
             dyntype: self.dyntype.clone(),
             index: self.index.clone(),
-            settled: self.settled.clone(),
+            synced: self.synced.clone(),
         }
     }
 }
@@ -87,7 +88,7 @@ where
     dyntype: K::DynamicType,
     keys: fn(&K) -> Vec<String>,
     index: Index<K>,
-    settled: watch::Sender<bool>,
+    synced: watch::Sender<bool>,
     listeners: Vec<Listener<K>>,
 }
 
@@ -98,10 +99,10 @@ where
     K::DynamicType: Hash + Eq + Clone,
 {
     let writer = Writer::new(dyntype.clone());
-    let (store, index, (settle, settled)) = (writer.as_reader(), Index::default(), watch::channel(false));
+    let (store, index, (sender, synced)) = (writer.as_reader(), Index::default(), watch::channel(false));
     let informer =
-        Informer { store: store.clone(), dyntype: dyntype.clone(), index: Arc::clone(&index), settled };
-    (informer, Feed { writer, store, dyntype, keys, index, settled: settle, listeners: Vec::new() })
+        Informer { store: store.clone(), dyntype: dyntype.clone(), index: Arc::clone(&index), synced };
+    (informer, Feed { writer, store, dyntype, keys, index, synced: sender, listeners: Vec::new() })
 }
 
 impl<K: Resource + Clone + 'static> Informer<K>
@@ -115,19 +116,19 @@ where
     }
 
     pub(crate) fn indexed(&self, key: &str) -> Vec<Arc<K>> {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self.index.read();
         index.get(key).map(|found| found.values().cloned().collect()).unwrap_or_default()
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.index.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        self.index.read().contains_key(key)
     }
 
     /// Waits until the cache is complete, or the API server reports that it does not serve the kind.
-    pub(crate) async fn settled(&self) {
-        let mut settled = self.settled.clone();
+    pub(crate) async fn wait_until_synced(&self) {
+        let mut synced = self.synced.clone();
         // An error means that the feed has ended with the program.
-        let _ = settled.wait_for(|settled| *settled).await;
+        let _ = synced.wait_for(|synced| *synced).await;
     }
 }
 
@@ -140,8 +141,8 @@ where
         self.listeners.push(Box::new(listener));
     }
 
-    /// Watches until the process ends. `keep` converts watched objects to cached ones, and drops what no
-    /// reconciler reads to save memory.
+    /// Watches until the process ends. `keep` converts watched objects to cached ones. To save memory it
+    /// drops the fields that no reconciler reads.
     pub(crate) async fn run<W>(
         mut self,
         api: Api<W>,
@@ -151,11 +152,11 @@ where
         W: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     {
         let dyntype = self.dyntype.clone();
-        let events = watch_objects(api, config).backoff(Pause).map_ok(move |event| {
+        let events = watch_objects(api, config).backoff(WatchBackoff).map_ok(move |event| {
             map(event, |mut object: W| {
                 let metadata = object.meta_mut();
                 metadata.managed_fields = None;
-                // A deserialized list has room for four.
+                // A deserialized list has a capacity of at least four.
                 metadata.owner_references.iter_mut().for_each(Vec::shrink_to_fit);
                 keep(object, &dyntype)
             })
@@ -163,7 +164,7 @@ where
         let each = events.for_each(|event| {
             match event {
                 Ok(event) => self.take(event),
-                Err(error) => self.failed(&error),
+                Err(error) => self.handle_error(&error),
             }
             future::ready(())
         });
@@ -176,31 +177,32 @@ where
                 let key = ObjectRef::from_obj_with(object, self.dyntype.clone());
                 let old = self.store.get(&key);
                 self.writer.apply_watcher_event(&event);
-                self.changed(&Change { old, new: self.store.get(&key) });
+                self.index_and_notify(&Change { old, new: self.store.get(&key) });
             }
             watcher::Event::Init | watcher::Event::InitApply(_) => self.writer.apply_watcher_event(&event),
-            watcher::Event::InitDone => self.relisted(&event),
+            watcher::Event::InitDone => self.finish_list(&event),
         }
     }
 
-    fn relisted(&mut self, event: &watcher::Event<K>) {
+    /// Replaces the cached objects by the listed ones, and notifies of every difference, including deletions.
+    fn finish_list(&mut self, event: &watcher::Event<K>) {
         let key = |object: &Arc<K>| (object.namespace(), object.name_any());
         let mut before: HashMap<_, _> =
             self.store.state().into_iter().map(|object| (key(&object), object)).collect();
         self.writer.apply_watcher_event(event);
         for new in self.store.state() {
             let old = before.remove(&key(&new));
-            self.changed(&Change { old, new: Some(new) });
+            self.index_and_notify(&Change { old, new: Some(new) });
         }
         for old in before.into_values() {
-            self.changed(&Change { old: Some(old), new: None });
+            self.index_and_notify(&Change { old: Some(old), new: None });
         }
-        self.settled.send_replace(true);
+        self.synced.send_replace(true);
     }
 
-    fn changed(&self, change: &Change<K>) {
+    fn index_and_notify(&self, change: &Change<K>) {
         {
-            let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+            let mut index = self.index.write();
             if let Some(old) = &change.old {
                 for key in (self.keys)(old) {
                     if let Some(found) = index.get_mut(&key) {
@@ -220,14 +222,14 @@ where
         self.listeners.iter().for_each(|listener| listener(change));
     }
 
-    fn failed(&self, error: &watcher::Error) {
+    fn handle_error(&self, error: &watcher::Error) {
         let kind = K::kind(&self.dyntype);
         if let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error
             // If the whole API group is missing, the response is no Status and has no reason.
             && status.code == 404
         {
             tracing::debug!(%kind, "not served");
-            self.settled.send_replace(true);
+            self.synced.send_replace(true);
         } else {
             tracing::warn!(%kind, %error, "watch failed, trying again");
         }

@@ -1,4 +1,4 @@
-//! The cache and its fan-out on constructed watch events.
+//! The cache and its listeners, with constructed watch events.
 
 use std::sync::Mutex;
 
@@ -27,7 +27,7 @@ fn watched() -> (Informer<ConfigMap>, Feed<ConfigMap>, Seen) {
         if let Some(new) = &change.new {
             assert!(
                 inside.get(Some("ns"), &new.name_any()).is_some(),
-                "the cache knows before the listeners do"
+                "the cache has the object before the listeners run"
             );
         }
         log.lock().unwrap().push((name(&change.old), name(&change.new)));
@@ -40,7 +40,7 @@ fn names(informer: &Informer<ConfigMap>, key: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_index_follows_every_change() {
+fn the_index_reflects_every_change() {
     let (informer, mut feed, seen) = watched();
     feed.take(Event::Apply(object("a", "x")));
     feed.take(Event::Apply(object("b", "x")));
@@ -53,14 +53,14 @@ fn the_index_follows_every_change() {
 }
 
 #[test]
-fn a_relist_tells_of_what_has_gone() {
+fn a_relist_reports_deleted_objects() {
     let (informer, mut feed, seen) = watched();
-    feed.take(Event::Apply(object("gone", "x")));
+    feed.take(Event::Apply(object("deleted", "x")));
     feed.take(Event::Init);
     feed.take(Event::InitApply(object("new", "x")));
-    assert_eq!(names(&informer, "x"), ["gone"], "not before the list is complete");
+    assert_eq!(names(&informer, "x"), ["deleted"], "the list is not complete yet");
     feed.take(Event::InitDone);
     assert_eq!(names(&informer, "x"), ["new"]);
     let seen = seen.lock().unwrap();
-    assert_eq!(seen[1..], [(None, Some("new".to_owned())), (Some("gone".to_owned()), None)]);
+    assert_eq!(seen[1..], [(None, Some("new".to_owned())), (Some("deleted".to_owned()), None)]);
 }

@@ -1,7 +1,7 @@
 //! The cached state of the cluster.
 //!
-//! One watch per kind feeds one cache. The other files read several caches together, or remember what the
-//! caches do not show yet. Nothing here sends a request other than a watch.
+//! One watch per kind feeds one cache. The other files read several caches together, or remember writes that
+//! the caches do not show yet. The only requests are watches.
 
 pub(crate) mod caches;
 pub(crate) mod expectations;

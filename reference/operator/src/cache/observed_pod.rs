@@ -1,5 +1,5 @@
-//! A pod as the cache stores it: its metadata, and only those other fields that the controller reads. An
-//! empty k8s-openapi pod takes 2,400 bytes, and there may be thousands of pods.
+//! A pod as the cache stores it: its metadata, and only those other fields that the controller reads. This
+//! saves memory: an empty k8s-openapi pod takes 2,400 bytes, and there may be thousands of pods.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ pub struct PodSchedulingGroup {
 #[serde(rename_all = "camelCase", default)]
 pub struct PodStatus {
     pub phase: Option<String>,
-    /// `Ready` and `PodScheduled`.
+    /// Only `Ready` and `PodScheduled`.
     pub conditions: Option<Vec<PodCondition>>,
     pub container_statuses: Option<Vec<ContainerStatus>>,
     pub init_container_statuses: Option<Vec<ContainerStatus>>,
@@ -96,8 +96,8 @@ impl Pod {
         gates.iter().map(|gate| gate.name.as_str())
     }
 
-    /// Removes annotations, and labels and conditions that the controller never reads. Shrinks lists, because
-    /// a parsed list has room for at least four entries.
+    /// Removes the annotations, and the labels and conditions that the controller never reads. Shrinks lists,
+    /// because a parsed list has a capacity of at least four.
     pub(crate) fn trimmed(mut self) -> Self {
         self.metadata.annotations = None;
         if let Some(labels) = &mut self.metadata.labels {
@@ -155,8 +155,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cached_pod_takes_no_more_than_what_is_read_of_it() {
-        let condition = |of: &str, status| json!({"type": of, "status": status, "lastProbeTime": null});
+    fn a_cached_pod_keeps_only_the_fields_that_are_read() {
+        let condition = |type_: &str, status| json!({"type": type_, "status": status, "lastProbeTime": null});
         let text = json!({
             "metadata": {"name": "p", "annotations": {"a": "b"}, "labels": {"c": "d", (names::LABEL_NAME): "p"}},
             "spec": {"nodeName": "n", "containers": [{"name": "main"}], "schedulingGroup": {"podGroupName": "g"}},
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(spec.scheduling_group.unwrap().pod_group_name.as_deref(), Some("g"));
         let containers = status.container_statuses.unwrap();
         let [Some(state), Some(last)] = [&containers[0].state, &containers[0].last_state] else {
-            panic!("two states")
+            panic!("a state is missing")
         };
         assert!(containers[0].ready && state.running.is_some() && state.terminated.is_none());
         assert_eq!(last.terminated.as_ref().map(|ended| ended.exit_code), Some(3));
@@ -182,7 +182,7 @@ mod tests {
         let conditions = status.conditions.unwrap();
         assert_eq!((conditions.len(), conditions.capacity()), (2, 2));
         assert_eq!(
-            conditions.into_iter().map(|told| told.type_).collect::<Vec<_>>(),
+            conditions.into_iter().map(|condition| condition.type_).collect::<Vec<_>>(),
             ["Ready", "PodScheduled"]
         );
     }

@@ -1,9 +1,10 @@
 //! Which object owns which, and whether the owner still exists.
 //!
 //! Deletion relies on owner references and the garbage collector alone. Upstream sets finalizers on three
-//! kinds; without them nothing gets stuck while the controller is down or uninstalled (DEL-06, DEL-07). In
-//! return, a cache may still show objects of a deleted predecessor of the same name (DEL-08). So every
-//! relation is checked by uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
+//! kinds. Without finalizers nothing gets stuck while the controller is down or uninstalled (DEL-06, DEL-07).
+//! The price is that a cache may still show objects of a deleted predecessor of the same name (DEL-08). So
+//! every relation is checked by uid, and nothing is created for a PodCliqueSet that is deleted or being
+//! deleted.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
 
-use super::caches::{Caches, of};
+use super::caches::{Caches, object_key};
 
 pub(crate) fn owner_reference<K: Resource<DynamicType = ()>>(owner: &K) -> Option<OwnerReference> {
     let reference = owner.controller_owner_ref(&());
@@ -29,48 +30,49 @@ pub(crate) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceE
     uid.is_some() && controller(object).map(|controller| &controller.uid) == uid
 }
 
-fn stands(object: &impl ResourceExt) -> bool {
-    object.meta().deletion_timestamp.is_none()
+fn is_terminating(object: &impl ResourceExt) -> bool {
+    object.meta().deletion_timestamp.is_some()
 }
 
 impl Caches {
     /// Whether a PodGang is being deleted or its PodCliqueSet is missing, so that nothing may be done for it.
-    pub(crate) fn is_left(&self, pod_gang: &PodGang) -> bool {
-        !stands(pod_gang) || (controller(pod_gang).is_some() && self.set_of(pod_gang).is_none())
+    pub(crate) fn is_abandoned(&self, pod_gang: &PodGang) -> bool {
+        is_terminating(pod_gang)
+            || (controller(pod_gang).is_some() && self.pod_clique_set_of(pod_gang).is_none())
     }
 
     /// The PodCliqueSet that controls a scaling group or a PodGang, if it exists.
-    pub(crate) fn set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
+    pub(crate) fn pod_clique_set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
         let owner = controller(object)?;
         let pcs = self.pod_clique_sets.get(object.namespace().as_deref(), &owner.name)?;
-        (stands(&*pcs) && is_controlled_by(object, &*pcs)).then_some(pcs)
+        (!is_terminating(&*pcs) && is_controlled_by(object, &*pcs)).then_some(pcs)
     }
 
     pub(crate) fn group_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueScalingGroup>> {
         let owner = controller(pclq)?;
         let pcsg = self.scaling_groups.get(pclq.namespace().as_deref(), &owner.name)?;
-        (stands(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
+        (!is_terminating(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
     /// The PodCliqueSet at the root of a PodClique, if every owner in between exists.
     pub(crate) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
-            true => self.set_of(pclq),
-            false => self.set_of(&*self.group_of(pclq)?),
+            true => self.pod_clique_set_of(pclq),
+            false => self.pod_clique_set_of(&*self.group_of(pclq)?),
         }
     }
 
     pub(crate) fn gang_resources_of(&self, pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
-        let key = of(&pod_gang.namespace().unwrap_or_default(), &pod_gang.name_any());
+        let key = object_key(&pod_gang.namespace().unwrap_or_default(), &pod_gang.name_any());
         let found = self.gang_resources.iter().flat_map(|cache| cache.indexed(&key));
         found.filter(|object| is_controlled_by(&**object, pod_gang)).collect()
     }
 
     /// The named PodGang, if it belongs to `pcs` and not to a predecessor.
-    pub(crate) fn gang_of_set(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
+    pub(crate) fn own_pod_gang(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
         let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
         // A PodGang without a controller was created by hand and belongs to no other PodCliqueSet.
-        (stands(&*pod_gang) && (controller(&*pod_gang).is_none() || is_controlled_by(&*pod_gang, pcs)))
-            .then_some(pod_gang)
+        let is_own = controller(&*pod_gang).is_none() || is_controlled_by(&*pod_gang, pcs);
+        (is_own && !is_terminating(&*pod_gang)).then_some(pod_gang)
     }
 }

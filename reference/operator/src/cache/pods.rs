@@ -7,13 +7,14 @@ use grove_api::PodClique;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::caches::{Caches, of};
+use super::caches::{Caches, object_key};
 use super::generation;
 use super::observed_pod::{Pod, PodCondition};
 use super::ownership::{controller, is_controlled_by};
 
-pub(crate) fn is_former(pod: &Pod, wanted: u64) -> bool {
-    generation::of_pod(pod) < wanted
+/// Whether a pod is older than this generation of its gang.
+pub(crate) fn is_former(pod: &Pod, current: u64) -> bool {
+    generation::of_pod(pod) < current
 }
 
 /// Pods that this PodClique controls by uid, sorted by name.
@@ -21,15 +22,15 @@ pub(crate) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     named_pods(caches, pclq).into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
 }
 
-/// Whether a live pod of an earlier PodClique of that name remains. The garbage collector has not deleted it
-/// yet, so its index is in use.
+/// Whether live pods of a deleted PodClique of the same name remain. Their indexes are in use until the
+/// garbage collector deletes them.
 pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
     let is_earlier = |pod: &Pod| is_live(pod) && controller(pod).is_some() && !is_controlled_by(pod, pclq);
     named_pods(caches, pclq).iter().any(|pod| is_earlier(pod))
 }
 
 fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
-    caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
+    caches.pods.indexed(&object_key(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
 }
 
 /// Whether a pod is neither finished nor being deleted.
@@ -52,25 +53,29 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
-/// After this time, a released pod without a node and without a condition counts as waiting for room.
-/// Koordinator writes no condition for a gang that it holds.
+/// The age from which a released pod counts as waiting for room if it has no node and no condition.
+/// Koordinator requires this rule, because it writes no condition for a gang that it holds.
 pub(crate) const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
 
-/// Whether a released pod waits for room: it is not bound, and its scheduler reported a reason, or nothing
-/// for [`UNREPORTED_WAIT`].
+/// Whether a released pod waits for room. It is not bound, and its scheduler has either reported why or
+/// reported nothing for [`UNREPORTED_WAIT`].
 pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
-    let is_older = |made: Timestamp| {
-        Duration::try_from(now.duration_since(made)).is_ok_and(|age| age >= UNREPORTED_WAIT)
+    let has_waited = |created: Timestamp| {
+        Duration::try_from(now.duration_since(created)).is_ok_and(|age| age >= UNREPORTED_WAIT)
     };
-    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|made| is_older(made.0));
+    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|created| has_waited(created.0));
     !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
 /// Why a scheduler has not bound a pod. `SchedulingGated` is not a scheduler's reason.
 pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    let mut told = conditions.iter().filter(|told| told.type_ == "PodScheduled" && told.status == "False");
-    told.find(|told| !is_bound(pod) && told.reason.as_deref() != Some("SchedulingGated"))
+    conditions.iter().find(|condition| {
+        condition.type_ == "PodScheduled"
+            && condition.status == "False"
+            && condition.reason.as_deref() != Some("SchedulingGated")
+            && !is_bound(pod)
+    })
 }
 
 /// Whether a live pod is not bound and no scheduler has reported why.
@@ -95,9 +100,9 @@ mod tests {
 
     use super::*;
 
-    fn pod(spec: &Value, told: Option<&str>) -> Pod {
+    fn pod(spec: &Value, reason: Option<&str>) -> Pod {
         let condition =
-            told.map(|reason| json!({"type": "PodScheduled", "status": "False", "reason": reason}));
+            reason.map(|reason| json!({"type": "PodScheduled", "status": "False", "reason": reason}));
         let conditions: Vec<_> = condition.into_iter().collect();
         serde_json::from_value(json!({
             "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"},
@@ -109,20 +114,20 @@ mod tests {
 
     #[rstest::rstest]
     #[case::refused_by_kube_scheduler(json!({}), Some("Unschedulable"), 1, true)]
-    #[case::of_a_gang_that_waits_in_volcano(json!({}), Some("Schedulable"), 1, true)]
-    #[case::just_made(json!({}), None, 1, false)]
+    #[case::waiting_in_volcano(json!({}), Some("Schedulable"), 1, true)]
+    #[case::new(json!({}), None, 1, false)]
     #[case::held_by_koordinator(json!({}), None, 11, true)]
-    #[case::released_and_not_tried_yet(json!({}), Some("SchedulingGated"), 1, false)]
+    #[case::released_and_not_attempted(json!({}), Some("SchedulingGated"), 1, false)]
     #[case::gated(json!({"schedulingGates": [{"name": "g"}]}), Some("SchedulingGated"), 11, false)]
     #[case::bound(json!({"nodeName": "n"}), None, 11, false)]
-    fn what_waits_for_room(
+    fn a_released_pod_waits_for_room_once_reported_or_old(
         #[case] spec: Value,
-        #[case] told: Option<&str>,
-        #[case] second: i64,
+        #[case] reason: Option<&str>,
+        #[case] age: i64,
         #[case] waits: bool,
     ) {
-        let made: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let now = made + jiff::SignedDuration::from_secs(second);
-        assert_eq!(waits_for_room(&pod(&spec, told), now), waits);
+        let created: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let now = created + jiff::SignedDuration::from_secs(age);
+        assert_eq!(waits_for_room(&pod(&spec, reason), now), waits);
     }
 }

@@ -1,14 +1,13 @@
 //! Remembers the replicas of a standalone PodClique that was deleted by hand.
 //!
-//! Once a PodClique exists, an autoscaler or a user may scale it, and a deletion must not reset that. The
-//! numbers are kept in memory: a PodClique that is deleted while no controller runs gets the template's
-//! replicas.
+//! An autoscaler or a user may have scaled the PodClique, and a deletion must not reset that. The numbers are
+//! only in memory: a PodClique that is deleted while no controller runs gets the template's replicas.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use grove_api::PodClique;
 use kube::ResourceExt;
+use parking_lot::Mutex;
 
 use super::ownership::controller;
 
@@ -23,23 +22,25 @@ impl RememberedReplicas {
         }
     }
 
-    pub(crate) fn of(&self, set: &str, pclq: &str) -> Option<i32> {
-        self.with(|known| known.get(&(set.to_owned(), pclq.to_owned())).copied())
+    pub(crate) fn get(&self, pcs_uid: &str, pclq: &str) -> Option<i32> {
+        self.with(|known| known.get(&(pcs_uid.to_owned(), pclq.to_owned())).copied())
     }
 
-    pub(crate) fn made(&self, pclq: &PodClique) {
+    /// Forgets a PodClique that was created again.
+    pub(crate) fn forget_recreated(&self, pclq: &PodClique) {
         if let Some(owner) = controller(pclq) {
             self.with(|known| known.remove(&(owner.uid.clone(), pclq.name_any())));
         }
     }
 
-    /// Forgets PodCliques whose PodCliqueSet was deleted or scaled in: new ones get the template's replicas.
-    pub(crate) fn forget(&self, set: &str, is_gone: impl Fn(&str) -> bool) {
-        self.with(|known| known.retain(|(of, name), _| of != set || !is_gone(name)));
+    /// Forgets the PodCliques of a PodCliqueSet that `is_removed` selects: the PodCliqueSet was deleted or
+    /// scaled in, and new ones get the template's replicas.
+    pub(crate) fn forget(&self, pcs_uid: &str, is_removed: impl Fn(&str) -> bool) {
+        self.with(|known| known.retain(|(owner, name), _| owner != pcs_uid || !is_removed(name)));
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<(String, String), i32>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock())
     }
 }
 
@@ -58,15 +59,15 @@ mod tests {
     }
 
     #[test]
-    fn until_it_is_made_anew_or_its_replica_is_gone() {
+    fn replicas_are_remembered_until_recreation_or_scale_in() {
         let remembered = RememberedReplicas::default();
-        assert_eq!(remembered.of("u", "w-0-a"), None);
+        assert_eq!(remembered.get("u", "w-0-a"), None);
         remembered.remember(&pclq(3));
-        assert_eq!((remembered.of("u", "w-0-a"), remembered.of("v", "w-0-a")), (Some(3), None));
-        remembered.made(&pclq(3));
-        assert_eq!(remembered.of("u", "w-0-a"), None);
+        assert_eq!((remembered.get("u", "w-0-a"), remembered.get("v", "w-0-a")), (Some(3), None));
+        remembered.forget_recreated(&pclq(3));
+        assert_eq!(remembered.get("u", "w-0-a"), None);
         remembered.remember(&pclq(3));
         remembered.forget("u", |name| name == "w-0-a");
-        assert_eq!(remembered.of("u", "w-0-a"), None);
+        assert_eq!(remembered.get("u", "w-0-a"), None);
     }
 }

@@ -1,10 +1,11 @@
-//! Keeps one copy of equal pod specs of PodCliques: all replicas of a clique have the same one, and one takes
-//! 10 kB.
+//! Keeps one copy of equal pod specs of PodCliques. All replicas of a clique have the same pod spec, which
+//! takes about 10 kB.
 
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use grove_api::{PodClique, PodSpecJson};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
@@ -12,13 +13,13 @@ static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Shared {
     all: HashSet<Arc<Value>>,
-    /// Number from which on unused entries are removed.
-    many: usize,
+    /// When the number of entries exceeds this, unused entries are removed.
+    limit: usize,
 }
 
 pub(super) fn shared(mut pclq: PodClique, (): &()) -> PodClique {
     let PodSpecJson(spec) = pclq.spec.pod_spec;
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = SHARED.lock();
     pclq.spec.pod_spec = PodSpecJson(shared.copy_of(spec));
     pclq
 }
@@ -28,9 +29,9 @@ impl Shared {
         if let Some(known) = self.all.get(&spec) {
             return Arc::clone(known);
         }
-        if self.all.len() > self.many {
+        if self.all.len() > self.limit {
             self.all.retain(|spec| Arc::strong_count(spec) > 1);
-            self.many = 2 * self.all.len() + 16;
+            self.limit = 2 * self.all.len() + 16;
         }
         self.all.insert(Arc::clone(&spec));
         spec
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_pod_specs_are_one_for_as_long_as_somebody_has_it() {
+    fn equal_pod_specs_are_shared_and_unused_ones_removed() {
         let mut shared = Shared::default();
         let spec = |name: &str| Arc::new(json!({"containers": [{"name": name}]}));
         let first = shared.copy_of(spec("a"));
@@ -53,7 +54,7 @@ mod tests {
         for number in 0..100 {
             shared.copy_of(spec(&number.to_string()));
         }
-        assert!(shared.all.len() < 40, "{} are left of those that nobody has", shared.all.len());
-        assert!(Arc::ptr_eq(&first, &shared.copy_of(spec("a"))), "what somebody has stays");
+        assert!(shared.all.len() < 40, "{} entries remain", shared.all.len());
+        assert!(Arc::ptr_eq(&first, &shared.copy_of(spec("a"))), "an entry in use was removed");
     }
 }

@@ -1,22 +1,22 @@
 //! Versions of objects that this program wrote and that its caches may not show yet.
 //!
 //! The API server refuses a status that was computed from an older version, which costs a second request.
-//! Watches lag behind a busy API server, so this happens most when it does most harm.
+//! This would happen most often while the API server is busy, because watches then lag behind.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use kube::ResourceExt;
+use parking_lot::Mutex;
 
 /// The newest written version of each object by uid, until a cache shows it.
 #[derive(Default)]
 pub(crate) struct WrittenVersions(Mutex<HashMap<String, u64>>);
 
 impl WrittenVersions {
-    pub(crate) fn note(&self, object: &impl ResourceExt, version: Option<&str>) {
+    pub(crate) fn record(&self, object: &impl ResourceExt, version: Option<&str>) {
         let Some((uid, version)) = object.uid().zip(version.and_then(number)) else { return };
         if version_of(object).is_some_and(|before| version > before) {
-            let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut written = self.0.lock();
             let newest = written.entry(uid).or_default();
             *newest = version.max(*newest);
         }
@@ -24,7 +24,7 @@ impl WrittenVersions {
 
     pub(crate) fn is_outdated(&self, object: &impl ResourceExt) -> bool {
         let Some((uid, version)) = object.uid().zip(version_of(object)) else { return false };
-        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.0.lock();
         let Some(newest) = written.get(&uid) else { return false };
         let is_outdated = version < *newest;
         if !is_outdated {
@@ -34,7 +34,7 @@ impl WrittenVersions {
     }
 
     pub(crate) fn forget(&self, uid: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+        self.0.lock().remove(uid);
     }
 }
 
@@ -42,8 +42,8 @@ fn version_of(object: &impl ResourceExt) -> Option<u64> {
     object.meta().resource_version.as_deref().and_then(number)
 }
 
-/// Kubernetes documents that resource versions of one kind are increasing numbers. Other versions are
-/// ignored.
+/// Kubernetes documents that the resource versions of one kind are increasing numbers. A version that is no
+/// number is ignored.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }
@@ -62,23 +62,26 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_outdated_until_the_cache_shows_what_was_written() {
+    fn a_version_is_outdated_until_the_cache_shows_the_written_one() {
         let written = WrittenVersions::default();
-        assert!(!written.is_outdated(&pod_gang("9")), "nothing was");
-        written.note(&pod_gang("9"), Some("12"));
+        assert!(!written.is_outdated(&pod_gang("9")), "nothing was written");
+        written.record(&pod_gang("9"), Some("12"));
         assert!(written.is_outdated(&pod_gang("9")) && written.is_outdated(&pod_gang("11")));
         assert!(!written.is_outdated(&pod_gang("12")));
-        assert!(!written.is_outdated(&pod_gang("9")), "it was shown, and this is a cache that begins anew");
+        assert!(!written.is_outdated(&pod_gang("9")), "a version that was shown once is forgotten");
     }
 
     #[rstest::rstest]
-    #[case::changed_nothing("9", Some("9"))]
-    #[case::not_told("9", None)]
-    #[case::no_number("9", Some("x"))]
-    #[case::from_no_number("x", Some("12"))]
-    fn nothing_is_concluded(#[case] before: &str, #[case] answer: Option<&str>) {
+    #[case::unchanged("9", Some("9"))]
+    #[case::no_version_in_response("9", None)]
+    #[case::new_version_no_number("9", Some("x"))]
+    #[case::old_version_no_number("x", Some("12"))]
+    fn a_write_without_a_newer_version_is_ignored(
+        #[case] before: &str,
+        #[case] written_version: Option<&str>,
+    ) {
         let written = WrittenVersions::default();
-        written.note(&pod_gang(before), answer);
+        written.record(&pod_gang(before), written_version);
         assert!(!written.is_outdated(&pod_gang(before)));
     }
 }

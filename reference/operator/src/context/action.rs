@@ -6,7 +6,7 @@ use crate::cache::pods::UNREPORTED_WAIT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
-    /// `None`: only on a change.
+    /// The maximum time until the next reconciliation; `None` if only a change triggers it.
     pub again: Option<Duration>,
 }
 
@@ -22,8 +22,8 @@ impl Action {
     }
 }
 
-/// When to compute a status again. During an update, elapsed time decides which pods wait for room, and no
-/// watch event reports that.
-pub(crate) fn next_look(is_updating: bool) -> Action {
+/// When to compute a status again. During an update, a pod counts as waiting for room after some time, which
+/// no watch event reports.
+pub(crate) fn next_check(is_updating: bool) -> Action {
     if is_updating { Action::requeue(UNREPORTED_WAIT) } else { Action::await_change() }
 }

@@ -1,4 +1,4 @@
-//! Classifies a change: of the status only, of pod references only, or one to which the owner must react.
+//! Classifies changes of objects, so that a change wakes only the reconcilers that it concerns.
 
 use grove_api::PodGang;
 use kube::Resource;
@@ -7,15 +7,16 @@ use crate::cache::informer::Change;
 use crate::cache::observed_pod::Pod;
 use crate::cache::pods::refusal;
 
-/// The result of `holds` for the old pod and for the new one.
-pub(super) fn before_and_after(change: &Change<Pod>, holds: fn(&Pod) -> bool) -> [bool; 2] {
-    [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| holds(pod)))
+/// The result of `predicate` for the old pod and for the new one; false for a missing pod.
+pub(super) fn before_and_after(change: &Change<Pod>, predicate: fn(&Pod) -> bool) -> [bool; 2] {
+    [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| predicate(pod)))
 }
 
-/// Whether only a scheduler's message about an unbound pod has changed, possibly many times per second.
-pub(super) fn is_talk_only(change: &Change<Pod>) -> bool {
+/// Whether only a scheduler's message about an unbound pod has changed. This may happen many times per
+/// second.
+pub(super) fn is_scheduler_message_only(change: &Change<Pod>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
-    let without_talk = |pod: &Pod| {
+    let without_message = |pod: &Pod| {
         let mut status = pod.status.clone().unwrap_or_default();
         status.conditions.get_or_insert_default().retain(|condition| condition.type_ != "PodScheduled");
         status
@@ -25,11 +26,11 @@ pub(super) fn is_talk_only(change: &Change<Pod>) -> bool {
     is_status_only(change)
         && old.spec == new.spec
         && is_refused(old) == is_refused(new)
-        && without_talk(old) == without_talk(new)
+        && without_message(old) == without_message(new)
 }
 
-/// Whether an object's owner must react: the object was deleted, or another client has changed it. Only the
-/// owner creates it, so its creation needs no reaction.
+/// Whether an object's owner must react, because the object was deleted or changed. A creation needs no
+/// reaction: only the owner creates the object.
 pub(super) fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     change.old.is_some() && !is_status_only(change)
 }

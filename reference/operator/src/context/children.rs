@@ -51,11 +51,13 @@ where
         Self { context, owner, cache, change, wanted: HashSet::new(), writes: Vec::new() }
     }
 
+    /// The cached object of that name, if the owner controls it.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<K>> {
         let found = self.cache.get(self.owner.namespace().as_deref(), name);
         found.filter(|found| self.is_ours(found))
     }
 
+    /// Creates `wanted`, or patches the existing object to it.
     pub(crate) fn want(&mut self, wanted: K) {
         let name = wanted.name_any();
         let existing = self.cache.get(self.owner.namespace().as_deref(), &name);
@@ -71,6 +73,7 @@ where
         }
     }
 
+    /// Keeps an existing object as it is.
     pub(crate) fn keep(&mut self, name: String) {
         self.wanted.insert(name);
     }
@@ -79,14 +82,14 @@ where
     pub(crate) fn excess(&self, key: &str) -> Vec<Arc<K>> {
         let mut found = self.cache.indexed(key);
         found.retain(|found| {
-            let going = found.meta().deletion_timestamp.is_some();
-            !going && self.is_ours(found) && !self.wanted.contains(&found.name_any())
+            let is_terminating = found.meta().deletion_timestamp.is_some();
+            !is_terminating && self.is_ours(found) && !self.wanted.contains(&found.name_any())
         });
         found
     }
 
-    /// Returns all pending writes, including the deletion of [`Children::excess`]. A deletion requires the
-    /// cached version, because a PodGang that got new pods meanwhile is wanted again.
+    /// Returns all pending writes, including the deletions of [`Children::excess`]. A deletion requires the
+    /// cached version: a PodGang that got new pods since then must not be deleted.
     pub(crate) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();
@@ -113,7 +116,7 @@ where
     }
 
     fn is_ours(&self, found: &K) -> bool {
-        let disowned = || fault!("no-owner-references") && controller(found).is_none();
-        is_controlled_by(found, self.owner) || disowned()
+        let is_faulty = || fault!("no-owner-references") && controller(found).is_none();
+        is_controlled_by(found, self.owner) || is_faulty()
     }
 }

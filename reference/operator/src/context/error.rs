@@ -2,8 +2,7 @@
 
 use crate::backend::BackendError;
 
-/// Why a reconciliation did not finish. It is retried with exponential backoff, and at once when something
-/// changes.
+/// Why a reconciliation did not finish. It is retried with exponential backoff, or earlier on a change.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
     #[error("cannot {action}: {source}")]
@@ -35,15 +34,15 @@ impl ReconcileError {
         let details = status.details.as_ref();
         let terminating =
             details.is_some_and(|details| details.causes.iter().any(|c| c.reason == "NamespaceTerminating"));
-        let gone = status.is_not_found() && details.is_some_and(|details| details.kind == "namespaces");
-        terminating || gone
+        let deleted = status.is_not_found() && details.is_some_and(|details| details.kind == "namespaces");
+        terminating || deleted
     }
 
     /// Whether the reconciliation only has to wait, so that no warning is due.
     pub(crate) fn is_waiting(&self) -> bool {
         match self {
             Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,
-            // Another client was faster; the next cache event brings the newer object.
+            // Another client wrote first; the watch will deliver the newer object.
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),
             _ => false,
         }

@@ -1,13 +1,13 @@
 //! Publishes Kubernetes Events for users.
 //!
-//! A warning is published only when its note changes, not on every retry, so that a failing but unchanged
-//! workload causes no writes (GANG-11).
+//! A warning is published only when its note changes, not on every retry. So a workload that keeps failing
+//! for the same reason causes no writes (GANG-11).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Client, Resource};
+use parking_lot::Mutex;
 
 use super::error::ReconcileError;
 
@@ -16,28 +16,29 @@ const MAX_NOTE: usize = 1024;
 
 pub(super) const REPORTER: &str = "grove-backend-controller";
 
-/// Reasons of failures that the status of a PodGang repeats.
+/// Reasons of warnings that the status of a PodGang also reports.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
 pub(crate) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
 
 pub(crate) struct Events {
     client: Client,
-    said: Mutex<HashMap<(String, &'static str), String>>,
+    /// The note of the last warning, by uid of the object and reason.
+    warnings: Mutex<HashMap<(String, &'static str), String>>,
 }
 
 impl Events {
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, said: Mutex::default() }
+        Self { client, warnings: Mutex::default() }
     }
 
     /// Publishes a normal event on every call.
-    pub(crate) async fn tell<K: Resource<DynamicType = ()>>(
+    pub(crate) async fn publish<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
         reason: &'static str,
         note: &str,
     ) {
-        self.publish(object, EventType::Normal, reason, note).await;
+        self.send(object, EventType::Normal, reason, note).await;
     }
 
     /// Publishes a warning, unless the last one with this reason had the same note.
@@ -47,12 +48,12 @@ impl Events {
         reason: &'static str,
         note: &str,
     ) {
-        if self.is_news(object, reason, note) {
-            self.publish(object, EventType::Warning, reason, note).await;
+        if self.is_new_warning(object, reason, note) {
+            self.send(object, EventType::Warning, reason, note).await;
         }
     }
 
-    async fn publish<K: Resource<DynamicType = ()>>(
+    async fn send<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
         type_: EventType,
@@ -68,8 +69,8 @@ impl Events {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        // A long-lived recorder counts a new note with the same reason as a repetition and keeps the old
-        // note.
+        // A new recorder each time: a recorder counts an event with the same reason as a repetition, and
+        // keeps the old note.
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
         let recorder = Recorder::new(self.client.clone(), reporter);
         if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
@@ -77,16 +78,16 @@ impl Events {
         }
     }
 
-    /// Warns about a failed write, and resets the warning after a success. It ignores errors that only wait
-    /// or that come from a terminating namespace, because no user has to act on them.
-    pub(crate) async fn told<K: Resource<DynamicType = ()>, T>(
+    /// Warns about a failed write, and resets the warning after a success. There is no warning if the write
+    /// only has to wait or its namespace is terminating, because no user has to act.
+    pub(crate) async fn report<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,
         reason: &'static str,
         result: Result<T, ReconcileError>,
     ) -> Result<T, ReconcileError> {
         match &result {
-            Ok(_) => self.settled(object, reason),
+            Ok(_) => self.reset_warning(object, reason),
             Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
             Err(error) => self.warn(object, reason, &error.to_string()).await,
         }
@@ -94,29 +95,36 @@ impl Events {
     }
 
     /// Forgets the last warning with this reason, so that it is published again if it recurs.
-    pub(crate) fn settled<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
+    pub(crate) fn reset_warning<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
-            self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), reason));
+            self.warnings.lock().remove(&(uid.clone(), reason));
         }
     }
 
     /// Note of the last warning with this reason, unless it was reset.
-    pub(crate) fn standing<K: Resource<DynamicType = ()>>(
+    pub(crate) fn last_warning<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
         reason: &'static str,
     ) -> Option<String> {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.get(&(object.meta().uid.clone()?, reason)).cloned()
+        let warnings = self.warnings.lock();
+        warnings.get(&(object.meta().uid.clone()?, reason)).cloned()
     }
 
     pub(crate) fn forget(&self, uid: &str) {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| of != uid);
+        let mut warnings = self.warnings.lock();
+        warnings.retain(|(object, _), _| object != uid);
     }
 
-    fn is_news<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str, note: &str) -> bool {
+    /// Remembers the note, and returns whether it differs from the last one.
+    fn is_new_warning<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        note: &str,
+    ) -> bool {
         let uid = object.meta().uid.clone().unwrap_or_default();
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.insert((uid, reason), note.to_owned()).as_deref() != Some(note)
+        let mut warnings = self.warnings.lock();
+        warnings.insert((uid, reason), note.to_owned()).as_deref() != Some(note)
     }
 }

@@ -1,8 +1,8 @@
-//! Injects faults into writes: a layer that corrupts gang resources and the startup order of pods on their
-//! way to the API server.
+//! Injects faults into writes: a layer corrupts the gang resources and the startup order of pods in
+//! requests to the API server.
 //!
-//! Backends are unchanged. A backend that compares finds its resources wrong and writes them again. They are
-//! corrupted again, so the object does not change and triggers nothing.
+//! The code of the backends is unchanged. A backend that compares its resources writes them again. The layer
+//! corrupts them again, so the object does not change and triggers nothing.
 
 use std::task::{Context, Poll};
 
@@ -24,43 +24,43 @@ use crate::faults::fault;
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
 const KUBE: &str = "scheduling.k8s.io";
-/// Annotation of the faults that write Workloads: the last seen version or generation of the PodGang.
+/// Annotation that two faults write to Workloads: the last seen version or generation of the PodGang.
 const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
 
-/// Whether a fault needs [`SpoilingLayer`].
-pub(crate) fn spoils_writes() -> bool {
-    spoils_gang_resources() || spoils_order()
+/// Whether a fault needs [`CorruptingLayer`].
+pub(crate) fn corrupts_writes() -> bool {
+    corrupts_gang_resources() || corrupts_startup_order()
 }
 
-fn spoils_gang_resources() -> bool {
+fn corrupts_gang_resources() -> bool {
     let faults =
         [fault!("forget-member"), fault!("wrong-queue"), fault!("omit-subgroups"), fault!("low-group-count")];
     faults.contains(&true)
 }
 
-fn spoils_order() -> bool {
+fn corrupts_startup_order() -> bool {
     let faults = [fault!("order-after-one"), fault!("order-after-neighbours"), fault!("order-only-at-first")];
     faults.contains(&true)
 }
 
-pub(crate) struct SpoilingLayer;
+pub(crate) struct CorruptingLayer;
 
-impl<S> Layer<S> for SpoilingLayer {
-    type Service = SpoiledApi<S>;
+impl<S> Layer<S> for CorruptingLayer {
+    type Service = CorruptingApi<S>;
 
-    fn layer(&self, inner: S) -> SpoiledApi<S> {
-        SpoiledApi { inner }
+    fn layer(&self, inner: S) -> CorruptingApi<S> {
+        CorruptingApi { inner }
     }
 }
 
 #[derive(Clone)]
-pub(crate) struct SpoiledApi<S> {
+pub(crate) struct CorruptingApi<S> {
     inner: S,
 }
 
-impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
+impl<S: Service<Request<Body>>> Service<Request<Body>> for CorruptingApi<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -70,7 +70,7 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
     }
 
     fn call(&mut self, mut request: Request<Body>) -> S::Future {
-        if let Some(body) = spoiled_body(&request) {
+        if let Some(body) = corrupted_body(&request) {
             *request.body_mut() = body;
         }
         self.inner.call(request)
@@ -79,11 +79,11 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
 
 /// The body to send instead, if the request writes a gang resource or creates a pod and a fault applies to
 /// it.
-fn spoiled_body(request: &Request<Body>) -> Option<Body> {
+fn corrupted_body(request: &Request<Body>) -> Option<Body> {
     let (is_create, path) = (request.method() == Method::POST, request.uri().path());
     let is_write = is_create || request.method() == Method::PATCH;
-    let group = group_of_gangs(path).filter(|_| is_write && spoils_gang_resources());
-    let is_pod = is_create && path.ends_with("/pods") && spoils_order();
+    let group = group_of_gangs(path).filter(|_| is_write && corrupts_gang_resources());
+    let is_pod = is_create && path.ends_with("/pods") && corrupts_startup_order();
     if group.is_none() && !is_pod {
         return None;
     }
@@ -91,13 +91,13 @@ fn spoiled_body(request: &Request<Body>) -> Option<Body> {
     let bytes = request.body().try_clone()?.collect_bytes().now_or_never()?.ok()?;
     let mut object = serde_json::from_slice(&bytes).ok()?;
     match group {
-        Some(group) => spoil(group, is_create, &mut object),
-        None => spoil_order(&mut object),
+        Some(group) => corrupt_gang_resource(group, is_create, &mut object),
+        None => corrupt_startup_order(&mut object),
     }
     serde_json::to_vec(&object).ok().map(Body::from)
 }
 
-fn spoil_order(pod: &mut Value) {
+fn corrupt_startup_order(pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
     let label = |key: &str| labels[key].as_str().unwrap_or_default();
     let Some(inits) = pod["spec"]["initContainers"].as_array_mut() else { return };
@@ -105,19 +105,19 @@ fn spoil_order(pod: &mut Value) {
         inits.retain(|container| container["name"] != INIT_CONTAINER);
     }
     let replica: u32 = label(LABEL_PCS_REPLICA_INDEX).parse().unwrap_or_default();
-    let of = |replica: u32| format!("={}-{replica}-", label(LABEL_PART_OF));
+    let name_prefix = |replica: u32| format!("={}-{replica}-", label(LABEL_PART_OF));
     let arguments = inits.iter_mut().filter_map(|container| container["args"].as_array_mut()).flatten();
     for argument in arguments {
-        let mut said = argument.as_str().unwrap_or_default().to_owned();
+        let mut parent = argument.as_str().unwrap_or_default().to_owned();
         if fault!("order-after-neighbours") {
-            said = said.replace(&of(replica), &of(replica + 1));
+            parent = parent.replace(&name_prefix(replica), &name_prefix(replica + 1));
         }
         if fault!("order-after-one")
-            && let Some((clique, _)) = said.rsplit_once(':')
+            && let Some((clique, _)) = parent.rsplit_once(':')
         {
-            said = format!("{clique}:1");
+            parent = format!("{clique}:1");
         }
-        *argument = json!(said);
+        *argument = json!(parent);
     }
 }
 
@@ -131,7 +131,7 @@ fn group_of_gangs(path: &str) -> Option<&str> {
     }
 }
 
-fn spoil(group: &str, is_create: bool, object: &mut Value) {
+fn corrupt_gang_resource(group: &str, is_create: bool, object: &mut Value) {
     if fault!("forget-member")
         && let Some(groups) = object.pointer_mut(&pointer(&["metadata", "annotations", GROUPS]))
         && let Some(without_last) = groups.as_str().and_then(without_last)
@@ -163,8 +163,8 @@ fn without_last(list: &str) -> Option<String> {
     serde_json::to_string(&entries).ok()
 }
 
-/// The fault `foreign-resource`: creates a Volcano PodGroup with the PodGang's name, regardless of its
-/// backend.
+/// The fault `foreign-resource`: creates a Volcano PodGroup with the PodGang's name, regardless of the
+/// PodGang's backend.
 pub(crate) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang) {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(VOLCANO, "v1beta1", "PodGroup"));
     let mut pod_group = DynamicObject::new(&pod_gang.name_any(), &resource)
@@ -172,7 +172,7 @@ pub(crate) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang)
     pod_group.metadata.owner_references = owner_reference(pod_gang).map(|owner| vec![owner]);
     let namespace = pod_gang.namespace().unwrap_or_default();
     let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, &resource);
-    // It exists already, or Volcano is not installed.
+    // An error means that it already exists, or that Volcano is not installed.
     if let Err(error) = api.create(&PostParams::default(), &pod_group).await {
         tracing::debug!(%error, "fault: no foreign resource");
     }
@@ -201,7 +201,7 @@ pub(crate) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) 
     let generation = pod_gang.metadata.generation.unwrap_or_default().to_string();
     let Ok(Some(workload)) = workloads.get_opt(&name).await else { return };
     let seen = workload.annotations().get(ANNOTATION_SEEN).cloned();
-    let done = match seen {
+    let result = match seen {
         Some(seen) if seen != generation => {
             workloads.delete(&name, &DeleteParams::background()).await.map(drop)
         }
@@ -211,7 +211,7 @@ pub(crate) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) 
             workloads.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.map(drop)
         }
     };
-    if let Err(error) = done {
+    if let Err(error) = result {
         tracing::debug!(%error, "fault: the Workload stays");
     }
 }
@@ -224,7 +224,7 @@ mod tests {
     use crate::context::test_api::World;
 
     #[tokio::test]
-    async fn a_foreign_resource_goes_with_the_pod_gang() {
+    async fn a_foreign_resource_has_the_name_and_owner_of_its_pod_gang() {
         let world = World::new();
         let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
         pod_gang.metadata.namespace = Some("ns".to_owned());

@@ -1,38 +1,37 @@
 //! Limits concurrent work: enough to keep the API server busy, and no more.
 //!
-//! An overloaded API server delays every request. If thousands of PodCliques created pods at once, the gates
-//! of the first gangs would wait for the last pod. Meanwhile, all gangs would be incomplete. So pods are
-//! created in the order of the requests. Writes that complete a gang (references, `Initialized`, gates) do
-//! not queue behind them.
+//! An overloaded API server delays every request. If thousands of PodCliques created pods at once, all gangs
+//! would stay incomplete until the last pod exists. So pods are created in the order of the requests. Writes
+//! that complete a gang (references, `Initialized`, gates) do not queue behind creations.
 //!
 //! A PodCliqueSet is not started while many pods of others wait to be created or scheduled. Otherwise its
-//! gangs would be partially bound, and its statuses written, for as long as those wait.
+//! gangs would be partially bound for as long as those pods wait, and its statuses would be written often.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// PodCliques that create pods concurrently.
 const CREATIONS: usize = 8;
-/// Number of waiting pods at which no other PodCliqueSet is started. They keep any scheduler busy until the
-/// next one's pods exist.
-const ENOUGH: usize = 400;
-/// How long a started PodCliqueSet is counted, because its pods appear in `on_the_way` only later. Also the
-/// longest time for which a scheduler that binds nothing delays the next PodCliqueSet.
-const LATELY: Duration = Duration::from_secs(2);
+/// While this many pods wait, no other PodCliqueSet is started. So many pods keep any scheduler busy until
+/// the pods of the next PodCliqueSet exist.
+const MAX_WAITING_PODS: usize = 400;
+/// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
+/// scheduler that binds nothing delays the next PodCliqueSet by at most this time.
+const STARTING: Duration = Duration::from_secs(2);
 /// Pods whose gates are removed concurrently.
 const RELEASES: usize = 64;
 
-/// Requests proceed in order of arrival.
+/// Serves requests in order of arrival.
 pub(crate) struct Flow {
     creations: Semaphore,
     /// Pods that wait to be created, and pods that wait for a node.
-    on_the_way: AtomicUsize,
+    waiting_pods: AtomicUsize,
     /// When PodCliqueSets were started, and how many pods they have.
-    begun: Mutex<VecDeque<(Instant, usize)>>,
+    started: Mutex<VecDeque<(Instant, usize)>>,
     releases: Semaphore,
 }
 
@@ -40,44 +39,45 @@ impl Default for Flow {
     fn default() -> Self {
         Self {
             creations: Semaphore::new(CREATIONS),
-            on_the_way: AtomicUsize::new(0),
-            begun: Mutex::default(),
+            waiting_pods: AtomicUsize::new(0),
+            started: Mutex::default(),
             releases: Semaphore::new(RELEASES),
         }
     }
 }
 
 impl Flow {
-    /// Waits until a PodClique may create this many pods. It may do so until the permit is dropped.
+    /// Waits until a PodClique may create this many pods. The permission ends when the permit is dropped.
     pub(crate) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
-        let _waiting = Waiting::among(&self.on_the_way, pods);
+        let _waiting = WaitingPods::add(&self.waiting_pods, pods);
         // The semaphores are never closed.
         self.creations.acquire().await.ok()
     }
 
-    /// Whether a pod waits for a node, before and after a change.
-    pub(crate) fn pod_changed(&self, [before, after]: [bool; 2]) {
+    /// Counts the pods that wait for a node. The argument states whether a pod waited before a change, and
+    /// whether it waits after that change.
+    pub(crate) fn record_change(&self, [before, after]: [bool; 2]) {
         if before != after {
             match after {
-                true => self.on_the_way.fetch_add(1, Ordering::Relaxed),
-                false => self.on_the_way.fetch_sub(1, Ordering::Relaxed),
+                true => self.waiting_pods.fetch_add(1, Ordering::Relaxed),
+                false => self.waiting_pods.fetch_sub(1, Ordering::Relaxed),
             };
         }
     }
 
-    /// Whether another PodCliqueSet with this many pods may start; if so, counts it as started.
-    pub(crate) fn may_begin(&self, now: Instant, pods: usize) -> bool {
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        while begun.front().is_some_and(|(begun, _)| now.duration_since(*begun) >= LATELY) {
-            begun.pop_front();
+    /// Whether another PodCliqueSet with this many pods may start. If so, counts it as started.
+    pub(crate) fn may_start(&self, now: Instant, pods: usize) -> bool {
+        let mut started = self.started.lock();
+        while started.front().is_some_and(|(start, _)| now.duration_since(*start) >= STARTING) {
+            started.pop_front();
         }
-        let on_the_way = self.on_the_way.load(Ordering::Relaxed);
-        let all = begun.iter().map(|(_, pods)| *pods).fold(on_the_way, usize::saturating_add);
-        let may = begun.is_empty() || all < ENOUGH;
-        if may {
-            begun.push_back((now, pods));
+        let waiting = self.waiting_pods.load(Ordering::Relaxed);
+        let all = started.iter().map(|(_, pods)| *pods).fold(waiting, usize::saturating_add);
+        let may_start = started.is_empty() || all < MAX_WAITING_PODS;
+        if may_start {
+            started.push_back((now, pods));
         }
-        may
+        may_start
     }
 
     pub(crate) async fn release(&self) -> Option<SemaphorePermit<'_>> {
@@ -86,16 +86,16 @@ impl Flow {
 }
 
 /// Counts waiting pods until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize, usize);
+struct WaitingPods<'a>(&'a AtomicUsize, usize);
 
-impl<'a> Waiting<'a> {
-    fn among(all: &'a AtomicUsize, count: usize) -> Self {
+impl<'a> WaitingPods<'a> {
+    fn add(all: &'a AtomicUsize, count: usize) -> Self {
         all.fetch_add(count, Ordering::Relaxed);
         Self(all, count)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingPods<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(self.1, Ordering::Relaxed);
     }
@@ -108,28 +108,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_begun_until_enough_pods_are_on_their_way() {
-        let (flow, begin) = (Flow::default(), Instant::now());
-        assert!(flow.may_begin(begin, ENOUGH - 1) && flow.may_begin(begin, 1), "there is room for one more");
-        assert!(!flow.may_begin(begin, 1), "those that were begun count");
-        (0..ENOUGH).for_each(|_| flow.pod_changed([false, true]));
-        assert!(flow.may_begin(begin + LATELY, 1), "the scheduler may be away");
-        assert!(!flow.may_begin(begin + LATELY, 1), "all wait for it");
-        flow.pod_changed([true, true]);
-        (0..2).for_each(|_| flow.pod_changed([true, false]));
-        assert!(flow.may_begin(begin + LATELY, usize::MAX), "two are bound");
-        assert!(!flow.may_begin(begin + LATELY, 1), "more than there can be are on their way");
+    fn pod_clique_sets_start_until_enough_pods_wait() {
+        let (flow, start) = (Flow::default(), Instant::now());
+        let nearly_full = flow.may_start(start, MAX_WAITING_PODS - 1);
+        assert!(nearly_full && flow.may_start(start, 1), "one pod less than the limit waits");
+        assert!(!flow.may_start(start, 1), "pods of started PodCliqueSets count");
+        (0..MAX_WAITING_PODS).for_each(|_| flow.record_change([false, true]));
+        assert!(flow.may_start(start + STARTING, 1), "the scheduler binds nothing");
+        assert!(!flow.may_start(start + STARTING, 1), "all pods wait for it");
+        flow.record_change([true, true]);
+        (0..2).for_each(|_| flow.record_change([true, false]));
+        assert!(flow.may_start(start + STARTING, usize::MAX), "two pods are bound");
+        assert!(!flow.may_start(start + STARTING, 1), "the count must not overflow");
     }
 
     #[tokio::test]
-    async fn pods_that_wait_to_be_made_are_on_their_way() {
-        let (flow, begin) = (Flow::default(), Instant::now());
-        let turns = futures::future::join_all((0..CREATIONS).map(|_| flow.creation(ENOUGH))).await;
-        assert!((0..2).all(|_| flow.may_begin(begin, 1)), "nobody waits");
-        let mut waiting = Box::pin(flow.creation(ENOUGH));
-        assert!(waiting.as_mut().now_or_never().is_none() && !flow.may_begin(begin, 1));
-        drop(turns);
-        let _turn = waiting.await;
-        assert!(flow.may_begin(begin, 1));
+    async fn pods_that_wait_to_be_created_count_as_waiting() {
+        let (flow, start) = (Flow::default(), Instant::now());
+        let permits =
+            futures::future::join_all((0..CREATIONS).map(|_| flow.creation(MAX_WAITING_PODS))).await;
+        assert!((0..2).all(|_| flow.may_start(start, 1)), "no pod waits");
+        let mut waiting = Box::pin(flow.creation(MAX_WAITING_PODS));
+        assert!(waiting.as_mut().now_or_never().is_none() && !flow.may_start(start, 1));
+        drop(permits);
+        let _permit = waiting.await;
+        assert!(flow.may_start(start, 1));
     }
 }

@@ -1,9 +1,10 @@
-//! Remembers for which PodCliqueSets the access of init containers exists.
+//! Remembers which PodCliqueSets already have the objects that give their init containers access to the API.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
-/// Uids of the PodCliqueSets for which everything exists.
+use parking_lot::Mutex;
+
+/// Uids of the PodCliqueSets for which all these objects exist.
 #[derive(Default)]
 pub(crate) struct InitAccess(Mutex<HashSet<String>>);
 
@@ -13,6 +14,6 @@ impl InitAccess {
     }
 
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut HashSet<String>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock())
     }
 }

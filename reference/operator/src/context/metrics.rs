@@ -1,16 +1,17 @@
 //! The contents of `/metrics`, in OpenMetrics text.
 //!
-//! Actions are counted once the API server has accepted their write. PodGangs by phase are counted on each
-//! scrape, and only by the leader, because a sum over replicas would count them several times.
+//! An action is counted once the API server has accepted its write. PodGangs by phase are counted on each
+//! scrape, and only by the leader: a sum over all replicas of the controller must count each PodGang once.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use grove_api::PodGang;
 use jiff::Timestamp;
 use kube::ResourceExt;
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -22,24 +23,24 @@ use prometheus_client::registry::Registry;
 use crate::faults::fault;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Reconciler {
+struct ReconcilerLabels {
     reconciler: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Write {
+struct WriteLabels {
     verb: String,
     resource: String,
     code: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Place {
+struct NamespaceLabels {
     namespace: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
-struct Gangs {
+struct PodGangLabels {
     namespace: String,
     phase: String,
 }
@@ -47,18 +48,18 @@ struct Gangs {
 #[derive(Clone)]
 pub(crate) struct Metrics {
     registry: Arc<Mutex<Registry>>,
-    reconciles: Family<Reconciler, Counter>,
-    errors: Family<Reconciler, Counter>,
-    durations: Family<Reconciler, Histogram>,
-    writes: Family<Write, Counter>,
-    gangs: Family<Gangs, Gauge>,
-    recycles: Family<Place, Counter>,
-    updates: Family<Place, Counter>,
-    times_to_bound: Family<Place, Histogram>,
-    /// Uids of the PodGangs whose minimum was bound. Kept in memory only: if a PodGang has lost a pod when
-    /// the controller starts, its time is measured again.
+    reconciles: Family<ReconcilerLabels, Counter>,
+    errors: Family<ReconcilerLabels, Counter>,
+    durations: Family<ReconcilerLabels, Histogram>,
+    writes: Family<WriteLabels, Counter>,
+    gangs: Family<PodGangLabels, Gauge>,
+    recycles: Family<NamespaceLabels, Counter>,
+    updates: Family<NamespaceLabels, Counter>,
+    times_to_bound: Family<NamespaceLabels, Histogram>,
+    /// Uids of the PodGangs whose minimum was bound. Only in memory: after a restart, the time is measured
+    /// again for a PodGang that had lost a pod.
     bound: Arc<Mutex<HashSet<String>>>,
-    leads: Arc<AtomicBool>,
+    is_leader: Arc<AtomicBool>,
 }
 
 impl Default for Metrics {
@@ -108,14 +109,14 @@ impl Default for Metrics {
             updates,
             times_to_bound,
             bound: Arc::default(),
-            leads: Arc::default(),
+            is_leader: Arc::default(),
         }
     }
 }
 
 impl Metrics {
-    pub(crate) fn reconciled(&self, reconciler: &'static str, took: Duration, failed: bool) {
-        let labels = Reconciler { reconciler };
+    pub(crate) fn record_reconciliation(&self, reconciler: &'static str, took: Duration, failed: bool) {
+        let labels = ReconcilerLabels { reconciler };
         self.reconciles.get_or_create(&labels).inc();
         if failed {
             self.errors.get_or_create(&labels).inc();
@@ -123,48 +124,50 @@ impl Metrics {
         self.durations.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    pub(crate) fn wrote(&self, verb: &str, resource: &str, code: u16) {
-        let labels = Write { verb: verb.to_owned(), resource: resource.to_owned(), code };
+    pub(crate) fn record_write(&self, verb: &str, resource: &str, code: u16) {
+        let labels = WriteLabels { verb: verb.to_owned(), resource: resource.to_owned(), code };
         self.writes.get_or_create(&labels).inc();
     }
 
-    pub(crate) fn lead(&self) {
-        self.leads.store(true, Ordering::Relaxed);
+    pub(crate) fn set_leading(&self) {
+        self.is_leader.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn recycled(&self, namespace: &str, count: usize) {
-        self.recycles.get_or_create(&Place { namespace: namespace.to_owned() }).inc_by(count as u64);
+    pub(crate) fn record_recycles(&self, namespace: &str, count: usize) {
+        self.recycles
+            .get_or_create(&NamespaceLabels { namespace: namespace.to_owned() })
+            .inc_by(count as u64);
     }
 
-    pub(crate) fn updated(&self, namespace: &str) {
-        self.updates.get_or_create(&Place { namespace: namespace.to_owned() }).inc();
+    pub(crate) fn record_update(&self, namespace: &str) {
+        self.updates.get_or_create(&NamespaceLabels { namespace: namespace.to_owned() }).inc();
     }
 
     /// Records that the minimum of a PodGang is bound. Measures the time only once, and not if the PodGang
     /// was bound before this process started.
-    pub(crate) fn bound(&self, pod_gang: &PodGang, was_bound: bool) {
+    pub(crate) fn record_bound(&self, pod_gang: &PodGang, was_bound: bool) {
         let uid = pod_gang.uid().unwrap_or_default();
-        let is_news = self.bound.lock().unwrap_or_else(PoisonError::into_inner).insert(uid);
-        let is_news = is_news || fault!("rebound-counts");
-        let made = pod_gang.metadata.creation_timestamp.as_ref();
-        if let (true, false, Some(made)) = (is_news, was_bound, made) {
-            let seconds = Timestamp::now().duration_since(made.0).as_secs_f64().max(0.0);
-            let place = Place { namespace: pod_gang.namespace().unwrap_or_default() };
-            self.times_to_bound.get_or_create(&place).observe(seconds);
+        let is_first = self.bound.lock().insert(uid);
+        let is_first = is_first || fault!("rebound-counts");
+        let created = pod_gang.metadata.creation_timestamp.as_ref();
+        if let (true, false, Some(created)) = (is_first, was_bound, created) {
+            let seconds = Timestamp::now().duration_since(created.0).as_secs_f64().max(0.0);
+            let labels = NamespaceLabels { namespace: pod_gang.namespace().unwrap_or_default() };
+            self.times_to_bound.get_or_create(&labels).observe(seconds);
         }
     }
 
     pub(crate) fn forget(&self, uid: &str) {
-        self.bound.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+        self.bound.lock().remove(uid);
     }
 
     pub(crate) fn text(&self, pod_gangs: &[Arc<PodGang>]) -> Result<String, std::fmt::Error> {
-        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut counts: BTreeMap<Gangs, i64> = BTreeMap::new();
-        for pod_gang in pod_gangs.iter().filter(|_| self.leads.load(Ordering::Relaxed)) {
+        let registry = self.registry.lock();
+        let mut counts: BTreeMap<PodGangLabels, i64> = BTreeMap::new();
+        for pod_gang in pod_gangs.iter().filter(|_| self.is_leader.load(Ordering::Relaxed)) {
             let phase = pod_gang.status.as_ref().map(|status| status.phase).unwrap_or_default();
             let namespace = pod_gang.namespace().unwrap_or_default();
-            *counts.entry(Gangs { namespace, phase: format!("{phase:?}") }).or_default() += 1;
+            *counts.entry(PodGangLabels { namespace, phase: format!("{phase:?}") }).or_default() += 1;
         }
         if !fault!("former-gangs-counted") {
             self.gangs.clear();
@@ -175,14 +178,14 @@ impl Metrics {
         let mut text = String::new();
         encode(&mut text, &registry)?;
         if fault!("buckets-stay-empty") {
-            text = text.lines().map(emptied).collect();
+            text = text.lines().map(with_empty_buckets).collect();
         }
         Ok(text)
     }
 }
 
-/// The line, with the count of a finite bucket set to 0.
-fn emptied(line: &str) -> String {
+/// The fault `buckets-stay-empty`: the line, with the count of a finite bucket set to 0.
+fn with_empty_buckets(line: &str) -> String {
     let is_bucket = line.contains("_to_bound_seconds_bucket") && !line.contains("+Inf");
     let start = line.rsplit_once(' ').filter(|_| is_bucket).map(|(start, _)| start);
     start.map_or_else(|| format!("{line}\n"), |start| format!("{start} 0\n"))
@@ -195,9 +198,9 @@ mod tests {
     use super::*;
 
     fn pod_gang(name: &str, phase: &str, seconds: i64) -> Arc<PodGang> {
-        let made = Timestamp::now().saturating_sub(jiff::SignedDuration::from_secs(seconds)).unwrap();
+        let created = Timestamp::now().saturating_sub(jiff::SignedDuration::from_secs(seconds)).unwrap();
         let object = json!({
-            "metadata": {"name": name, "namespace": "ns", "uid": name, "creationTimestamp": made.to_string()},
+            "metadata": {"name": name, "namespace": "ns", "uid": name, "creationTimestamp": created.to_string()},
             "spec": {"podgroups": []},
             "status": {"phase": phase},
         });
@@ -210,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_there_is_counts_and_only_where_somebody_leads() {
+    fn existing_pod_gangs_are_counted_by_the_leader_only() {
         let metrics = Metrics::default();
         let all = [pod_gang("a", "Pending", 0), pod_gang("b", "Pending", 0), pod_gang("c", "Running", 0)];
         assert!(lines(&metrics, &all, "grove_podgangs").is_empty());
-        metrics.lead();
+        metrics.set_leading();
         let mut found = lines(&metrics, &all, "grove_podgangs");
         found.sort_unstable();
         let line =
@@ -224,12 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_gang_is_taken_once() {
+    fn the_time_to_bound_of_a_pod_gang_is_measured_once() {
         let metrics = Metrics::default();
         let (first, second) = (pod_gang("a", "Pending", 10), pod_gang("b", "Pending", 20));
-        metrics.bound(&first, false);
-        metrics.bound(&first, false);
-        metrics.bound(&second, true);
+        metrics.record_bound(&first, false);
+        metrics.record_bound(&first, false);
+        metrics.record_bound(&second, true);
         let name = "grove_podgang_time_to_bound_seconds";
         assert_eq!(
             lines(&metrics, &[], &format!("{name}_count")),
@@ -241,11 +244,11 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_counted_by_namespace() {
+    fn recycles_and_updates_are_counted_by_namespace() {
         let metrics = Metrics::default();
-        metrics.recycled("a", 1);
-        metrics.recycled("a", 2);
-        metrics.updated("b");
+        metrics.record_recycles("a", 1);
+        metrics.record_recycles("a", 2);
+        metrics.record_update("b");
         assert_eq!(lines(&metrics, &[], "grove_recycles"), [r#"grove_recycles_total{namespace="a"} 3"#]);
         let updates = lines(&metrics, &[], "grove_podcliqueset_updates");
         assert_eq!(updates, [r#"grove_podcliqueset_updates_total{namespace="b"} 1"#]);

@@ -1,8 +1,8 @@
-//! What all reconcilers share: the state in [`Context`], the triggers that wake them, and the writes to the
+//! Shared by all reconcilers: the state in [`Context`], the triggers that wake them, and the writes to the
 //! API server.
 //!
-//! From watch event to reconciliation: `triggers` listens to the caches and fills the `queues`, which
-//! `runtime` drains.
+//! From watch event to reconciliation: `triggers` listens to the caches and fills the `queues`. `runtime`
+//! drains the queues and runs the reconcilers.
 
 pub(crate) mod action;
 mod changes;
@@ -15,12 +15,12 @@ pub(crate) mod init_access;
 pub(crate) mod metrics;
 pub(crate) mod namespace_termination;
 pub(crate) mod queues;
+pub(crate) mod stable_messages;
 pub(crate) mod synced_gangs;
 #[cfg(test)]
 pub(crate) mod test_api;
 pub(crate) mod triggers;
 mod wakes;
-pub(crate) mod wordings;
 pub(crate) mod writes;
 
 use grove_api::PodGang;
@@ -37,10 +37,10 @@ use events::Events;
 use flow::Flow;
 use init_access::InitAccess;
 use metrics::Metrics;
-use namespace_termination::EndingNamespaces;
+use namespace_termination::TerminatingNamespaces;
 use queues::Queues;
+use stable_messages::StableMessages;
 use synced_gangs::SyncedGangs;
-use wordings::Wordings;
 
 pub(crate) struct Context {
     pub client: Client,
@@ -50,20 +50,20 @@ pub(crate) struct Context {
     pub events: Events,
     pub metrics: Metrics,
     pub synced: SyncedGangs,
-    pub wordings: Wordings,
+    pub messages: StableMessages,
     pub flow: Flow,
     pub expectations: Expectations,
     pub written: WrittenVersions,
     pub remembered: RememberedReplicas,
     pub init_access: InitAccess,
     pub init_image: String,
-    pub ending: EndingNamespaces,
+    pub terminating: TerminatingNamespaces,
     pub pod_gang_names: PodGangNames,
 }
 
 impl Context {
     pub(crate) fn serve(&self, pod_gang: &PodGang) -> Served {
         let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
-        self.registry.serve(scheduler, self.caches.set_of(pod_gang).as_deref())
+        self.registry.serve(scheduler, self.caches.pod_clique_set_of(pod_gang).as_deref())
     }
 }

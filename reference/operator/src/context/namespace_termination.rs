@@ -1,32 +1,33 @@
 //! Namespaces that are being deleted.
 //!
-//! Every deleted pod wakes its PodClique, which would try to replace it and be refused, once per pod and
-//! change. So a refusal is remembered briefly, and the namespace's objects are not reconciled meanwhile
-//! (DEL-07).
+//! Every deleted pod wakes its PodClique, which would try to replace the pod and be refused each time. So a
+//! refusal is remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a refusal is remembered, and so the longest delay for a new namespace of the same name.
-const BELIEVED: Duration = Duration::from_secs(2);
+use parking_lot::Mutex;
 
-/// Namespaces in which the API server refused to create anything, and when.
+/// How long a refusal is remembered. A new namespace of the same name is delayed for at most this long.
+const REFUSAL_MEMORY: Duration = Duration::from_secs(2);
+
+/// Namespaces in which the API server refused to create objects, and when.
 #[derive(Debug, Default)]
-pub(crate) struct EndingNamespaces(Mutex<HashMap<String, Instant>>);
+pub(crate) struct TerminatingNamespaces(Mutex<HashMap<String, Instant>>);
 
-impl EndingNamespaces {
-    pub(crate) fn note(&self, namespace: &str) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, noted| noted.elapsed() < BELIEVED);
+impl TerminatingNamespaces {
+    pub(crate) fn record(&self, namespace: &str) {
+        let mut all = self.0.lock();
+        all.retain(|_, refused| refused.elapsed() < REFUSAL_MEMORY);
         all.insert(namespace.to_owned(), Instant::now());
     }
 
-    pub(crate) fn rest(&self, namespace: &str) -> Option<Duration> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// How long the namespace's objects are still not reconciled.
+    pub(crate) fn remaining(&self, namespace: &str) -> Option<Duration> {
+        let all = self.0.lock();
         all.get(namespace)
-            .and_then(|noted| BELIEVED.checked_sub(noted.elapsed()))
-            .filter(|rest| !rest.is_zero())
+            .and_then(|refused| REFUSAL_MEMORY.checked_sub(refused.elapsed()))
+            .filter(|remaining| !remaining.is_zero())
     }
 }
 
@@ -35,11 +36,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_refused_namespace_rests() {
-        let ending = EndingNamespaces::default();
-        assert_eq!(ending.rest("a"), None);
-        ending.note("a");
-        assert!(ending.rest("a").is_some_and(|rest| rest <= BELIEVED));
-        assert_eq!(ending.rest("b"), None);
+    fn only_a_terminating_namespace_is_delayed() {
+        let terminating = TerminatingNamespaces::default();
+        assert_eq!(terminating.remaining("a"), None);
+        terminating.record("a");
+        assert!(terminating.remaining("a").is_some_and(|remaining| remaining <= REFUSAL_MEMORY));
+        assert_eq!(terminating.remaining("b"), None);
     }
 }

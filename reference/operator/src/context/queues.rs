@@ -1,7 +1,7 @@
 //! The inboxes of the reconcilers.
 //!
-//! They stay closed until this process reconciles, because a replica that waits for leadership would not
-//! drain them.
+//! They stay closed until this process reconciles. A replica that waits for leadership would not drain them,
+//! and they would grow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use kube::{Resource, ResourceExt};
 
 use crate::cache::caches::Caches;
 
-/// Sending side of an inbox. Repeated requests for an object are handled once.
+/// Sending side of an inbox.
 pub(crate) struct Queue<K: Resource<DynamicType = ()>> {
     sender: UnboundedSender<ObjectRef<K>>,
     open: Arc<AtomicBool>,
@@ -58,6 +58,7 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
+    /// Opens the inboxes, and requests a reconciliation of every cached object.
     pub(crate) fn open(&self, caches: &Caches) {
         self.open.store(true, Ordering::Release);
         for pcs in caches.pod_clique_sets.store.state() {

@@ -1,29 +1,29 @@
 //! Whether the gang resources of each PodGang exist.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use grove_api::PodGang;
 use kube::ResourceExt;
+use parking_lot::Mutex;
 
 use crate::cache::generation;
 
-/// Up to which generation each PodGang's gang resources are synced (GANG-07).
+/// The generation for which each PodGang's gang resources were last synced, by uid (GANG-07).
 ///
-/// Kept in memory only: after a restart, every PodGang is synced again before a gate is removed.
+/// It is only in memory: after a restart, every PodGang is synced again before a gate is removed.
 #[derive(Default)]
 pub(crate) struct SyncedGangs(Mutex<HashMap<String, Known>>);
 
 struct Known {
-    standing: Standing,
+    state: ResourceState,
     /// Whether a gang resource was deleted since the last sync.
-    has_lost: bool,
+    has_deleted_resource: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ResourceState {
     Synced(Generations),
-    /// Pods keep the gang resources of a deleted PodGang with the same name alive.
+    /// Gang resources of a deleted PodGang of the same name exist until its pods are deleted.
     HeldByPods,
 }
 
@@ -41,60 +41,61 @@ impl Generations {
 }
 
 impl SyncedGangs {
-    /// Records that all gang resources exist. Returns true if that is new.
+    /// Records that all gang resources exist. Returns true if they did not exist before.
     pub(crate) fn record(&self, pod_gang: &PodGang) -> bool {
-        self.set(pod_gang, Standing::Synced(Generations::of(pod_gang)))
+        self.set_state(pod_gang, ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Records that pods keep the gang resources of a deleted PodGang of this name. Returns true if that is
-    /// new.
-    pub(crate) fn hold(&self, pod_gang: &PodGang) -> bool {
-        self.set(pod_gang, Standing::HeldByPods)
+    /// Records that gang resources of a deleted PodGang of this name wait for its pods to be deleted. Returns
+    /// true if that was not recorded before.
+    pub(crate) fn record_held(&self, pod_gang: &PodGang) -> bool {
+        self.set_state(pod_gang, ResourceState::HeldByPods)
     }
 
-    /// Called if gang resources are missing or the PodGang was deleted.
+    /// Must be called if gang resources are missing or the PodGang was deleted.
     pub(crate) fn forget(&self, uid: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+        self.0.lock().remove(uid);
     }
 
     /// Whether the gang resources exist, possibly for an earlier generation of the PodGang object.
-    pub(crate) fn stand(&self, pod_gang: &PodGang) -> bool {
+    pub(crate) fn are_synced(&self, pod_gang: &PodGang) -> bool {
         let gang = generation::of_gang(pod_gang);
-        matches!(self.get(pod_gang), Some(Standing::Synced(synced)) if synced.gang == gang)
+        matches!(self.state(pod_gang), Some(ResourceState::Synced(synced)) if synced.gang == gang)
     }
 
     /// Whether the gang resources exist for the PodGang's current generation.
     pub(crate) fn is_current(&self, pod_gang: &PodGang) -> bool {
-        self.get(pod_gang) == Some(Standing::Synced(Generations::of(pod_gang)))
+        self.state(pod_gang) == Some(ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Whether gang resources of a deleted PodGang of this name wait for their pods. This PodGang has none of
-    /// its own yet.
-    pub(crate) fn are_held(&self, pod_gang: &PodGang) -> bool {
-        self.get(pod_gang) == Some(Standing::HeldByPods)
+    /// Whether gang resources of a deleted PodGang of this name wait for its pods to be deleted. Until then
+    /// this PodGang has no gang resources.
+    pub(crate) fn are_held_by_pods(&self, pod_gang: &PodGang) -> bool {
+        self.state(pod_gang) == Some(ResourceState::HeldByPods)
     }
 
     /// Records that a gang resource of the PodGang with this uid was deleted.
-    pub(crate) fn lost_one(&self, uid: &str) {
-        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(uid) {
-            known.has_lost = true;
+    pub(crate) fn record_deleted_resource(&self, uid: &str) {
+        if let Some(known) = self.0.lock().get_mut(uid) {
+            known.has_deleted_resource = true;
         }
     }
 
     /// Whether a gang resource was deleted since the last sync.
-    pub(crate) fn has_lost(&self, pod_gang: &PodGang) -> bool {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&pod_gang.uid().unwrap_or_default()).is_some_and(|known| known.has_lost)
+    pub(crate) fn has_deleted_resource(&self, pod_gang: &PodGang) -> bool {
+        let all = self.0.lock();
+        all.get(&pod_gang.uid().unwrap_or_default()).is_some_and(|known| known.has_deleted_resource)
     }
 
-    fn get(&self, pod_gang: &PodGang) -> Option<Standing> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&pod_gang.uid().unwrap_or_default()).map(|known| known.standing)
+    fn state(&self, pod_gang: &PodGang) -> Option<ResourceState> {
+        let all = self.0.lock();
+        all.get(&pod_gang.uid().unwrap_or_default()).map(|known| known.state)
     }
 
-    fn set(&self, pod_gang: &PodGang, standing: Standing) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = all.insert(pod_gang.uid().unwrap_or_default(), Known { standing, has_lost: false });
-        before.is_none_or(|before| before.standing != standing)
+    fn set_state(&self, pod_gang: &PodGang, state: ResourceState) -> bool {
+        let mut all = self.0.lock();
+        let before =
+            all.insert(pod_gang.uid().unwrap_or_default(), Known { state, has_deleted_resource: false });
+        before.is_none_or(|before| before.state != state)
     }
 }

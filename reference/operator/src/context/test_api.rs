@@ -1,4 +1,4 @@
-//! A fake API server for tests of reconcilers: records writes and answers them.
+//! A fake API server for tests of reconcilers, which records writes and responds to them.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -18,10 +18,10 @@ use super::events::Events;
 use super::flow::Flow;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
-use super::namespace_termination::EndingNamespaces;
+use super::namespace_termination::TerminatingNamespaces;
 use super::queues::{Inboxes, queues};
+use super::stable_messages::StableMessages;
 use super::synced_gangs::SyncedGangs;
-use super::wordings::Wordings;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
 use crate::cache::caches::{Feeds, caches};
 use crate::cache::expectations::Expectations;
@@ -36,21 +36,22 @@ pub(crate) struct World {
     pub feeds: Feeds,
     pub inboxes: Inboxes,
     writes: Arc<Mutex<Vec<(String, Value)>>>,
-    ended: Arc<Mutex<BTreeSet<String>>>,
+    /// Names of PodCliques and PodGangs that the API server no longer has.
+    deleted: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl World {
     /// An empty world with kube-scheduler's gang scheduling. Must be created inside a runtime.
     pub(crate) fn new() -> Self {
         let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
-        Self::of(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
+        Self::with_backend(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
     }
 
     /// An empty world with one backend. Must be created inside a runtime.
-    pub(crate) fn of(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
+    pub(crate) fn with_backend(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
-        let (writes, ended) = (Arc::default(), Arc::default());
-        tokio::spawn(answer(handle, Arc::clone(&writes), Arc::clone(&ended)));
+        let (writes, deleted) = (Arc::default(), Arc::default());
+        tokio::spawn(respond(handle, Arc::clone(&writes), Arc::clone(&deleted)));
         let client = Client::new(service, "default");
         let backend = backend(&client);
         let registry = Registry::new(backend.name().to_owned(), [backend]).unwrap();
@@ -65,22 +66,22 @@ impl World {
             queues,
             metrics: Metrics::default(),
             synced: SyncedGangs::default(),
-            wordings: Wordings::default(),
+            messages: StableMessages::default(),
             flow: Flow::default(),
             expectations: Expectations::default(),
             written: WrittenVersions::default(),
             remembered: RememberedReplicas::default(),
             init_access: InitAccess::default(),
             init_image: "initc:test".to_owned(),
-            ending: EndingNamespaces::default(),
+            terminating: TerminatingNamespaces::default(),
             pod_gang_names: PodGangNames::default(),
         });
-        Self { context, feeds, inboxes, writes, ended }
+        Self { context, feeds, inboxes, writes, deleted }
     }
 
-    /// Deletes a PodClique or PodGang without a watch event. All others exist for the API server.
-    pub(crate) fn end_untold(&self, name: &str) {
-        self.ended.lock().unwrap().insert(name.to_owned());
+    /// Deletes a PodClique or PodGang from the API server without a watch event. All others exist there.
+    pub(crate) fn delete_without_event(&self, name: &str) {
+        self.deleted.lock().unwrap().insert(name.to_owned());
     }
 
     /// The writes since the last call: `VERB path`, and the body.
@@ -88,8 +89,8 @@ impl World {
         std::mem::take(&mut *self.writes.lock().unwrap())
     }
 
-    /// Puts every created object into the caches, as the watches would.
-    pub(crate) fn see(&mut self, written: &[(String, Value)]) {
+    /// Delivers every created object to the caches, as the watches would.
+    pub(crate) fn deliver(&mut self, written: &[(String, Value)]) {
         for (_, object) in written.iter().filter(|(request, _)| request.starts_with("POST")) {
             let mut object = object.clone();
             object["metadata"]["uid"] =
@@ -98,24 +99,24 @@ impl World {
             object["metadata"]["resourceVersion"] = json!("1");
             let feeds = &mut self.feeds;
             match object["kind"].as_str().unwrap() {
-                "Service" => applied(&mut feeds.services, object),
-                "HorizontalPodAutoscaler" => applied(&mut feeds.autoscalers, object),
-                "ResourceClaim" => applied(&mut feeds.resource_claims, object),
-                "PodClique" => applied(&mut feeds.pod_cliques, object),
-                "PodCliqueScalingGroup" => applied(&mut feeds.scaling_groups, object),
-                "PodGang" => applied(&mut feeds.pod_gangs, object),
-                "Pod" => applied(&mut feeds.pods, object),
+                "Service" => apply(&mut feeds.services, object),
+                "HorizontalPodAutoscaler" => apply(&mut feeds.autoscalers, object),
+                "ResourceClaim" => apply(&mut feeds.resource_claims, object),
+                "PodClique" => apply(&mut feeds.pod_cliques, object),
+                "PodCliqueScalingGroup" => apply(&mut feeds.scaling_groups, object),
+                "PodGang" => apply(&mut feeds.pod_gangs, object),
+                "Pod" => apply(&mut feeds.pods, object),
                 kind => {
                     let (_, feed) =
                         feeds.gang_resources.iter_mut().find(|(resource, _)| resource.kind == kind).unwrap();
-                    applied(feed, object);
+                    apply(feed, object);
                 }
             }
         }
     }
 }
 
-fn applied<K>(feed: &mut Feed<K>, object: Value)
+fn apply<K>(feed: &mut Feed<K>, object: Value)
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Hash + Eq + Clone + Send + Sync,
@@ -123,23 +124,24 @@ where
     feed.take(Event::Apply(serde_json::from_value(object).unwrap()));
 }
 
-async fn answer(
+async fn respond(
     mut handle: mock::Handle<Request<Body>, Response<Body>>,
     writes: Arc<Mutex<Vec<(String, Value)>>>,
-    ended: Arc<Mutex<BTreeSet<String>>>,
+    deleted: Arc<Mutex<BTreeSet<String>>>,
 ) {
     while let Some((request, send)) = handle.next_request().await {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun=All"));
         let body = request.into_body().collect_bytes().await.unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-        let (code, answer) = match method {
+        let (code, response) = match method {
             // The Workload API of 1.36, which keeps every field of a dry run.
             Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
             Method::GET
-                if asked_for(&path).is_some_and(|(name, _)| !ended.lock().unwrap().contains(name)) =>
+                if requested_object(&path)
+                    .is_some_and(|(name, _)| !deleted.lock().unwrap().contains(name)) =>
             {
-                let (name, uid) = asked_for(&path).unwrap_or_default();
+                let (name, uid) = requested_object(&path).unwrap_or_default();
                 let metadata = json!({"name": name, "uid": uid});
                 (
                     200,
@@ -149,20 +151,21 @@ async fn answer(
             Method::GET => {
                 (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
             }
-            // Returns the object without the patch, because no test reads it.
-            Method::PATCH => (200, patched(&path)),
+            // The response omits the patch, because no test reads it.
+            Method::PATCH => (200, minimal_object(&path)),
             Method::DELETE => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
             _ => (201, body.clone()),
         };
         if method != Method::GET && !is_dry_run {
             writes.lock().unwrap().push((format!("{method} {path}"), body));
         }
-        let answer = Body::from(serde_json::to_vec(&answer).unwrap());
-        send.send_response(Response::builder().status(code).body(answer).unwrap());
+        let response = Body::from(serde_json::to_vec(&response).unwrap());
+        send.send_response(Response::builder().status(code).body(response).unwrap());
     }
 }
 
-fn asked_for(path: &str) -> Option<(&str, String)> {
+/// Name and uid of the PodClique or PodGang in a path.
+fn requested_object(path: &str) -> Option<(&str, String)> {
     let pod_clique = path.split_once("/podcliques/").map(|(_, name)| (name, format!("uid-of-{name}")));
     pod_clique.or_else(|| path.split_once("/podgangs/").map(|(_, name)| (name, "uid-of-gang".to_owned())))
 }
@@ -173,7 +176,8 @@ fn workload_api() -> Value {
     json!({"groupVersion": "scheduling.k8s.io/v1alpha2", "resources": resources})
 }
 
-fn patched(path: &str) -> Value {
+/// An object of the kind in a path, with the required fields of its spec.
+fn minimal_object(path: &str) -> Value {
     let name = path.trim_end_matches("/status").rsplit('/').next().unwrap_or_default();
     let is_plural =
         |part: &&str| ["pod", "cluster", "horizontal"].iter().any(|start| part.starts_with(start));

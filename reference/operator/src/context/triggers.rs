@@ -1,7 +1,7 @@
 //! Which change wakes which reconciler.
 //!
-//! Nothing is polled: each change wakes the reconcilers that read it, and as few others as the old and the
-//! new object allow. Status-only changes of children wake only the reconcilers of statuses.
+//! Nothing is polled: each change wakes the reconcilers that read the changed fields, and as few others as
+//! possible. A change in the status of a child wakes only the reconcilers of statuses.
 
 use std::sync::Arc;
 
@@ -16,14 +16,15 @@ use kube::{Resource, ResourceExt};
 
 use super::Context;
 use super::changes::{
-    before_and_after, concerns_owner, has_same_metadata, is_references_only, is_status_only, is_talk_only,
+    before_and_after, concerns_owner, has_same_metadata, is_references_only, is_scheduler_message_only,
+    is_status_only,
 };
 use super::queues::Queues;
 use super::wakes::{
     wake_followers, wake_for_update, wake_groups, wake_members, wake_pod_cliques, wake_statuses,
 };
 use crate::backend::is_gated;
-use crate::cache::caches::{Caches, Feeds, of_base, pod_gang_of};
+use crate::cache::caches::{Caches, Feeds, base_key, pod_gang_of};
 use crate::cache::generation;
 use crate::cache::informer::Change;
 use crate::cache::kinds::{HorizontalPodAutoscaler, ResourceClaim};
@@ -31,6 +32,8 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::controller;
 use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
 
+/// Registers a listener for each cache. It wakes reconcilers, and drops the in-memory state of deleted
+/// objects.
 pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -44,9 +47,9 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         if let Change { old: Some(old), new: Some(new) } = change
             && new.spec.replicas < old.spec.replicas
         {
-            from.remembered.forget(&new.uid().unwrap_or_default(), |name| is_beyond(new, name));
+            from.remembered.forget(&new.uid().unwrap_or_default(), |name| is_scaled_in(new, name));
         }
-        if told_of_update(change) {
+        if has_new_update_report(change) {
             wake_for_update(&to, &from.caches, change);
         }
         if let Some(pcs) = &change.new {
@@ -89,12 +92,12 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     feeds.pod_cliques.on_change(move |change| {
         match change {
             Change { old: Some(old), new: None } => {
-                let set = from.caches.set_of(&**old);
-                if set.is_some_and(|set| !is_beyond(&set, &old.name_any())) {
+                let pcs = from.caches.pod_clique_set_of(&**old);
+                if pcs.is_some_and(|pcs| !is_scaled_in(&pcs, &old.name_any())) {
                     from.remembered.remember(old);
                 }
             }
-            Change { old: None, new: Some(new) } => from.remembered.made(new),
+            Change { old: None, new: Some(new) } => from.remembered.forget_recreated(new),
             Change { .. } => {}
         }
         pod_clique_changed(&to, &from.caches, change);
@@ -109,7 +112,7 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         pod_gang_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
             from.synced.forget(&old.uid().unwrap_or_default());
-            from.wordings.forget(&old.uid().unwrap_or_default());
+            from.messages.forget(&old.uid().unwrap_or_default());
             from.written.forget(&old.uid().unwrap_or_default());
             from.metrics.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());
@@ -118,38 +121,39 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pods.on_change(move |change| {
         pod_changed(&to, &from.caches, change);
-        from.flow.pod_changed(before_and_after(change, waits_for_a_node));
+        from.flow.record_change(before_and_after(change, waits_for_a_node));
     });
     for (_, feed) in &mut feeds.gang_resources {
         let (to, from) = (queues.clone(), Arc::clone(context));
         feed.on_change(move |change| {
             if let Change { old: Some(old), new: None } = change {
                 let owners = old.owner_references().iter().filter(|owner| owner.controller == Some(true));
-                owners.for_each(|owner| from.synced.lost_one(&owner.uid));
+                owners.for_each(|owner| from.synced.record_deleted_resource(&owner.uid));
             }
             gang_resource_changed(&to, change);
         });
     }
 }
 
-/// Whether the reported update of a PodCliqueSet has changed.
-fn told_of_update(change: &Change<PodCliqueSet>) -> bool {
+/// Whether a PodCliqueSet's status reports another update or update step than before.
+fn has_new_update_report(change: &Change<PodCliqueSet>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
-    let told = |pcs: &PodCliqueSet| {
+    let update = |pcs: &PodCliqueSet| {
         let status = pcs.status.as_ref();
         status.map(|status| (status.current_generation_hash.clone(), status.update_progress.clone()))
     };
-    told(old) != told(new)
+    update(old) != update(new)
 }
 
 /// Whether the named PodClique belongs to a replica that was scaled in.
-fn is_beyond(pcs: &PodCliqueSet, name: &str) -> bool {
+fn is_scaled_in(pcs: &PodCliqueSet, name: &str) -> bool {
     let rest = name.strip_prefix(&pcs.name_any()).and_then(|rest| rest.strip_prefix('-'));
     let index = rest.and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
     index.is_none_or(|index| index >= pcs.spec.replicas)
 }
 
-/// A change of one binding wakes all: if a scheduler supports only one, another may be next.
+/// A change of one binding wakes all bindings. A scheduler may support only one binding, and after a deletion
+/// another one may take its place.
 fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopologyBinding>) {
     if is_status_only(change) {
         change.objects().for_each(|binding| to.topologies.wake(None, &binding.name_any()));
@@ -161,16 +165,17 @@ fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopolog
         to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
     }
     // Backends derive tiers and names from the levels.
-    let is_of = |pod_gang: &PodGang| {
+    let refers_to_binding = |pod_gang: &PodGang| {
         let named = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME);
         change.objects().any(|binding| named == Some(&binding.name_any()))
     };
-    for pod_gang in caches.pod_gangs.store.state().into_iter().filter(|pod_gang| is_of(pod_gang)) {
+    for pod_gang in caches.pod_gangs.store.state().into_iter().filter(|pod_gang| refers_to_binding(pod_gang))
+    {
         to.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
     }
 }
 
-/// A node or topology resource may concern any binding, and there are few bindings.
+/// Wakes all bindings: a node or topology resource may concern any of them, and there are few.
 fn topology_source_changed<K: Resource>(to: &Queues, caches: &Caches, change: &Change<K>) {
     if !is_status_only(change) {
         to.wake_topologies(caches);
@@ -184,8 +189,8 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     }
 }
 
-/// Regardless of its owner: another owner's autoscaler may have the name that a PodCliqueSet needs, which is
-/// the name of the scale target.
+/// Wakes the PodCliqueSet in the autoscaler's label, and the PodCliqueSet of the PodClique or scaling group
+/// with the autoscaler's name. An autoscaler of another owner may have a name that a PodCliqueSet needs.
 fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
@@ -202,8 +207,8 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     });
 }
 
-/// Wakes the object that shares the claim, or needs one of that name. A deleted predecessor's claim blocks
-/// the name until its last pod is deleted. Allocation and deallocation wake nothing.
+/// Wakes the object that shares the claim, or that needs a claim of this name. A deleted predecessor's claim
+/// blocks the name until its last pod is deleted. Allocation and deallocation wake nothing.
 fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
@@ -221,7 +226,7 @@ fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
 }
 
 fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodCliqueScalingGroup>) {
-    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    let (concerns_itself, concerns_owner) = (!is_status_only(change), concerns_owner(change));
     for pcsg in change.objects() {
         let (namespace, pcs) = (pcsg.namespace(), pcsg.labels().get(LABEL_PART_OF));
         to.scaling_group_status.wake(namespace.as_deref(), &pcsg.name_any());
@@ -229,20 +234,20 @@ fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodClique
             to.pod_clique_set_status.wake(namespace.as_deref(), pcs);
             to.gang_terminations.wake(namespace.as_deref(), pcs);
         });
-        if itself {
+        if concerns_itself {
             wake_members(to, caches, namespace.as_deref(), &pcsg.name_any());
         }
-        if itself || is_group_updating(pcsg) {
+        if concerns_itself || is_group_updating(pcsg) {
             to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
         }
-        if owner {
+        if concerns_owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
         }
     }
 }
 
 fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) {
-    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    let (concerns_itself, concerns_owner) = (!is_status_only(change), concerns_owner(change));
     if let Some(pclq) = change.new.as_ref().or(change.old.as_ref()) {
         wake_followers(to, caches, &**pclq, &pclq.name_any());
     }
@@ -254,27 +259,29 @@ fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) 
         pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
         pcsg.inspect(|pcsg| to.scaling_group_status.wake(namespace.as_deref(), pcsg));
         let is_updating = is_clique_updating(pclq);
+        // The status of a scaling group wakes that of the PodCliqueSet. During an update, the status of the
+        // PodCliqueSet also reads the grouped PodCliques.
         if pcsg.is_none() || is_updating {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
         }
         if is_updating {
             pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
         }
-        if itself || is_updating {
+        if concerns_itself || is_updating {
             to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
         }
-        if itself {
+        if concerns_itself {
             labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gangs.wake(namespace.as_deref(), gang));
         }
-        if owner {
+        if concerns_owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
             pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
         }
     }
 }
 
-/// Whether an update of a PodClique is in progress. A pod that becomes Ready or unready then affects more
-/// than its status.
+/// Whether an update of a PodClique is in progress. A change of its Ready pods then wakes more reconcilers
+/// than that of its status.
 fn is_clique_updating(pclq: &PodClique) -> bool {
     let progress = pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
@@ -285,17 +292,19 @@ fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
+/// Wakes the PodGang and its PodCliques, except for a status change that affects only the report of a
+/// partially bound PodGang. Owners, groups and terminations are woken if the change concerns them.
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
-    let owner = concerns_owner(change) && !is_references_only(change);
-    let appeared_or_gone = change.old.is_some() != change.new.is_some();
-    let number =
+    let concerns_owner = concerns_owner(change) && !is_references_only(change);
+    let is_created_or_deleted = change.old.is_some() != change.new.is_some();
+    let generation =
         |pod_gang: &Option<Arc<PodGang>>| pod_gang.as_ref().map_or(0, |found| generation::of_gang(found));
-    let is_recycled = number(&change.old) != number(&change.new);
+    let is_recycled = generation(&change.old) != generation(&change.new);
     let podgroups = |pod_gang: &Option<Arc<PodGang>>| {
         let podgroups = pod_gang.iter().flat_map(|pod_gang| &pod_gang.spec.podgroups);
         podgroups.map(|podgroup| podgroup.name.clone()).collect::<Vec<_>>()
     };
-    // Of its status, only `Initialized` affects other objects.
+    // Among the status fields, only `Initialized` affects other objects.
     let is_initialized = |pod_gang: &Option<Arc<PodGang>>| {
         let status = pod_gang.as_ref().and_then(|pod_gang| pod_gang.status.as_ref());
         status.and_then(|status| {
@@ -303,11 +312,12 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
             initialized.next().map(|initialized| initialized.status.clone())
         })
     };
-    let is_news = !is_status_only(change) || is_initialized(&change.old) != is_initialized(&change.new);
+    let affects_others =
+        !is_status_only(change) || is_initialized(&change.old) != is_initialized(&change.new);
     for pod_gang in change.objects() {
         let (namespace, pcs) = (pod_gang.namespace(), pod_gang.labels().get(LABEL_PART_OF));
         to.pod_gang_status.wake(namespace.as_deref(), &pod_gang.name_any());
-        match is_news {
+        match affects_others {
             true => {
                 to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
                 wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
@@ -317,10 +327,10 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
                 pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
             }
         }
-        if owner {
+        if concerns_owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
         }
-        if appeared_or_gone {
+        if is_created_or_deleted {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
         }
         if podgroups(&change.old) != podgroups(&change.new) {
@@ -333,57 +343,60 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     }
 }
 
+/// Wakes the PodClique and the PodGang of the pod, and other gangs if the number of bound pods has changed.
 fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
-    let before_and_after = |holds| before_and_after(change, holds);
-    let turned = |[before, after]: [bool; 2]| before != after;
-    let live_turned = turned(before_and_after(is_live));
-    let released_turned = turned(before_and_after(|pod| is_live(pod) && !is_gated(pod)));
-    let bound_turned = turned(before_and_after(|pod| is_live(pod) && is_bound(pod)));
+    let has_changed = |predicate| {
+        let [before, after] = before_and_after(change, predicate);
+        before != after
+    };
+    let live_changed = has_changed(is_live);
+    let released_changed = has_changed(|pod| is_live(pod) && !is_gated(pod));
+    let bound_changed = has_changed(|pod| is_live(pod) && is_bound(pod));
     // A terminating pod ends an expectation, and a deleted pod frees its index.
-    let own_too = !is_status_only(change) || live_turned || bound_turned;
+    let concerns_pod_clique = !is_status_only(change) || live_changed || bound_changed;
     let Some(pod) = change.new.as_ref().or(change.old.as_ref()) else { return };
     let (namespace, labels) = (pod.namespace(), pod.labels());
-    let is_news = !is_talk_only(change);
+    let concerns_status = !is_scheduler_message_only(change);
     if let Some(pclq) = labels.get(LABEL_POD_CLIQUE) {
-        if is_news {
+        if concerns_status {
             to.pod_clique_status.wake(namespace.as_deref(), pclq);
         }
-        if own_too {
+        if concerns_pod_clique {
             to.pod_cliques.wake(namespace.as_deref(), pclq);
         }
-        if turned(before_and_after(|pod| is_live(pod) && is_ready(pod))) {
+        if has_changed(|pod| is_live(pod) && is_ready(pod)) {
             wake_followers(to, caches, &**pod, pclq);
         }
     }
     if let Some(pod_gang) = labels.get(LABEL_POD_GANG) {
-        if is_news {
+        if concerns_status {
             to.pod_gang_status.wake(namespace.as_deref(), pod_gang);
         }
         // A scaled PodGang reports that it waits for its base.
-        if bound_turned {
+        if bound_changed {
             let waiting =
-                caches.pod_cliques.indexed(&of_base(&namespace.clone().unwrap_or_default(), pod_gang));
+                caches.pod_cliques.indexed(&base_key(&namespace.clone().unwrap_or_default(), pod_gang));
             let waiting = waiting.iter().filter_map(|pclq| pclq.labels().get(LABEL_POD_GANG).cloned());
             waiting.for_each(|scaled| to.pod_gang_status.wake(namespace.as_deref(), &scaled));
         }
-        if live_turned || released_turned {
+        if live_changed || released_changed {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
         // Surplus pods wait for the hard gang, and scaled gangs for their base (KUBE-08, AON-06). A
-        // terminated replica waits for the end of its old pods (TERM-07), and so do gang resources of earlier
-        // generations.
-        let is_gone = change.new.is_none();
-        if is_gone {
+        // terminated replica and the gang resources of earlier generations wait until old pods are deleted
+        // (TERM-07).
+        let is_deleted = change.new.is_none();
+        if is_deleted {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
-        if bound_turned || is_gone {
+        if bound_changed || is_deleted {
             wake_pod_cliques(to, caches, namespace.as_deref(), pod_gang);
         }
     }
 }
 
-/// Ignores what a scheduler writes to the status, even if the kind has no status subresource and its
-/// generation changes.
+/// A change of the status by a scheduler wakes only the PodGang's status, even if the kind has no status
+/// subresource and its generation changes.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     for object in change.objects() {
         if let Some(pod_gang) = pod_gang_of(object) {

@@ -52,7 +52,7 @@ fn pod(node: Option<&str>, phase: &str, generation: i64) -> Pod {
 }
 
 #[tokio::test]
-async fn a_pod_wakes_no_more_than_it_must() {
+async fn a_pod_wakes_only_the_reconcilers_that_it_concerns() {
     let mut world = world();
     let mut woken = |event: Event<Pod>| {
         world.feeds.pods.take(event);
@@ -70,42 +70,42 @@ async fn a_pod_wakes_no_more_than_it_must() {
 }
 
 #[tokio::test]
-async fn a_scheduler_that_repeats_itself_wakes_no_status() {
+async fn a_repeated_scheduler_message_wakes_no_status() {
     let mut world = world();
     drain(&mut world.inboxes.pod_clique_status);
     drain(&mut world.inboxes.pod_gang_status);
-    let saying = |words: Option<(&str, &str)>, phase: &str| {
+    let pod_with_message = |message: Option<(&str, &str)>, phase: &str| {
         let mut pod = pod(None, phase, 1);
-        let told = words.map(|(reason, words)| {
-            json!([{"type": "PodScheduled", "status": "False", "reason": reason, "message": words}])
+        let conditions = message.map(|(reason, message)| {
+            json!([{"type": "PodScheduled", "status": "False", "reason": reason, "message": message}])
         });
-        let conditions = serde_json::from_value(told.unwrap_or_else(|| json!([]))).unwrap();
+        let conditions = serde_json::from_value(conditions.unwrap_or_else(|| json!([]))).unwrap();
         pod.status.get_or_insert_default().conditions = conditions;
         pod
     };
-    let mut woken = |words, phase, node: Option<&str>| {
-        let mut pod = saying(words, phase);
+    let mut woken = |message, phase, node: Option<&str>| {
+        let mut pod = pod_with_message(message, phase);
         pod.spec.get_or_insert_default().node_name = node.map(str::to_owned);
         world.feeds.pods.take(Event::Apply(pod));
         let found = (drain(&mut world.inboxes.pod_clique_status), drain(&mut world.inboxes.pod_gang_status));
         (found.0.len(), found.1.len())
     };
     assert_eq!(woken(None, "Pending", None), (1, 1), "new");
-    assert_eq!(
-        woken(Some(("Unschedulable", "0/3 nodes")), "Pending", None),
-        (1, 1),
-        "said for the first time"
-    );
-    assert_eq!(woken(Some(("Unschedulable", "0/4 nodes")), "Pending", None), (0, 0), "in other words");
+    assert_eq!(woken(Some(("Unschedulable", "0/3 nodes")), "Pending", None), (1, 1), "first message");
+    assert_eq!(woken(Some(("Unschedulable", "0/4 nodes")), "Pending", None), (0, 0), "another message");
     // Volcano alternates between Schedulable and Unschedulable, session by session.
-    assert_eq!(woken(Some(("Schedulable", "0/4 nodes")), "Pending", None), (0, 0), "with another reason");
-    assert_eq!(woken(Some(("Schedulable", "0/5 nodes")), "Running", None), (1, 1), "and more than that");
-    assert_eq!(woken(None, "Running", None), (1, 1), "not any more");
-    assert_eq!(woken(None, "Running", Some("n")), (1, 2), "bound, which a scaled PodGang waits for");
+    assert_eq!(woken(Some(("Schedulable", "0/4 nodes")), "Pending", None), (0, 0), "another reason");
+    assert_eq!(
+        woken(Some(("Schedulable", "0/5 nodes")), "Running", None),
+        (1, 1),
+        "the phase has changed too"
+    );
+    assert_eq!(woken(None, "Running", None), (1, 1), "no message any more");
+    assert_eq!(woken(None, "Running", Some("n")), (1, 2), "bound; a scaled PodGang waits for it");
 }
 
 #[tokio::test]
-async fn a_gang_resource_wakes_its_pod_gang_even_when_it_is_gone() {
+async fn a_gang_resource_wakes_its_pod_gang_also_on_deletion() {
     let mut world = world();
     let object: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "wl-0", "namespace": "ns",
         "ownerReferences": [{"apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang", "name": "wl-0", "uid": "u"}]}}))
@@ -118,9 +118,9 @@ async fn a_gang_resource_wakes_its_pod_gang_even_when_it_is_gone() {
 }
 
 #[tokio::test]
-async fn bindings_are_woken_by_labels_and_not_by_heartbeats() {
+async fn node_labels_wake_bindings_and_heartbeats_do_not() {
     let topology = Some(TopologyState::InSync);
-    let mut world = World::of(|_| Arc::new(FakeBackend { topology, ..FakeBackend::ready("fake") }));
+    let mut world = World::with_backend(|_| Arc::new(FakeBackend { topology, ..FakeBackend::ready("fake") }));
     connect(&mut world.feeds, &world.context);
     for name in ["a", "b"] {
         let binding = json!({"metadata": {"name": name}, "spec": {"levels": []}});
@@ -149,6 +149,6 @@ async fn bindings_are_woken_by_labels_and_not_by_heartbeats() {
 }
 
 #[tokio::test]
-async fn without_topology_backends_no_node_is_watched() {
+async fn nodes_are_watched_only_for_topology_backends() {
     assert!(world().feeds.nodes.is_none());
 }

@@ -1,7 +1,7 @@
-//! Writes to the API server, each with a name for its action.
+//! Writes to the API server. An error names the action and the object.
 //!
-//! Watches deliver the written object. So the response contains only metadata, and only the version is read.
-//! The whole object would double the cost of a write on both sides.
+//! A write requests only metadata as its response, because a watch delivers the written object. The whole
+//! object would double the cost of a write on both sides.
 
 use std::fmt::Debug;
 
@@ -39,8 +39,8 @@ pub(crate) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Ap
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
-/// Whether a cached object still exists and is not being deleted, according to the API server.
-pub(crate) async fn is_there_still<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
+/// Asks the API server whether a cached object still exists and is not being deleted.
+pub(crate) async fn still_exists<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
     let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
     let found = found.map_err(|source| ReconcileError::Api {
         action: format!(
@@ -65,19 +65,19 @@ pub(crate) async fn send(
 ) -> Result<Option<String>, kube::Error> {
     let mut request = request.map_err(kube::Error::BuildRequest)?;
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(METADATA));
-    let answer = client.request_text(request).await?;
-    let answer: Option<Answer> = serde_json::from_str(&answer).ok();
-    Ok(answer.and_then(|answer| answer.metadata.resource_version))
+    let response = client.request_text(request).await?;
+    let response: Option<WriteResponse> = serde_json::from_str(&response).ok();
+    Ok(response.and_then(|response| response.metadata.resource_version))
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    metadata: AnswerMetadata,
+struct WriteResponse {
+    metadata: ResponseMetadata,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct AnswerMetadata {
+struct ResponseMetadata {
     resource_version: Option<String>,
 }
 
@@ -89,8 +89,8 @@ fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::E
     ReconcileError::Api { action: format!("{verb} {} {name}", K::kind(&())), source }
 }
 
-/// Creates `object`, which `owner` controls. If it exists with the same owner, the cache was stale and the
-/// call succeeds. If another owner controls it, most likely a deleted predecessor, the error is
+/// Creates `object`, which `owner` controls. If it already exists with the same owner, the cache was stale
+/// and the call succeeds. Another owner is most likely a deleted predecessor; the error is then
 /// [`ReconcileError::Waiting`] (DEL-08).
 pub(crate) async fn create<K: Writable>(
     client: &Client,
@@ -121,7 +121,7 @@ pub(crate) async fn patch<K: Writable>(
     let (name, patch) = (object.name_any(), Patch::Merge(patch));
     let request = requests::<K>(object).patch(&name, &PatchParams::default(), &patch);
     let version = send(&context.client, request).await.map_err(|error| failed("patch", object, error))?;
-    context.written.note(object, version.as_deref());
+    context.written.record(object, version.as_deref());
     Ok(())
 }
 
@@ -131,12 +131,12 @@ pub(crate) async fn patch_status<K: Writable>(
     patch: &Value,
 ) -> Result<(), ReconcileError> {
     let version = patch_status_of(&context.client, object, patch).await?;
-    context.written.note(object, version.as_deref());
+    context.written.record(object, version.as_deref());
     Ok(())
 }
 
-/// As [`patch_status`], but only for the version of the object from which the status was computed. The patch
-/// omits what a stale cache already has, although that may have changed meanwhile. A conflict is retried.
+/// As [`patch_status`], but only for the version of the object from which the status was computed. Otherwise
+/// the patch would omit fields that equal a stale cache but have changed since. A conflict is retried.
 pub(crate) async fn patch_status_of_version<K: Writable>(
     context: &Context,
     object: &K,
@@ -175,7 +175,8 @@ async fn patch_status_of<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Deletes this object by uid, not a successor of the same name. If it is already deleted, the call succeeds.
+/// Deletes this object by uid, never a successor of the same name. If it is already deleted, the call
+/// succeeds.
 pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     match delete_if(client, object, None).await {
         Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
@@ -183,7 +184,7 @@ pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(
     }
 }
 
-/// As [`delete`], but only if the object has not changed. A conflict is retried.
+/// As [`delete`], but only if the object has not changed since it was cached. A conflict is retried.
 pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     delete_if(client, object, object.resource_version()).await
 }

@@ -1,7 +1,7 @@
 //! Builds HorizontalPodAutoscalers, and the patch for an existing one.
 //!
-//! Metrics stay the user's JSON. The API server rewrites quantities and adds a metric if there is none, so
-//! metrics are compared by meaning. An unchanged autoscaler is never written (GANG-11).
+//! Metrics stay the user's JSON. The API server rewrites quantities, and adds a metric if there is none. So
+//! metrics are compared by meaning, and an unchanged autoscaler is never written (GANG-11).
 
 use grove_api::{AutoScalingConfig, PodClique, PodCliqueScalingGroup, PodCliqueSet, names};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -13,15 +13,15 @@ use crate::cache::kinds::{AutoscalerSpec, HorizontalPodAutoscaler};
 use crate::cache::ownership::owner_reference;
 
 pub(crate) fn autoscalers(pcs: &PodCliqueSet) -> Vec<HorizontalPodAutoscaler> {
-    let (template, set) = (&pcs.spec.template, pcs.name_any());
+    let (template, pcs_name) = (&pcs.spec.template, pcs.name_any());
     let of_replica = |i: i32| {
         let cliques = template.standalone_cliques().filter_map(|clique| {
-            let name = names::standalone_pod_clique(&set, i, &clique.name);
+            let name = names::standalone_pod_clique(&pcs_name, i, &clique.name);
             let config = clique.spec.auto_scaling_config.as_ref()?;
             Some(autoscaler(pcs, i, target::<PodClique>(&name), name, config, clique.spec.replicas))
         });
         let groups = template.pod_clique_scaling_groups.iter().filter_map(|group| {
-            let name = names::scaling_group(&set, i, &group.name);
+            let name = names::scaling_group(&pcs_name, i, &group.name);
             let (config, replicas) = (group.scale_config.as_ref()?, group.replicas.unwrap_or(1));
             Some(autoscaler(pcs, i, target::<PodCliqueScalingGroup>(&name), name, config, replicas))
         });
@@ -139,7 +139,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_per_replica_and_target_with_a_configuration() {
+    fn each_replica_has_an_autoscaler_per_configured_target() {
         let line = |found: HorizontalPodAutoscaler| {
             let AutoscalerSpec { scale_target_ref, min_replicas, max_replicas, metrics } = &found.spec;
             let (kind, target) = (&scale_target_ref["kind"], &scale_target_ref["name"]);
@@ -163,7 +163,7 @@ pub(crate) mod tests {
     #[case(json!("1e3"), json!("1k"), true)]
     #[case(json!("2"), json!("1"), false)]
     #[case(json!("odd"), json!("1"), false)]
-    fn the_api_server_writes_quantities_in_its_own_way(
+    fn equal_quantities_are_equal_in_any_notation(
         #[case] wanted: Value,
         #[case] stored: Value,
         #[case] same: bool,

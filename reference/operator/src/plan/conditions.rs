@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
+/// The new value of a condition.
 #[derive(Clone, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct ConditionUpdate {
     pub type_: &'static str,
     /// True, False, or `None` for Unknown.
     pub status: Option<bool>,
@@ -14,29 +15,29 @@ pub(crate) struct Verdict {
     pub message: String,
 }
 
-/// Returns `conditions` with `verdict`. The transition time changes only with the status. An equal condition
+/// Returns `conditions` with `update`. The transition time changes only with the status. An equal condition
 /// stays as it is, including its observed generation, so that an unchanged status is never written (GANG-11).
 pub(crate) fn with(
     mut conditions: Vec<Condition>,
-    verdict: Verdict,
+    update: ConditionUpdate,
     generation: Option<i64>,
 ) -> Vec<Condition> {
-    let status = match verdict.status {
+    let status = match update.status {
         Some(true) => "True",
         Some(false) => "False",
         None => "Unknown",
     };
     let mut condition = Condition {
-        type_: verdict.type_.to_owned(),
+        type_: update.type_.to_owned(),
         status: status.to_owned(),
-        reason: verdict.reason.into_owned(),
-        message: verdict.message,
+        reason: update.reason.into_owned(),
+        message: update.message,
         observed_generation: generation,
         last_transition_time: Time(Timestamp::now()),
     };
     match conditions.iter_mut().find(|old| old.type_ == condition.type_) {
         None => conditions.push(condition),
-        Some(old) if says_the_same(old, &condition) => {}
+        Some(old) if is_equal(old, &condition) => {}
         Some(old) => {
             if old.status == condition.status {
                 condition.last_transition_time = old.last_transition_time.clone();
@@ -47,41 +48,42 @@ pub(crate) fn with(
     conditions
 }
 
-fn says_the_same(old: &Condition, new: &Condition) -> bool {
+fn is_equal(old: &Condition, new: &Condition) -> bool {
     old.status == new.status && old.reason == new.reason && old.message == new.message
 }
 
 /// The condition of that type, if it is True.
-pub(crate) fn found<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+pub(crate) fn true_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-pub(crate) fn since(conditions: &[Condition], type_: &str) -> Option<Timestamp> {
-    found(conditions, type_).map(|condition| condition.last_transition_time.0)
+/// When the condition of that type became True; `None` if it is not True.
+pub(crate) fn true_since(conditions: &[Condition], type_: &str) -> Option<Timestamp> {
+    true_condition(conditions, type_).map(|condition| condition.last_transition_time.0)
 }
 
 pub(crate) fn is_true(conditions: &[Condition], type_: &str) -> bool {
-    found(conditions, type_).is_some()
+    true_condition(conditions, type_).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn verdict(status: bool, message: &str) -> Verdict {
-        Verdict { type_: "T", status: Some(status), reason: "R".into(), message: message.to_owned() }
+    fn update(status: bool, message: &str) -> ConditionUpdate {
+        ConditionUpdate { type_: "T", status: Some(status), reason: "R".into(), message: message.to_owned() }
     }
 
     #[test]
-    fn the_transition_time_moves_with_the_status_only() {
-        let first = with(Vec::new(), verdict(false, "a"), Some(1));
-        let same = with(first.clone(), verdict(false, "a"), Some(2));
+    fn the_transition_time_changes_only_with_the_status() {
+        let first = with(Vec::new(), update(false, "a"), Some(1));
+        let same = with(first.clone(), update(false, "a"), Some(2));
         assert_eq!(first, same);
-        let reworded = with(first.clone(), verdict(false, "b"), Some(2));
+        let reworded = with(first.clone(), update(false, "b"), Some(2));
         assert_eq!(reworded[0].last_transition_time, first[0].last_transition_time);
         assert_eq!(reworded[0].message, "b");
-        let turned = with(first.clone(), verdict(true, "b"), Some(2));
-        assert!(is_true(&turned, "T") && !is_true(&first, "T"));
-        assert_eq!(turned.len(), 1);
+        let changed = with(first.clone(), update(true, "b"), Some(2));
+        assert!(is_true(&changed, "T") && !is_true(&first, "T"));
+        assert_eq!(changed.len(), 1);
     }
 }

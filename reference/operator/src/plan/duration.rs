@@ -55,7 +55,7 @@ mod tests {
     #[case("4d", None)]
     #[case("1.2.3s", None)]
     #[case(".s", None)]
-    fn durations(#[case] text: &str, #[case] milliseconds: Option<u64>) {
+    fn durations_are_parsed_as_in_go(#[case] text: &str, #[case] milliseconds: Option<u64>) {
         assert_eq!(duration(text), milliseconds.map(Duration::from_millis));
     }
 }

@@ -1,7 +1,7 @@
 //! Computes the PodGangs of a PodCliqueSet replica (GANG-01 to GANG-03).
 //!
-//! Pure: from the template, the current replicas of each scaling group and the topology levels to names and
-//! specs. Pod references are added as pods appear.
+//! Names and specs depend only on the template, the current replicas of each scaling group and the topology
+//! levels. Pod references are added later, when pods exist.
 
 use grove_api::{
     PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGangSpec, PodGangTopologyConstraint,
@@ -61,6 +61,8 @@ struct Composer<'a> {
 }
 
 impl Composer<'_> {
+    /// The base PodGang: the standalone cliques, and the replicas of scaling groups within their minimum.
+    /// Idle podgroups are separate.
     fn base(&self, i: i32, is_idle: impl Fn(&str) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
         let mut all: Vec<_> = template

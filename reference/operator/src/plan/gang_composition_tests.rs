@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::plan::topology_translation::unknown_domains;
 
-/// pc-a standalone, sg-x = pc-b + pc-c; `minimums` of a, b, c and the group.
+/// The clique pc-a is standalone, and the scaling group sg-x contains pc-b and pc-c. `minimums` are those of
+/// a, b, c and the group.
 fn workload(minimums: [i32; 4], constraints: [Value; 3]) -> PodCliqueSet {
     let [a, b, c, group] = minimums;
-    let [on_set, on_group, on_clique] = constraints;
+    let [on_pcs, on_group, on_clique] = constraints;
     let clique = |name: &str, replicas, min, constraint: Value| {
         json!({"name": name, "topologyConstraint": constraint,
                "spec": {"podSpec": {}, "replicas": replicas, "minAvailable": min}})
@@ -21,7 +22,7 @@ fn workload(minimums: [i32; 4], constraints: [Value; 3]) -> PodCliqueSet {
             "name": "sg-x", "cliqueNames": ["pc-b", "pc-c"], "replicas": 2, "minAvailable": group,
             "topologyConstraint": on_group,
         }],
-        "topologyConstraint": on_set,
+        "topologyConstraint": on_pcs,
     });
     let pcs =
         json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 2, "template": template}});
@@ -77,7 +78,7 @@ fn base_and_scaled_gangs() {
 }
 
 #[test]
-fn all_replicas_within_the_minimum_are_in_the_base_gang() {
+fn replicas_within_the_minimum_are_in_the_base_gang() {
     let pcs = workload([1, 1, 1, 2], [json!(null), json!(null), json!(null)]);
     insta::assert_snapshot!(text(&pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 2, |_| false)), @r"
     wl-0
@@ -90,7 +91,7 @@ fn all_replicas_within_the_minimum_are_in_the_base_gang() {
 }
 
 #[test]
-fn constraints_of_every_level() {
+fn constraints_of_every_level_are_translated() {
     let pcs = workload([2, 1, 3, 1], [pack("block"), pack("rack"), pack("host")]);
     insta::assert_snapshot!(text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2, |_| false)), @r"
     wl-0 @key/block
@@ -105,14 +106,14 @@ fn constraints_of_every_level() {
 }
 
 #[test]
-fn a_scaled_gang_falls_back_to_the_constraint_of_the_set() {
+fn a_scaled_gang_falls_back_to_the_constraint_of_the_pod_clique_set() {
     let pcs = workload([2, 1, 3, 1], [pack("block"), json!(null), json!(null)]);
     let scaled = &pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2, |_| false)[1];
     assert_eq!(text(std::slice::from_ref(scaled)).lines().next(), Some("wl-0-sg-x-0 @key/block"));
 }
 
 #[test]
-fn an_unknown_domain_translates_to_nothing() {
+fn an_unknown_domain_is_dropped() {
     let pcs = workload([2, 1, 3, 1], [pack("zone"), pack("zone"), json!(null)]);
     let gangs = pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2, |_| false);
     assert!(gangs.iter().all(|gang| !gang.is_constrained()));
@@ -121,7 +122,7 @@ fn an_unknown_domain_translates_to_nothing() {
 }
 
 #[test]
-fn scaling_below_the_minimum_leaves_the_base_gang_as_it_is() {
+fn scaling_below_the_minimum_does_not_change_the_base_gang() {
     let pcs = workload([2, 1, 3, 1], [json!(null), json!(null), json!(null)]);
     assert_eq!(
         pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 0, |_| false),
@@ -130,7 +131,7 @@ fn scaling_below_the_minimum_leaves_the_base_gang_as_it_is() {
 }
 
 #[test]
-fn what_is_idle_has_left_the_base() {
+fn idle_podgroups_are_not_in_the_base_gang() {
     let pcs = workload([2, 1, 3, 1], [json!(null), pack("rack"), json!(null)]);
     let idle = |idle: &str, replicas| {
         text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| replicas, |name| name == idle))

@@ -1,8 +1,12 @@
 //! When Grove's scheduling gate is removed from a pod (GANG-07).
 //!
-//! The PodGang must reference the pod and be initialized, and its backend must have synced this generation.
-//! For a scaled PodGang, the minimum of the base must be bound (AON-06). The backend must not object. Nothing
-//! is polled: any change of one of these wakes the PodClique.
+//! All of these are required:
+//! - the PodGang references the pod and is initialized;
+//! - the backend has synced the PodGang's current generation;
+//! - the minimum of the base is bound, if the PodGang is scaled (AON-06);
+//! - the backend does not object.
+//!
+//! Nothing is polled: a change of any of them wakes the PodClique.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +30,7 @@ pub(crate) struct GangReadiness {
 }
 
 impl GangReadiness {
-    /// Why no gate of the gang may be removed, if so.
+    /// Why the gang's gates must stay; `None` if they may be removed.
     pub(crate) fn hold(&self) -> Option<String> {
         if !self.initialized {
             return Some("the PodGang is not initialized".to_owned());
@@ -50,8 +54,8 @@ pub(crate) fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     references.any(|reference| reference.name == pod)
 }
 
-/// The strategic merge patch that removes Grove's gate, and adds `labels`, and `requirements` to the required
-/// node affinity. The uid limits it to this pod.
+/// The strategic merge patch that removes Grove's gate. It also adds `labels` to the pod, and `requirements`
+/// to its required node affinity. The uid restricts it to this pod.
 pub(crate) fn release_patch(
     pod: &Pod,
     requirements: &[NodeSelectorRequirement],
@@ -80,8 +84,8 @@ mod tests {
     #[case::not_initialized(false, true, None, false)]
     #[case::not_synced(true, false, None, false)]
     #[case::base_not_bound(true, true, Some("1 of 2"), false)]
-    #[case::nothing(false, false, Some("1 of 2"), false)]
-    fn gates(
+    #[case::none(false, false, Some("1 of 2"), false)]
+    fn gates_are_removed_only_if_everything_is_ready(
         #[case] initialized: bool,
         #[case] synced: bool,
         #[case] base: Option<&str>,
@@ -92,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_patch_names_our_gate_and_this_pod() {
+    fn the_release_patch_is_limited_to_groves_gate_and_this_pod() {
         let mut pod = Pod::default();
         pod.metadata.uid = Some("u".into());
         let none = BTreeMap::new();

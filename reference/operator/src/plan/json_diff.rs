@@ -38,7 +38,7 @@ mod tests {
     #[case::added(json!({}), json!({"a": {"b": 1}}), Some(json!({"a": {"b": 1}})))]
     #[case::lists_whole(json!({"a": [1, 2]}), json!({"a": [1]}), Some(json!({"a": [1]})))]
     #[case::null_is_absent(json!({"a": null}), json!({"b": null}), None)]
-    fn least_patch(#[case] from: Value, #[case] to: Value, #[case] patch: Option<Value>) {
+    fn the_patch_has_only_differences(#[case] from: Value, #[case] to: Value, #[case] patch: Option<Value>) {
         assert_eq!(merge_patch(&from, &to), patch);
     }
 }

@@ -1,5 +1,5 @@
-//! How many pods of a PodClique, and replicas of a scaling group, are required: 0 if idle, regardless of
-//! `minAvailable` (AUTO-06).
+//! The number of required pods of a PodClique, or of required replicas of a scaling group. It is 0 while the
+//! object is scaled to 0, regardless of `minAvailable` (AUTO-06).
 
 use grove_api::{PodClique, PodCliqueScalingGroup};
 

@@ -1,6 +1,6 @@
 //! Computes the desired objects, their names and their patches.
 //!
-//! Functions of a PodCliqueSet, of cached objects and of the backend. They write nothing.
+//! The functions depend only on a PodCliqueSet, cached objects and the backend. They send no requests.
 
 pub(crate) mod autoscaler_objects;
 pub(crate) mod conditions;

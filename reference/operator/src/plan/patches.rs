@@ -9,11 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::json_diff::merge_patch;
 
-/// Patches labels, annotations and spec of `existing`. Other labels and annotations stay.
+/// The patch of labels, annotations and spec from `existing` to `wanted`; `None` if nothing differs. Labels
+/// and annotations that `wanted` lacks stay.
 pub(crate) fn change<K: ResourceExt>(existing: &K, wanted: &K, [from, to]: [Value; 2]) -> Option<Value> {
     let mut patch = Map::new();
-    let labels = missing(existing.labels(), wanted.labels());
-    let annotations = missing(existing.annotations(), wanted.annotations());
+    let labels = differing(existing.labels(), wanted.labels());
+    let annotations = differing(existing.annotations(), wanted.annotations());
     let metadata = [("labels", labels), ("annotations", annotations)];
     let metadata: Map<_, _> =
         metadata.into_iter().filter_map(|(key, map)| Some((key.to_owned(), map?))).collect();
@@ -26,14 +27,15 @@ pub(crate) fn change<K: ResourceExt>(existing: &K, wanted: &K, [from, to]: [Valu
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
-fn missing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> Option<Value> {
-    let missing = wanted.iter().filter(|(key, value)| existing.get(*key) != Some(value));
-    let missing: Map<_, _> = missing.map(|(key, value)| (key.clone(), json!(value))).collect();
-    (!missing.is_empty()).then_some(Value::Object(missing))
+fn differing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> Option<Value> {
+    let differing = wanted.iter().filter(|(key, value)| existing.get(*key) != Some(value));
+    let differing: Map<_, _> = differing.map(|(key, value)| (key.clone(), json!(value))).collect();
+    (!differing.is_empty()).then_some(Value::Object(differing))
 }
 
-/// Patches a PodClique but keeps `replicas`, which belong to whoever scales it. A new template removes the
-/// labels and annotations that it no longer has, because pods inherit them from the PodClique.
+/// The patch of a PodClique. It keeps `replicas`, which belong to the client that scales the PodClique. If
+/// the template is new, it removes the labels and annotations that only the old template had, because pods
+/// inherit them from the PodClique.
 pub(crate) fn pod_clique_change(
     existing: &PodClique,
     wanted: &PodClique,
@@ -48,9 +50,9 @@ pub(crate) fn pod_clique_change(
             ("annotations", existing.annotations(), wanted.annotations()),
         ];
         for (field, before, after) in pairs {
-            let gone =
+            let removed =
                 before.keys().filter(|key| !after.contains_key(*key) && !key.starts_with(GROVE_PREFIX));
-            gone.for_each(|key| patch["metadata"][field][key] = Value::Null);
+            removed.for_each(|key| patch["metadata"][field][key] = Value::Null);
         }
     }
     Ok(patch)
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_template_takes_its_predecessors_labels_away() {
+    fn a_new_template_removes_the_labels_of_the_old_one() {
         let existing = pclq("1", json!({"team": "a", "grove.io/kept": "1", "tier": "x"}));
         let patch = pod_clique_change(&existing, &pclq("2", json!({"tier": "y"}))).unwrap().unwrap();
         let labels = json!({"team": null, "tier": "y", LABEL_POD_TEMPLATE_HASH: "2"});
@@ -75,7 +77,7 @@ mod tests {
         assert_eq!(
             pod_clique_change(&existing, &pclq("1", json!({"tier": "x"}))).unwrap(),
             None,
-            "somebody else's"
+            "another client added the label"
         );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It is built from the template's JSON, so that no user field is lost.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use grove_api::{PodClique, PodCliqueSet, PodSpecJson, names};
 use k8s_openapi::api::core::v1::Pod;
@@ -14,8 +14,8 @@ use super::resource_sharing;
 use super::startup_order::Parent;
 use crate::cache::ownership::owner_reference;
 
-/// The gated pod of that name and index. `init_image` is the image of the init container that waits for
-/// `parents`.
+/// The gated pod of that name and index. If `parents` are given, an init container with `init_image` waits
+/// for them.
 pub(crate) fn pod(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -40,7 +40,8 @@ pub(crate) fn pod(
 
     let PodSpecJson(spec) = &pclq.spec.pod_spec;
     let mut spec = spec.as_object().cloned().unwrap_or_default();
-    // Grove's gate is the only one at creation (GANG-05). As in upstream, gates of the template are dropped.
+    // At creation, Grove's gate must be the only one (GANG-05). As in upstream, the template's gates are
+    // dropped.
     spec.insert("schedulingGates".to_owned(), json!([{ "name": names::POD_GANG_GATE }]));
     spec.insert("hostname".to_owned(), json!(names::pod_hostname(&pclq.name_any(), index)));
     spec.insert("subdomain".to_owned(), json!(names::headless_service(&pcs_name, replica)));
@@ -48,24 +49,24 @@ pub(crate) fn pod(
     for field in ["containers", "initContainers"] {
         let containers = spec.get_mut(field).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
-            prepend(container, &environment);
+            prepend_environment(container, &environment);
         }
     }
-    share(&mut spec, &resource_sharing::of_pod(pcs, pclq, index));
+    add_claims(&mut spec, &resource_sharing::claim_names(pcs, pclq, index));
     if !parents.is_empty() {
-        wait_for(&mut spec, &pcs_name, parents, init_image);
+        add_init_container(&mut spec, &pcs_name, parents, init_image);
     }
     pod.data = json!({ "spec": spec });
     pod
 }
 
-/// Gives all containers of the user the devices of these ResourceClaims.
-fn share(spec: &mut Map<String, Value>, claims: &[String]) {
+/// Adds these ResourceClaims to the pod and to each of the user's containers.
+fn add_claims(spec: &mut Map<String, Value>, claims: &[String]) {
     if claims.is_empty() {
         return;
     }
-    let of_pod = claims.iter().map(|name| json!({"name": name, "resourceClaimName": name}));
-    append(spec, "resourceClaims", of_pod);
+    let pod_claims = claims.iter().map(|name| json!({"name": name, "resourceClaimName": name}));
+    append(spec, "resourceClaims", pod_claims);
     for field in ["containers", "initContainers"] {
         let containers = spec.get_mut(field).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -77,15 +78,16 @@ fn share(spec: &mut Map<String, Value>, claims: &[String]) {
     }
 }
 
-fn append(fields: &mut Map<String, Value>, list: &str, more: impl IntoIterator<Item = Value>) {
+fn append(fields: &mut Map<String, Value>, list: &str, items: impl IntoIterator<Item = Value>) {
     let list = fields.entry(list).or_insert_with(|| json!([]));
     if let Some(list) = list.as_array_mut() {
-        list.extend(more);
+        list.extend(items);
     }
 }
 
-/// Adds the waiting init container after the user's, with volumes that no other container mounts.
-fn wait_for(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image: &str) {
+/// Adds the init container that waits for `parents`, after the user's init containers. No other container
+/// mounts its volumes.
+fn add_init_container(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image: &str) {
     let ((token, token_path), (info, info_path)) = (names::INIT_TOKEN_VOLUME, names::INIT_POD_INFO_VOLUME);
     let mount = |name: &str, path: &str| json!({"name": name, "mountPath": path, "readOnly": true});
     let args: Vec<_> = parents
@@ -132,6 +134,7 @@ fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &s
     variables
 }
 
+/// Number of pods of one replica of a scaling group, according to the template.
 fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
     let template = &pcs.spec.template;
     let mut groups = template.pod_clique_scaling_groups.iter();
@@ -145,11 +148,11 @@ fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
         .sum()
 }
 
-/// Puts `variables` first and drops the container's own variables of the same names.
-fn prepend(container: &mut Map<String, Value>, variables: &[Value]) {
-    let names: BTreeMap<_, ()> = variables.iter().map(|variable| (variable["name"].as_str(), ())).collect();
-    let own = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
-    let kept = own.into_iter().filter(|variable| !names.contains_key(&variable["name"].as_str()));
+/// Puts `variables` first, and drops the user's variables of the same names.
+fn prepend_environment(container: &mut Map<String, Value>, variables: &[Value]) {
+    let names: BTreeSet<_> = variables.iter().map(|variable| variable["name"].as_str()).collect();
+    let users = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
+    let kept = users.into_iter().filter(|variable| !names.contains(&variable["name"].as_str()));
     let all: Vec<_> = variables.iter().cloned().chain(kept).collect();
     container.insert("env".to_owned(), Value::Array(all));
 }
@@ -193,9 +196,8 @@ mod tests {
         );
     }
 
-    /// A claim of the PodCliqueSet in addition to the user's own; the waiting init container gets no device.
     #[test]
-    fn a_pod_that_shares_a_claim() {
+    fn a_shared_claim_is_added_to_the_users_containers_only() {
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {
             "cliqueStartupType": "CliqueStartupTypeInOrder",
             "resourceSharing": [{"name": "nic", "scope": "PerReplica"}],
@@ -225,11 +227,11 @@ mod tests {
         assert_eq!(spec["initContainers"][1]["resources"], Value::Null);
     }
 
-    /// The second of two cliques; the user's init container and volume stay in place.
+    /// The pod belongs to the second of two cliques. The user's init container and volume must stay first.
     #[rstest::rstest]
     #[case::any("CliqueStartupTypeAnyOrder", false)]
     #[case::in_order("CliqueStartupTypeInOrder", true)]
-    fn a_pod_that_waits(#[case] order: &str, #[case] waits: bool) {
+    fn a_pod_waits_for_the_previous_clique_in_order_only(#[case] order: &str, #[case] waits: bool) {
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {
             "cliqueStartupType": order,
             "cliques": [

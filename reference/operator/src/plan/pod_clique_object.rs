@@ -12,36 +12,39 @@ use super::startup_order::{Parent, parents};
 
 const HASH_DIGITS: usize = 10;
 
+/// Which PodGang and replicas a PodClique belongs to.
 pub(crate) struct CliquePosition<'a> {
     pub replica: i32,
     pub pod_gang: String,
-    /// The base PodGang, if its own PodGang is scaled.
+    /// The base PodGang, if the PodClique's own PodGang is scaled.
     pub base_pod_gang: Option<String>,
+    /// The scaling group, and the index of its replica.
     pub group: Option<(&'a str, i32)>,
 }
 
-/// For an existing object the caller keeps `replicas`, which belong to whoever scales it.
+/// The PodClique with the template's `replicas`. The caller keeps those of an existing PodClique, which
+/// belong to the client that scales it.
 pub(crate) fn pod_clique(
     pcs: &PodCliqueSet,
     template: &PodCliqueTemplateSpec,
     name: String,
-    place: &CliquePosition<'_>,
+    position: &CliquePosition<'_>,
     owner: Option<OwnerReference>,
 ) -> PodClique {
-    let component = match place.group {
+    let component = match position.group {
         Some(_) => names::COMPONENT_SCALING_GROUP_POD_CLIQUE,
         None => names::COMPONENT_STANDALONE_POD_CLIQUE,
     };
     let mut labels = template.labels.clone();
     labels.extend(names::object_labels(&pcs.name_any(), &name, component));
     let mut label = |key: &str, value: String| labels.insert(key.to_owned(), value);
-    label(names::LABEL_PCS_REPLICA_INDEX, place.replica.to_string());
-    label(names::LABEL_POD_GANG, place.pod_gang.clone());
+    label(names::LABEL_PCS_REPLICA_INDEX, position.replica.to_string());
+    label(names::LABEL_POD_GANG, position.pod_gang.clone());
     label(names::LABEL_POD_TEMPLATE_HASH, template_hash(pcs, template));
-    if let Some(base) = &place.base_pod_gang {
+    if let Some(base) = &position.base_pod_gang {
         label(names::LABEL_BASE_POD_GANG, base.clone());
     }
-    if let Some((group, j)) = place.group {
+    if let Some((group, j)) = position.group {
         label(names::LABEL_SCALING_GROUP, group.to_owned());
         label(names::LABEL_SCALING_GROUP_REPLICA_INDEX, j.to_string());
     }
@@ -55,14 +58,14 @@ pub(crate) fn pod_clique(
         owner_references: owner.map(|owner| vec![owner]),
         ..ObjectMeta::default()
     };
-    let parents = parents(pcs, template, place.replica, place.group);
+    let parents = parents(pcs, template, position.replica, position.group);
     let starts_after = parents.into_iter().map(|parent| parent.name).collect();
     let spec = PodCliqueSpec { starts_after, ..template.spec.clone() };
     PodClique { metadata, spec, status: None }
 }
 
 pub(crate) fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option<&'a PodCliqueTemplateSpec> {
-    let (replica, group) = place_of(pclq);
+    let (replica, group) = position_of(pclq);
     let name = |clique: &str| match group {
         Some((group, j)) => names::scaling_group_pod_clique(group, j, clique),
         None => names::standalone_pod_clique(&pcs.name_any(), replica, clique),
@@ -71,19 +74,20 @@ pub(crate) fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option
 }
 
 pub(super) fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
-    let (replica, group) = place_of(pclq);
+    let (replica, group) = position_of(pclq);
     template_of(pcs, pclq).map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
 }
 
-/// The PodCliqueSet replica of a PodClique, and its scaling group and replica there, if any.
-pub(crate) fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
+/// The index of the PodCliqueSet replica of a PodClique. For a member of a scaling group, also the group and
+/// the index of the group's replica.
+pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     let index = |key: &str| pclq.labels().get(key).and_then(|index| index.parse().ok());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP).map(String::as_str);
     let group = group.zip(index(names::LABEL_SCALING_GROUP_REPLICA_INDEX));
     (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
-/// Opaque hash of the fields that determine a pod: a different hash means a different template.
+/// Opaque hash of the fields that determine a pod. Pods with another hash are old.
 pub(crate) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
     let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
     // An empty name counts as unset, as in admission.
@@ -129,23 +133,27 @@ mod tests {
     #[case::image("/spec/podSpec/containers/0/image", json!("j"), true)]
     #[case::replicas("/spec/replicas", json!(3), false)]
     #[case::minimum("/spec/minAvailable", json!(2), false)]
-    fn what_makes_another_template(#[case] pointer: &str, #[case] value: Value, #[case] another: bool) {
+    fn only_fields_that_determine_a_pod_change_the_hash(
+        #[case] pointer: &str,
+        #[case] value: Value,
+        #[case] changes: bool,
+    ) {
         let mut changed = clique();
         *changed.pointer_mut(pointer).unwrap() = value;
-        assert_eq!(hash_of(changed, None) != hash_of(clique(), None), another);
+        assert_eq!(hash_of(changed, None) != hash_of(clique(), None), changes);
     }
 
     #[test]
-    fn a_priority_is_of_the_template_and_no_scheduler_is_none() {
+    fn the_priority_class_changes_the_hash_and_an_empty_scheduler_name_does_not() {
         assert_ne!(hash_of(clique(), Some("high")), hash_of(clique(), None));
         let mut unnamed = clique();
         unnamed["spec"]["podSpec"]["schedulerName"] = json!("");
         assert_eq!(hash_of(unnamed, None), hash_of(clique(), None));
     }
 
-    /// If a release computes other hashes, every existing pod is replaced with the next change.
+    /// If a release computed other hashes, the next change would replace every existing pod.
     #[test]
-    fn hashes_stay() {
+    fn the_hash_of_a_template_is_stable_across_releases() {
         assert_eq!(hash_of(clique(), None), "3aab418a6d");
     }
 }

@@ -36,10 +36,10 @@ pub(crate) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
 pub(crate) fn standalone_cliques(pcs: &PodCliqueSet, i: i32, gang_names: PodGangNames) -> Vec<PodClique> {
     let pcs_name = pcs.name_any();
     let pod_gang = gang_names.base(pcs, i);
-    let place = CliquePosition { replica: i, pod_gang, base_pod_gang: None, group: None };
+    let position = CliquePosition { replica: i, pod_gang, base_pod_gang: None, group: None };
     let clique = |clique: &PodCliqueTemplateSpec| {
         let name = names::standalone_pod_clique(&pcs_name, i, &clique.name);
-        pod_clique(pcs, clique, name, &place, owner_reference(pcs))
+        pod_clique(pcs, clique, name, &position, owner_reference(pcs))
     };
     pcs.spec.template.standalone_cliques().map(clique).collect()
 }
@@ -78,17 +78,17 @@ fn metadata(
     }
 }
 
-/// Compares only the fields of a Service that Grove sets: the API server defaults many others.
+/// Compares only the fields of a Service that Grove sets, because the API server defaults many others.
 pub(crate) fn service_change(existing: &Service, wanted: &Service) -> serde_json::Result<Option<Value>> {
-    let ours = |service: &Service| {
+    let grove_fields = |service: &Service| {
         let spec = service.spec.as_ref();
         let publish = spec.and_then(|spec| spec.publish_not_ready_addresses).unwrap_or(false);
         json!({"selector": spec.and_then(|spec| spec.selector.as_ref()), "publishNotReadyAddresses": publish})
     };
-    Ok(patches::change(existing, wanted, [ours(existing), ours(wanted)]))
+    Ok(patches::change(existing, wanted, [grove_fields(existing), grove_fields(wanted)]))
 }
 
-/// Keeps `replicas`, which belong to whoever scales the group.
+/// Keeps `replicas`, which belong to the client that scales the group.
 pub(crate) fn scaling_group_change(
     existing: &PodCliqueScalingGroup,
     wanted: &PodCliqueScalingGroup,

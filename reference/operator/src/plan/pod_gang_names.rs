@@ -1,4 +1,4 @@
-//! Names of PodGangs. The contract promises none: clients find a PodGang by its podgroups.
+//! Names of PodGangs. The contract does not define them: clients find a PodGang by its podgroups.
 
 use clap::ValueEnum;
 use grove_api::{PodCliqueSet, names};
@@ -7,11 +7,12 @@ use sha2::{Digest, Sha256};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PodGangNames {
-    /// By replica; a scaled PodGang by its scaling group and its index above the minimum.
+    /// A base PodGang is named by its replica, and a scaled PodGang by its scaling group and its index above
+    /// the minimum.
     #[default]
     ByIndex,
-    /// With an epoch: 19 digits that differ for every new PodCliqueSet, and absolute indexes of scaling-group
-    /// replicas. For tests that nothing relies on names.
+    /// Names contain an epoch of 19 digits that differs for every new PodCliqueSet, and the absolute indexes
+    /// of scaling-group replicas. This tests that nothing relies on names.
     ByEpoch,
 }
 
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways() {
+    fn names_by_index_and_by_epoch() {
         let mut pcs = PodCliqueSet::new("wl", PodCliqueSetSpec::default());
         pcs.metadata.uid = Some("u".to_owned());
         let names = |how: PodGangNames| (how.base(&pcs, 1), how.scaled(&pcs, 1, "wl-1-sg", 2, 1));
@@ -64,7 +65,7 @@ mod tests {
         assert_ne!(
             PodGangNames::ByEpoch.base(&pcs, 0),
             base.replace("wl-1", "wl-0"),
-            "every replica has its own"
+            "every replica has its own epoch"
         );
     }
 }

@@ -1,10 +1,11 @@
 //! Builds PodGangs, and the patch for an existing one.
 //!
-//! The PodCliqueSet determines every label and annotation of its PodGangs outside `grove.io/`: they are
-//! mirrored, and others are removed. Keys under `grove.io/` belong to Grove and the backend, and stay.
-//! Annotations of kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet and
-//! would change every PodGang with each apply (GANG-24). `reconcile::pod_gang` writes the pod references;
-//! here they are only preserved.
+//! Labels and annotations outside `grove.io/` are copied from the PodCliqueSet. Those that the PodCliqueSet
+//! lacks are removed. Keys under `grove.io/` belong to Grove and the backend, and stay. Annotations of
+//! kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet, and each apply would
+//! change every PodGang (GANG-24).
+//!
+//! Pod references are preserved here; `reconcile::pod_gang` writes them.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ use crate::backend::{BackendError, SchedulerBackend, idle};
 use crate::cache::ownership::owner_reference;
 use crate::faults::fault;
 
-/// Prefix of the annotations that kubectl writes to objects that it applies or restarts.
-const OF_KUBECTL: &str = "kubectl.kubernetes.io/";
+/// Prefix of the annotations that kubectl writes when it applies or restarts an object.
+const KUBECTL_PREFIX: &str = "kubectl.kubernetes.io/";
 
 /// Builds the desired PodGang; `existing` is the current one, if any.
 pub(crate) async fn pod_gang(
@@ -37,7 +38,7 @@ pub(crate) async fn pod_gang(
     labels.insert(names::LABEL_SCHEDULER_NAME.to_owned(), backend.name().to_owned());
     let mut annotations =
         mirrored(existing.map_or(&none, |pod_gang| pod_gang.annotations()), pcs.annotations());
-    annotations.retain(|key, _| fault!("kubectl-annotations-copied") || !key.starts_with(OF_KUBECTL));
+    annotations.retain(|key, _| fault!("kubectl-annotations-copied") || !key.starts_with(KUBECTL_PREFIX));
     match topology_name(&pcs.spec.template).filter(|_| constrained) {
         Some(name) => annotations.insert(names::ANNOTATION_TOPOLOGY_NAME.to_owned(), name.to_owned()),
         None => annotations.remove(names::ANNOTATION_TOPOLOGY_NAME),
@@ -65,7 +66,7 @@ pub(crate) async fn pod_gang(
 }
 
 /// The patch from `existing` to `wanted`, or `None` if they are equal. It applies only to this version of
-/// `existing`: it replaces the whole list of podgroups, whose pod references may have changed since.
+/// `existing`, because it replaces the whole list of podgroups, and pod references may have changed since.
 pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
     let part = |pod_gang: &PodGang| {
         Ok::<_, serde_json::Error>(json!({
@@ -79,6 +80,7 @@ pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result
     }))
 }
 
+/// The keys of Grove from `existing`, and all other keys from the PodCliqueSet.
 fn mirrored(existing: &BTreeMap<String, String>, pcs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_grove = |key: &String| key.starts_with(names::GROVE_PREFIX);
     let kept = existing.iter().filter(|(key, _)| is_grove(key));
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_set_owns_all_but_groves_own_keys() {
+    fn only_keys_outside_grove_are_mirrored() {
         let existing = map(&[("grove.io/kept", "1"), ("stale", "1"), ("scheduling.grove.io/stale", "1")]);
         let pcs =
             map(&[("team", "a"), ("grove.io/ignored", "1"), ("scheduling.grove.io/gang-scope", "PodGang")]);
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_applies_only_to_what_it_was_made_from() {
+    fn a_change_applies_only_to_the_version_that_it_was_computed_from() {
         let mut existing = PodGang::default();
         existing.metadata.resource_version = Some("7".into());
         existing.labels_mut().insert("stale".into(), "1".into());

@@ -1,70 +1,71 @@
-//! Plans how many pods to create, with which index, and which to delete.
+//! Plans which pods of a PodClique to create, with which index, and which to delete.
 //!
-//! Pure. A new pod takes the lowest free index, so a replacement gets the lost pod's index, hostname and
-//! place in the gang (AON-11).
+//! A new pod takes the lowest free index. So a replacement gets the lost pod's index and hostname, and
+//! belongs to the hard gang if the lost pod did (AON-11).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Replica {
+pub(crate) struct ExistingPod {
     pub uid: String,
     pub index: Option<i32>,
     pub bound: bool,
     pub ready: bool,
-    /// Whether it has the current template.
+    /// Whether the pod has the current template.
     pub current: bool,
     /// Creation time in seconds.
-    pub made: i64,
+    pub created: i64,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct PodChanges {
     /// Indexes of the pods to create, ascending.
     pub create: Vec<i32>,
     /// Uids of the pods to delete, in that order.
     pub delete: Vec<String>,
 }
 
-/// Plans for `wanted` pods. `live` are the cached pods that were not deleted, `unseen` the indexes of created
-/// pods that are not in the cache. Pods with an index below `hard` belong to the hard gang and are deleted
-/// last. Otherwise pods without a node are deleted first, then pods that are not Ready, pods of an old
-/// template, and the newest (AUTO-07).
-pub(crate) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> Plan {
+/// Plans for `wanted` pods. `live` are the cached pods that were not deleted. `unseen` are the indexes of
+/// created pods that are not in the cache yet.
+///
+/// Pods with an index below `hard` belong to the hard gang and are deleted last. The order of the others is:
+/// pods without a node, pods that are not Ready, pods of an old template, the newest (AUTO-07).
+pub(crate) fn plan(wanted: i32, hard: i32, live: &[ExistingPod], unseen: &[i32]) -> PodChanges {
     let wanted = usize::try_from(wanted).unwrap_or(0);
     let present = live.len() + unseen.len();
     if present < wanted {
         let taken: BTreeSet<_> =
             live.iter().filter_map(|pod| pod.index).chain(unseen.iter().copied()).collect();
         let free = (0..).filter(|index| !taken.contains(index));
-        return Plan { create: free.take(wanted - present).collect(), delete: Vec::new() };
+        return PodChanges { create: free.take(wanted - present).collect(), delete: Vec::new() };
     }
     if !unseen.is_empty() {
-        // Unseen pods would be deleted first, but cannot be deleted before they are seen.
-        return Plan { create: Vec::new(), delete: Vec::new() };
+        // Unseen pods would be deleted first, but a pod can be deleted only once the cache shows it.
+        return PodChanges { create: Vec::new(), delete: Vec::new() };
     }
     let mut victims: Vec<_> = live.iter().collect();
     victims.sort_by_key(|pod| {
         let index = pod.index.unwrap_or(i32::MAX);
-        (index < hard, pod.bound, pod.ready, pod.current, Reverse((pod.made, index)))
+        (index < hard, pod.bound, pod.ready, pod.current, Reverse((pod.created, index)))
     });
     let excess = victims.into_iter().take(present - wanted);
-    Plan { create: Vec::new(), delete: excess.map(|pod| pod.uid.clone()).collect() }
+    PodChanges { create: Vec::new(), delete: excess.map(|pod| pod.uid.clone()).collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `3b` is the bound pod of index 3; `r`: Ready, `o`: old template, `y`: created later.
-    fn pods(text: &str) -> Vec<Replica> {
-        let pod = |text: &str| Replica {
+    /// Each word is an index with letters: `b` bound, `r` Ready, `o` old template, `y` created later.
+    fn pods(text: &str) -> Vec<ExistingPod> {
+        let pod = |text: &str| ExistingPod {
             uid: text.to_owned(),
             index: text.trim_end_matches(char::is_alphabetic).parse().ok(),
             bound: text.contains('b'),
             ready: text.contains('r'),
             current: !text.contains('o'),
-            made: text.contains('y').into(),
+            created: text.contains('y').into(),
         };
         text.split_whitespace().map(pod).collect()
     }
@@ -81,7 +82,7 @@ mod tests {
         #[case] unseen: &[i32],
         #[case] create: &[i32],
     ) {
-        let expected = Plan { create: create.to_vec(), delete: Vec::new() };
+        let expected = PodChanges { create: create.to_vec(), delete: Vec::new() };
         assert_eq!(plan(wanted, 1, &pods(live), unseen), expected);
     }
 
@@ -94,9 +95,9 @@ mod tests {
     #[case::then_old(1, 0, "0bro 1br 2br", &["0bro", "2br"])]
     #[case::then_the_newest(2, 0, "0bry 1br 2br", &["0bry"])]
     #[case::unready_before_old_before_new(1, 0, "0bo 1bro 2bry 3br", &["0bo", "1bro", "2bry"])]
-    #[case::a_place_is_kept(1, 1, "0 1bry 2br", &["1bry", "2br"])]
+    #[case::the_hard_gang_is_kept(1, 1, "0 1bry 2br", &["1bry", "2br"])]
     #[case::all(0, 2, "0b 1b", &["1b", "0b"])]
-    fn deletes_what_is_missed_least(
+    fn deletes_unbound_unready_old_and_surplus_pods_first(
         #[case] wanted: i32,
         #[case] hard: i32,
         #[case] live: &str,

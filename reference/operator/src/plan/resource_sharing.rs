@@ -1,7 +1,8 @@
 //! Which ResourceClaims the pods of a PodCliqueSet share: their names, and which pods get them.
 //!
-//! Pure. Each level has its own entries: PodCliqueSet, scaling group, clique. An entry creates one claim for
-//! all replicas of its object, or one per replica. A pod gets the claims of its own replicas at every level.
+//! Each level has its own entries: PodCliqueSet, scaling group, clique. An entry creates one claim for all
+//! replicas of its object, or one claim per replica. A pod gets the claims of its own replicas at every
+//! level.
 
 use std::slice;
 
@@ -11,13 +12,13 @@ use grove_api::{
 };
 use kube::ResourceExt;
 
-use super::pod_clique_object::{place_of, template_of};
+use super::pod_clique_object::{position_of, template_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedClaim<'a> {
-    /// Name in the namespace and in the pods.
+    /// Name of the claim, in its namespace and in the pods.
     pub name: String,
-    /// The replica of its owner that it is for; `None` if all replicas share it.
+    /// The owner's replica whose pods use the claim; `None` if all replicas share the claim.
     pub replica: Option<i32>,
     pub template: &'a str,
     /// Namespace of the template, if the entry names one.
@@ -34,8 +35,9 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Whether the filter selects a child with these names: of its clique, and of its scaling group.
-    fn is_for(&self, child: &[&str]) -> bool {
+    /// Whether the filter selects a child. `child` contains the name of the clique and the name of its
+    /// scaling group.
+    fn selects(&self, child: &[&str]) -> bool {
         self.filter.is_none_or(|names| {
             let mut names = names.into_iter().flatten();
             names.any(|name| child.contains(&name.as_str()))
@@ -43,7 +45,7 @@ impl Entry<'_> {
     }
 }
 
-pub(crate) fn of_set(entries: &[PCSResourceSharingSpec]) -> Vec<Entry<'_>> {
+pub(crate) fn pcs_entries(entries: &[PCSResourceSharingSpec]) -> Vec<Entry<'_>> {
     let entries = entries.iter().map(|entry| Entry {
         name: &entry.name,
         namespace: namespace(entry.namespace.as_ref()),
@@ -55,7 +57,7 @@ pub(crate) fn of_set(entries: &[PCSResourceSharingSpec]) -> Vec<Entry<'_>> {
     entries.collect()
 }
 
-pub(crate) fn of_group(entries: &[PCSGResourceSharingSpec]) -> Vec<Entry<'_>> {
+pub(crate) fn group_entries(entries: &[PCSGResourceSharingSpec]) -> Vec<Entry<'_>> {
     let entries = entries.iter().map(|entry| Entry {
         name: &entry.name,
         namespace: namespace(entry.namespace.as_ref()),
@@ -65,7 +67,7 @@ pub(crate) fn of_group(entries: &[PCSGResourceSharingSpec]) -> Vec<Entry<'_>> {
     entries.collect()
 }
 
-pub(crate) fn of_clique(entries: &[ResourceSharingSpec]) -> Vec<Entry<'_>> {
+pub(crate) fn clique_entries(entries: &[ResourceSharingSpec]) -> Vec<Entry<'_>> {
     let entries = entries.iter().map(|entry| Entry {
         name: &entry.name,
         namespace: namespace(entry.namespace.as_ref()),
@@ -76,10 +78,11 @@ pub(crate) fn of_clique(entries: &[ResourceSharingSpec]) -> Vec<Entry<'_>> {
 }
 
 /// An empty namespace counts as unset, as in Go.
-fn namespace(named: Option<&String>) -> Option<&str> {
-    named.map(String::as_str).filter(|namespace| !namespace.is_empty())
+fn namespace(field: Option<&String>) -> Option<&str> {
+    field.map(String::as_str).filter(|namespace| !namespace.is_empty())
 }
 
+/// The claims that these replicas of `owner` share.
 pub(crate) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -> Vec<SharedClaim<'a>> {
     let claim = |entry: &Entry<'a>, replica: Option<i32>| SharedClaim {
         name: match replica {
@@ -90,49 +93,52 @@ pub(crate) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -
         template: entry.name,
         namespace: entry.namespace,
     };
-    let of_scope = |scope| entries.iter().filter(move |entry| entry.scope == scope);
-    let of_all = of_scope(ResourceSharingScope::AllReplicas).map(|entry| claim(entry, None));
-    let of_each = replicas
-        .iter()
-        .flat_map(|index| of_scope(ResourceSharingScope::PerReplica).map(|entry| claim(entry, Some(*index))));
-    of_all.chain(of_each).collect()
+    let with_scope = |scope| entries.iter().filter(move |entry| entry.scope == scope);
+    let mut claims: Vec<_> =
+        with_scope(ResourceSharingScope::AllReplicas).map(|entry| claim(entry, None)).collect();
+    for index in replicas {
+        claims.extend(with_scope(ResourceSharingScope::PerReplica).map(|entry| claim(entry, Some(*index))));
+    }
+    claims
 }
 
 /// Names of the claims of the pod with this index, those of the PodCliqueSet first.
-pub(super) fn of_pod(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<String> {
+pub(super) fn claim_names(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<String> {
     let Some(clique) = template_of(pcs, pclq) else { return Vec::new() };
-    let (i, group) = place_of(pclq);
+    let (i, group) = position_of(pclq);
     let group = group.and_then(|(pcsg, j)| Some((config_of(pcs, pcsg, i)?, pcsg, j)));
     let name = pclq.name_any();
-    let place = Place { i, group, pclq: &name, index };
-    of_place(pcs, clique, &place).into_iter().map(|claim| claim.name).collect()
+    let position = PodPosition { i, group, pclq: &name, index };
+    claims_of_pod(pcs, clique, &position).into_iter().map(|claim| claim.name).collect()
 }
 
-pub(crate) struct Place<'a> {
+pub(crate) struct PodPosition<'a> {
+    /// Index of the PodCliqueSet replica.
     pub i: i32,
     /// The scaling group in the template, the name of its object, and the index of its replica.
     pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,
     pub pclq: &'a str,
+    /// Index of the pod.
     pub index: i32,
 }
 
-pub(crate) fn of_place<'a>(
+pub(crate) fn claims_of_pod<'a>(
     pcs: &'a PodCliqueSet,
     clique: &'a PodCliqueTemplateSpec,
-    place: &Place<'a>,
+    position: &PodPosition<'a>,
 ) -> Vec<SharedClaim<'a>> {
     let mut child = vec![clique.name.as_str()];
-    child.extend(place.group.map(|(config, ..)| config.name.as_str()));
+    child.extend(position.group.map(|(config, ..)| config.name.as_str()));
     let mut found = Vec::new();
-    let mut get = |owner: &str, entries: Vec<Entry<'a>>, child: &[&str], replica: i32| {
-        let entries: Vec<_> = entries.into_iter().filter(|entry| entry.is_for(child)).collect();
+    let mut add = |owner: &str, entries: Vec<Entry<'a>>, child: &[&str], replica: i32| {
+        let entries: Vec<_> = entries.into_iter().filter(|entry| entry.selects(child)).collect();
         found.extend(claims(owner, &entries, slice::from_ref(&replica)));
     };
-    get(&pcs.name_any(), of_set(&pcs.spec.template.resource_sharing), &child, place.i);
-    if let Some((config, pcsg, j)) = place.group {
-        get(pcsg, of_group(&config.resource_sharing), &child[..1], j);
+    add(&pcs.name_any(), pcs_entries(&pcs.spec.template.resource_sharing), &child, position.i);
+    if let Some((config, pcsg, j)) = position.group {
+        add(pcsg, group_entries(&config.resource_sharing), &child[..1], j);
     }
-    get(place.pclq, of_clique(&clique.resource_sharing), &child[..1], place.index);
+    add(position.pclq, clique_entries(&clique.resource_sharing), &child[..1], position.index);
     found
 }
 
@@ -175,7 +181,7 @@ mod tests {
         serde_json::from_value(pcs).unwrap()
     }
 
-    fn of(name: &str, group: Option<&str>) -> String {
+    fn names_of_pod_3(name: &str, group: Option<&str>) -> String {
         let mut labels = json!({names::LABEL_PCS_REPLICA_INDEX: "1"});
         if let Some(j) = group {
             labels[names::LABEL_SCALING_GROUP] = json!("wl-1-sg");
@@ -183,31 +189,34 @@ mod tests {
         }
         let pclq =
             json!({"metadata": {"name": name, "labels": labels}, "spec": {"podSpec": {}, "replicas": 2}});
-        of_pod(&pcs(), &serde_json::from_value(pclq).unwrap(), 3).join(" ")
+        claim_names(&pcs(), &serde_json::from_value(pclq).unwrap(), 3).join(" ")
     }
 
     #[test]
-    fn a_pod_gets_those_of_its_replicas_at_every_level() {
-        assert_eq!(of("wl-1-a", None), "wl-all-all wl-all-alone wl-1-each wl-1-a-3-mine");
+    fn a_pod_gets_the_claims_of_its_replicas_at_every_level() {
+        assert_eq!(names_of_pod_3("wl-1-a", None), "wl-all-all wl-all-alone wl-1-each wl-1-a-3-mine");
         assert_eq!(
-            of("wl-1-sg-0-b", Some("0")),
+            names_of_pod_3("wl-1-sg-0-b", Some("0")),
             "wl-all-all wl-1-each wl-1-grouped wl-1-sg-all-group wl-1-sg-0-copy wl-1-sg-0-b-all-ours"
         );
-        assert_eq!(of("wl-1-sg-2-c", Some("2")), "wl-all-all wl-1-each wl-1-grouped wl-1-sg-all-group");
-        assert_eq!(of("wl-1-x", None), "", "no clique of the template");
+        assert_eq!(
+            names_of_pod_3("wl-1-sg-2-c", Some("2")),
+            "wl-all-all wl-1-each wl-1-grouped wl-1-sg-all-group"
+        );
+        assert_eq!(names_of_pod_3("wl-1-x", None), "", "the template has no such clique");
     }
 
     #[test]
-    fn an_owner_makes_those_of_its_replicas() {
+    fn an_owner_has_the_claims_of_its_replicas() {
         let pcs = pcs();
-        let made = claims("wl", &of_set(&pcs.spec.template.resource_sharing), &[0, 1]);
-        let names: Vec<_> = made.iter().map(|claim| claim.name.as_str()).collect();
+        let found = claims("wl", &pcs_entries(&pcs.spec.template.resource_sharing), &[0, 1]);
+        let names: Vec<_> = found.iter().map(|claim| claim.name.as_str()).collect();
         assert_eq!(
             names,
             ["wl-all-all", "wl-all-alone", "wl-0-each", "wl-0-grouped", "wl-1-each", "wl-1-grouped"]
         );
-        assert_eq!((made[0].replica, made[2].replica), (None, Some(0)));
-        let of_b = of_clique(&pcs.spec.template.cliques[1].resource_sharing);
+        assert_eq!((found[0].replica, found[2].replica), (None, Some(0)));
+        let of_b = clique_entries(&pcs.spec.template.cliques[1].resource_sharing);
         assert_eq!(claims("b", &of_b, &[])[0].namespace, Some("shared"));
     }
 }

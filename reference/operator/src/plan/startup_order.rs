@@ -1,9 +1,10 @@
 //! Which PodCliques must be Ready before the containers of another one start.
 //!
-//! InOrder: the previous clique in the template. Explicit: the cliques that it names. For the base PodGang, a
-//! clique of a scaling group means its replicas in the base. A scaled replica waits only for members of its
-//! own replica, because it waits for its group's base anyway (AON-06). Names are built from the template and
-//! never compared by prefix or suffix.
+//! With InOrder, a clique waits for the previous clique in the template; with Explicit, for the cliques
+//! that it names. In the base PodGang, waiting for a clique of a scaling group means waiting for its
+//! replicas in the base. A scaled replica waits only for members of the same replica, because it starts
+//! after its group's base anyway (AON-06). Names are built from the template, and never compared by prefix
+//! or suffix.
 
 use std::collections::BTreeSet;
 
@@ -25,32 +26,34 @@ pub(super) fn parents(
     i: i32,
     group: Option<(&str, i32)>,
 ) -> Vec<Parent> {
-    let found = of_template(pcs, clique).into_iter().flat_map(|parent| {
+    let mut found = Vec::new();
+    for parent in template_parents(pcs, clique) {
         let ready = parent.spec.min_available.unwrap_or(parent.spec.replicas);
-        names_of(pcs, &parent.name, i, group).into_iter().map(move |name| Parent { name, ready })
-    });
-    found.collect()
+        let names = pod_clique_names(pcs, &parent.name, i, group).into_iter();
+        found.extend(names.map(|name| Parent { name, ready }));
+    }
+    found
 }
 
 pub(crate) fn has_order(pcs: &PodCliqueSet) -> bool {
-    pcs.spec.template.cliques.iter().any(|clique| !of_template(pcs, clique).is_empty())
+    pcs.spec.template.cliques.iter().any(|clique| !template_parents(pcs, clique).is_empty())
 }
 
 /// Whether the update unit with `clique` starts after the unit with `other`, directly or indirectly. A unit
 /// is the clique itself, or a replica of its scaling group.
 pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     let template = &pcs.spec.template;
-    let together = |clique: &str| {
-        let group = template.pod_clique_scaling_groups.iter();
-        let group =
-            group.map(|group| &group.clique_names).find(|names| names.iter().any(|name| name == clique));
-        group.cloned().unwrap_or_else(|| vec![clique.to_owned()])
+    let unit_of = |clique: &str| {
+        let groups = template.pod_clique_scaling_groups.iter();
+        let unit =
+            groups.map(|group| &group.clique_names).find(|names| names.iter().any(|name| name == clique));
+        unit.cloned().unwrap_or_else(|| vec![clique.to_owned()])
     };
-    let (mut open, mut reached) = (together(clique), BTreeSet::new());
+    let (mut open, mut reached) = (unit_of(clique), BTreeSet::new());
     while let Some(name) = open.pop() {
-        let parents = template.cliques.iter().filter(|clique| clique.name == name);
-        let parents = parents.flat_map(|clique| of_template(pcs, clique));
-        for parent in parents.flat_map(|parent| together(&parent.name)) {
+        let cliques = template.cliques.iter().filter(|clique| clique.name == name);
+        let parents = cliques.flat_map(|clique| template_parents(pcs, clique));
+        for parent in parents.flat_map(|parent| unit_of(&parent.name)) {
             if reached.insert(parent.clone()) {
                 open.push(parent);
             }
@@ -59,13 +62,18 @@ pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     reached.contains(other)
 }
 
-fn of_template<'a>(pcs: &'a PodCliqueSet, clique: &PodCliqueTemplateSpec) -> Vec<&'a PodCliqueTemplateSpec> {
+/// The cliques of the template that a clique starts after directly.
+fn template_parents<'a>(
+    pcs: &'a PodCliqueSet,
+    clique: &PodCliqueTemplateSpec,
+) -> Vec<&'a PodCliqueTemplateSpec> {
     let cliques = &pcs.spec.template.cliques;
     match pcs.spec.template.clique_startup_type.unwrap_or_default() {
         CliqueStartupType::AnyOrder => Vec::new(),
         CliqueStartupType::InOrder => {
-            let place = cliques.iter().position(|other| other.name == clique.name);
-            place.and_then(|place| place.checked_sub(1)).map(|before| &cliques[before]).into_iter().collect()
+            let index = cliques.iter().position(|other| other.name == clique.name);
+            let previous = index.and_then(|index| index.checked_sub(1));
+            previous.map(|previous| &cliques[previous]).into_iter().collect()
         }
         CliqueStartupType::Explicit => {
             let named = clique.spec.starts_after.iter();
@@ -74,11 +82,13 @@ fn of_template<'a>(pcs: &'a PodCliqueSet, clique: &PodCliqueTemplateSpec) -> Vec
     }
 }
 
-fn names_of(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
-    let set = pcs.name_any();
+/// The PodCliques of the clique `parent` that a PodClique waits for. `i` and `group` are the replica and the
+/// scaling group of the waiting PodClique.
+fn pod_clique_names(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
+    let pcs_name = pcs.name_any();
     let config_of = |pcsg: &str| {
         let mut configs = pcs.spec.template.pod_clique_scaling_groups.iter();
-        configs.find(|config| names::scaling_group(&set, i, &config.name) == pcsg)
+        configs.find(|config| names::scaling_group(&pcs_name, i, &config.name) == pcsg)
     };
     let own = group.and_then(|(pcsg, j)| Some((pcsg, j, config_of(pcsg)?)));
     if let Some((pcsg, j, config)) = own
@@ -88,9 +98,9 @@ fn names_of(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>
         return is_member.then(|| names::scaling_group_pod_clique(pcsg, j, parent)).into_iter().collect();
     }
     match pcs.spec.template.group_of(parent) {
-        None => vec![names::standalone_pod_clique(&set, i, parent)],
+        None => vec![names::standalone_pod_clique(&pcs_name, i, parent)],
         Some(config) => {
-            let pcsg = names::scaling_group(&set, i, &config.name);
+            let pcsg = names::scaling_group(&pcs_name, i, &config.name);
             let in_base = 0..config.min_available.unwrap_or(1);
             in_base.map(|j| names::scaling_group_pod_clique(&pcsg, j, parent)).collect()
         }
@@ -103,7 +113,8 @@ mod tests {
 
     use super::*;
 
-    /// Standalone `a` and `a-b`; `b` and `b-a` in a group of 3 replicas, 2 of them in the base.
+    /// Cliques `a` and `a-b` are standalone. Cliques `b` and `b-a` are in a group of 3 replicas, 2 of them in
+    /// the base.
     fn pcs(order: &str) -> PodCliqueSet {
         let clique = |name: &str, min: i32, after: &[&str]| json!({"name": name, "spec": {"podSpec": {}, "replicas": 4, "minAvailable": min, "startsAfter": after}});
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": {
@@ -121,33 +132,34 @@ mod tests {
         .unwrap()
     }
 
-    fn lines(order: &str) -> String {
+    /// A line for each PodClique: its parents, with how many of their pods must be Ready.
+    fn parent_lines(order: &str) -> String {
         let pcs = pcs(order);
         let mut lines = Vec::new();
         for clique in &pcs.spec.template.cliques {
-            let places: &[Option<i32>] =
+            let replicas: &[Option<i32>] =
                 if clique.name.starts_with('a') { &[None] } else { &[Some(0), Some(1), Some(2)] };
-            for j in places {
+            for j in replicas {
                 let group = j.map(|j| ("wl-0-sg", j));
                 let parents = parents(&pcs, clique, 0, group).into_iter();
                 let parents: Vec<_> =
                     parents.map(|parent| format!("{}:{}", parent.name, parent.ready)).collect();
-                let place = j.map_or(String::new(), |j| format!(" in {j}"));
-                lines.push(format!("{}{place}: {}", clique.name, parents.join(" ")));
+                let replica = j.map_or(String::new(), |j| format!(" in {j}"));
+                lines.push(format!("{}{replica}: {}", clique.name, parents.join(" ")));
             }
         }
         lines.join("\n")
     }
 
     #[test]
-    fn in_any_order_there_are_none() {
+    fn with_any_order_no_clique_has_parents() {
         assert!(!has_order(&pcs("CliqueStartupTypeAnyOrder")));
-        assert!(lines("CliqueStartupTypeAnyOrder").lines().all(|line| line.ends_with(": ")));
+        assert!(parent_lines("CliqueStartupTypeAnyOrder").lines().all(|line| line.ends_with(": ")));
     }
 
     #[test]
-    fn a_clique_follows_through_others_and_through_its_group() {
-        let order = |order: &str| {
+    fn a_clique_follows_cliques_indirectly_and_through_its_group() {
+        let followed_lines = |order: &str| {
             let pcs = pcs(order);
             let cliques = ["a", "a-b", "b", "b-a"];
             let followed = |clique: &str| {
@@ -155,13 +167,13 @@ mod tests {
             };
             cliques.map(|clique| format!("{clique}: {}", followed(clique).join(" "))).join("\n")
         };
-        insta::assert_snapshot!(order("CliqueStartupTypeInOrder"), @r"
+        insta::assert_snapshot!(followed_lines("CliqueStartupTypeInOrder"), @r"
         a: 
         a-b: a
         b: a a-b b b-a
         b-a: a a-b b b-a
         ");
-        insta::assert_snapshot!(order("CliqueStartupTypeExplicit"), @r"
+        insta::assert_snapshot!(followed_lines("CliqueStartupTypeExplicit"), @r"
         a: 
         a-b: a a-b b b-a
         b: a a-b b b-a
@@ -170,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn in_order_it_is_the_one_before() {
+    fn in_order_the_parent_is_the_previous_clique() {
         assert!(has_order(&pcs("CliqueStartupTypeInOrder")));
-        insta::assert_snapshot!(lines("CliqueStartupTypeInOrder"), @r"
+        insta::assert_snapshot!(parent_lines("CliqueStartupTypeInOrder"), @r"
         a: 
         a-b: wl-0-a:1
         b in 0: wl-0-a-b:2
@@ -185,8 +197,8 @@ mod tests {
     }
 
     #[test]
-    fn explicit_it_is_those_that_are_named() {
-        insta::assert_snapshot!(lines("CliqueStartupTypeExplicit"), @r"
+    fn with_explicit_order_the_parents_are_the_named_cliques() {
+        insta::assert_snapshot!(parent_lines("CliqueStartupTypeExplicit"), @r"
         a: 
         a-b: wl-0-a:1 wl-0-sg-0-b:3 wl-0-sg-1-b:3
         b in 0: wl-0-a:1

@@ -14,7 +14,7 @@ pub(crate) fn awaited(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> 
     let mut parents = parents_of(pcs, pclq);
     if !parents.is_empty() {
         let base = pclq.labels().get(LABEL_BASE_POD_GANG).or(pclq.labels().get(LABEL_POD_GANG));
-        let base = base.and_then(|base| caches.gang_of_set(pcs, base));
+        let base = base.and_then(|base| caches.own_pod_gang(pcs, base));
         parents.retain(|parent| base.as_ref().is_none_or(|base| !idle::is_idle(base, &parent.name)));
     }
     parents

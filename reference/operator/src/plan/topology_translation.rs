@@ -1,7 +1,7 @@
-//! Translates domains, as users write them, to node-label keys, as PodGangs contain them.
+//! Translates the domains of a PodCliqueSet to the node-label keys of its PodGangs.
 //!
-//! As in upstream, a domain that the ClusterTopologyBinding does not (or no longer) define is dropped. The
-//! PodCliqueSet's condition reports it, and placed pods stay.
+//! As in upstream, a domain that the ClusterTopologyBinding does not define is dropped. The PodCliqueSet's
+//! condition reports it, and bound pods stay.
 
 use grove_api::{
     PodCliqueSetTemplateSpec, PodGangPackConstraint, PodGangTopologyConstraint, TopologyConstraint,

@@ -1,5 +1,5 @@
-//! HorizontalPodAutoscalers: per PodCliqueSet replica, one for each standalone clique and scaling group with
-//! a scale configuration. Each has the name of its scale target (AUTO-01).
+//! Creates HorizontalPodAutoscalers. Each PodCliqueSet replica has one for each standalone clique and scaling
+//! group with a scale configuration. An autoscaler has the name of its scale target (AUTO-01).
 //!
 //! An autoscaler of another owner is left as it is.
 
@@ -21,34 +21,35 @@ const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
 pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key: &str) -> Vec<Write<'a>> {
     let cache = &context.caches.autoscalers;
     let mut children = Children::new(context, pcs, cache, change);
-    let mut taken = Vec::new();
+    let mut foreign = Vec::new();
     for wanted in autoscalers(pcs) {
         let found = cache.get(pcs.namespace().as_deref(), &wanted.name_any());
-        match found.is_some_and(|found| is_of_others(&found, pcs)) {
-            true => taken.push(wanted.name_any()),
+        match found.is_some_and(|found| is_foreign(&found, pcs)) {
+            true => foreign.push(wanted.name_any()),
             false => children.want(wanted),
         }
     }
-    match taken.is_empty() {
-        true => context.events.settled(pcs, REASON_NOT_OWNED),
+    match foreign.is_empty() {
+        true => context.events.reset_warning(pcs, REASON_NOT_OWNED),
         false => {
             let note = format!(
                 "HorizontalPodAutoscaler {} is not this PodCliqueSet's and is left as it is: its target is not scaled by the \
                  template's scale configuration",
-                taken.join(", ")
+                foreign.join(", ")
             );
             context.events.warn(pcs, REASON_NOT_OWNED, &note).await;
         }
     }
     // Only the user can fix a metric that the API server rejects, so it is reported.
-    let told =
-        |write: Write<'a>| async move { context.events.told(pcs, REASON_FAILED, write.await).await }.boxed();
-    children.finish(key).into_iter().map(told).collect()
+    let report = |write: Write<'a>| {
+        async move { context.events.report(pcs, REASON_FAILED, write.await).await }.boxed()
+    };
+    children.finish(key).into_iter().map(report).collect()
 }
 
-/// Whether neither this PodCliqueSet nor a predecessor of the same name controls it. The garbage collector
-/// deletes a predecessor's.
-fn is_of_others(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
+/// Whether neither this PodCliqueSet nor a predecessor of the same name controls the autoscaler. The garbage
+/// collector deletes the autoscalers of a predecessor.
+fn is_foreign(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
     let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
     controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))
 }
@@ -59,27 +60,27 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cache::caches::of;
+    use crate::cache::caches::object_key;
     use crate::context::children;
     use crate::context::test_api::World;
     use crate::plan::autoscaler_objects::tests::pcs;
 
     async fn step(world: &World, pcs: &PodCliqueSet) -> Vec<(String, Value)> {
-        children::all(writes(&world.context, pcs, &of("ns", "wl")).await).await.unwrap();
+        children::all(writes(&world.context, pcs, &object_key("ns", "wl")).await).await.unwrap();
         world.written()
     }
 
     #[tokio::test]
-    async fn what_is_there_is_left_alone_and_what_is_not_wanted_goes() {
+    async fn existing_autoscalers_are_kept_and_unwanted_ones_deleted() {
         let mut world = World::new();
-        let made = step(&world, &pcs(2)).await;
-        assert_eq!(made.len(), 4, "{made:?}");
-        world.see(&made);
+        let created = step(&world, &pcs(2)).await;
+        assert_eq!(created.len(), 4, "{created:?}");
+        world.deliver(&created);
         assert_eq!(step(&world, &pcs(2)).await, []);
-        let mut gone = step(&world, &pcs(1)).await;
-        gone.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut deleted = step(&world, &pcs(1)).await;
+        deleted.sort_by(|(a, _), (b, _)| a.cmp(b));
         let path = "/apis/autoscaling/v2/namespaces/ns/horizontalpodautoscalers";
-        let requests: Vec<_> = gone.into_iter().map(|(request, _)| request).collect();
+        let requests: Vec<_> = deleted.into_iter().map(|(request, _)| request).collect();
         assert_eq!(requests, [format!("DELETE {path}/wl-1-a"), format!("DELETE {path}/wl-1-sg")]);
         let mut changed = pcs(2);
         changed.spec.template.cliques[0].spec.auto_scaling_config.as_mut().unwrap().max_replicas = 9;
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_of_another_owner_is_not_taken_over() {
+    async fn an_autoscaler_of_another_owner_is_not_taken_over() {
         let mut world = World::new();
         let mut foreign = autoscalers(&pcs(1)).remove(0);
         foreign.metadata.owner_references = None;

@@ -16,7 +16,7 @@ use crate::context::action::Action;
 use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
 use crate::plan::json_diff::merge_patch;
-use crate::status::cluster_topology_binding::{Report, Standing, drift, status};
+use crate::status::cluster_topology_binding::{Report, SyncState, drift, status};
 
 const REASON_DRIFT_DETECTED: &str = "TopologyDriftDetected";
 /// Interval at which a scheduler that is not ready is checked again. No event reports that its API is
@@ -36,11 +36,11 @@ pub(crate) async fn reconcile(
     write(&binding, &status, &context).await?;
     match drift(&status) {
         Some(message) => context.events.warn(&*binding, REASON_DRIFT_DETECTED, message).await,
-        None => context.events.settled(&*binding, REASON_DRIFT_DETECTED),
+        None => context.events.reset_warning(&*binding, REASON_DRIFT_DETECTED),
     }
     match failure {
         Some(failure) => Err(failure),
-        None if reports.iter().any(|report| report.standing == Standing::NotReady) => {
+        None if reports.iter().any(|report| report.state == SyncState::NotReady) => {
             Ok(Action::requeue(NOT_READY_PAUSE))
         }
         None => Ok(Action::await_change()),
@@ -61,7 +61,7 @@ async fn survey(
         let existing = caches.topology_resources_of(&topology.topology_resources());
         let cluster = TopologyView { bindings: &bindings, nodes: &nodes, existing: &existing };
         let state = state(&**backend, topology, binding, &cluster).await;
-        reports.push(Report::of_state(binding, backend.name(), &state, &existing));
+        reports.push(Report::of_result(binding, backend.name(), &state, &existing));
         if let Err(error) = state
             && !matches!(error, BackendError::NotReady { .. } | BackendError::Refused(_))
         {
@@ -70,8 +70,8 @@ async fn survey(
     }
     let is_surveyed = |scheduler: &str| reports.iter().any(|report| report.scheduler == scheduler);
     let bound = binding.spec.scheduler_topology_bindings.iter();
-    let strangers: Vec<_> = bound.filter(|bound| !is_surveyed(&bound.scheduler_name)).collect();
-    reports.extend(strangers.into_iter().map(Report::unavailable));
+    let unknown: Vec<_> = bound.filter(|bound| !is_surveyed(&bound.scheduler_name)).collect();
+    reports.extend(unknown.into_iter().map(Report::unavailable));
     (reports, failure)
 }
 

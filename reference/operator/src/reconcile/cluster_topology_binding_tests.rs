@@ -24,7 +24,7 @@ fn binding(schedulers: &[&str]) -> ClusterTopologyBinding {
 
 fn world(state: TopologyState, readiness: Result<(), String>) -> World {
     let backend = FakeBackend { topology: Some(state), readiness, ..FakeBackend::ready("fake") };
-    World::of(|_| Arc::new(backend))
+    World::with_backend(|_| Arc::new(backend))
 }
 
 async fn reconciled(
@@ -48,7 +48,7 @@ fn topology(name: &str) -> DynamicObject {
 }
 
 #[tokio::test]
-async fn a_binding_in_sync_is_written_once_and_rests() {
+async fn the_status_of_a_binding_in_sync_is_written_once() {
     let world = world(TopologyState::InSync, Ok(()));
     let mut binding = binding(&[]);
     let (status, result, others) = reconciled(&world, &binding).await;
@@ -60,7 +60,7 @@ async fn a_binding_in_sync_is_written_once_and_rests() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_and_not_tried_again() {
+async fn a_refusal_is_reported_and_not_retried() {
     let world = world(TopologyState::Refused("held by another".into()), Ok(()));
     let (status, result, events) = reconciled(&world, &binding(&[])).await;
     assert_eq!(reason(&status.unwrap()), "TopologyRefused");
@@ -70,11 +70,11 @@ async fn a_refusal_is_told_and_not_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_referred_to_is_compared() {
+async fn a_referenced_topology_is_compared_and_not_synced() {
     let mut world = world(TopologyState::Refused("synced".into()), Ok(()));
     let binding = binding(&["fake"]);
     let (status, ..) = reconciled(&world, &binding).await;
-    assert_eq!(reason(&status.unwrap()), "Drift", "it does not exist");
+    assert_eq!(reason(&status.unwrap()), "Drift", "the referenced topology does not exist");
     world.feeds.topology_resources[0].1.take(Event::Apply(topology("theirs")));
     let (status, ..) = reconciled(&world, &binding).await;
     let status = status.unwrap();
@@ -84,7 +84,7 @@ async fn what_is_referred_to_is_compared() {
 }
 
 #[tokio::test]
-async fn a_scheduler_that_is_not_installed_is_asked_again() {
+async fn a_scheduler_that_is_not_installed_is_checked_again() {
     let world = world(TopologyState::InSync, Err("no CRD".into()));
     let (status, result, events) = reconciled(&world, &binding(&[])).await;
     let status = status.unwrap();
@@ -95,7 +95,7 @@ async fn a_scheduler_that_is_not_installed_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_scheduler_that_is_not_enabled_is_named() {
+async fn a_scheduler_that_is_not_enabled_is_reported() {
     let world = world(TopologyState::InSync, Ok(()));
     let (status, ..) = reconciled(&world, &binding(&["gone"])).await;
     let status = status.unwrap();
@@ -106,7 +106,7 @@ async fn a_scheduler_that_is_not_enabled_is_named() {
 }
 
 #[tokio::test]
-async fn a_binding_that_is_going_is_left_to_the_garbage_collector() {
+async fn a_binding_that_is_being_deleted_gets_no_status() {
     let world = world(TopologyState::InSync, Ok(()));
     let mut binding = serde_json::to_value(binding(&[])).unwrap();
     binding["metadata"]["deletionTimestamp"] = Value::from("2026-01-01T00:00:00Z");

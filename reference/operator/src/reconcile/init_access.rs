@@ -3,8 +3,8 @@
 //! PodCliqueSet.
 //!
 //! They are created once and not watched: the controller creates Secrets and never reads them. So an existing
-//! Secret may belong to a deleted predecessor. It is accepted once the PodCliqueSet is older than garbage
-//! collection takes.
+//! Secret may belong to a deleted predecessor. It is accepted once the PodCliqueSet is older than the
+//! time that garbage collection takes.
 
 use grove_api::{PodCliqueSet, names};
 use jiff::{SignedDuration, Timestamp};
@@ -20,27 +20,27 @@ use crate::context::{Context, writes};
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotation of a token Secret: the name of its service account.
-const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
+const SERVICE_ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
-/// By then, the garbage collector has deleted a predecessor's objects.
-const COLLECTED: SignedDuration = SignedDuration::from_secs(60);
+/// After this time, the garbage collector has deleted a predecessor's objects.
+const GARBAGE_COLLECTION_TIME: SignedDuration = SignedDuration::from_secs(60);
 
-/// Creates what is missing. Without it, pods that wait for others wait indefinitely, so a failure is
+/// Creates the missing objects. Without them, pods that wait for others wait indefinitely, so a failure is
 /// published as an event.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
-    context.events.told(pcs, REASON_FAILED, make(context, pcs).await).await
+    context.events.report(pcs, REASON_FAILED, create_missing(context, pcs).await).await
 }
 
-async fn make(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
+async fn create_missing(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     let uid = pcs.uid().unwrap_or_default();
     if context.init_access.with(|known| known.contains(&uid)) {
         return Ok(());
     }
     let client = &context.client;
-    writes::create(client, &account(pcs), pcs).await?;
+    writes::create(client, &service_account(pcs), pcs).await?;
     writes::create(client, &role(pcs), pcs).await?;
-    writes::create(client, &binding(pcs), pcs).await?;
+    writes::create(client, &role_binding(pcs), pcs).await?;
     let secret = secret(pcs);
     match writes::api::<Secret>(client, &secret).create(&PostParams::default(), &secret).await {
         Ok(_) => {}
@@ -62,8 +62,8 @@ async fn make(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileErro
 }
 
 fn is_older_than_garbage(pcs: &PodCliqueSet) -> bool {
-    let made = pcs.metadata.creation_timestamp.as_ref().map(|made| made.0);
-    made.is_some_and(|made| Timestamp::now().duration_since(made) > COLLECTED)
+    let created = pcs.metadata.creation_timestamp.as_ref().map(|created| created.0);
+    created.is_some_and(|created| Timestamp::now().duration_since(created) > GARBAGE_COLLECTION_TIME)
 }
 
 fn metadata(pcs: &PodCliqueSet, name: String, component: &str) -> ObjectMeta {
@@ -77,7 +77,7 @@ fn metadata(pcs: &PodCliqueSet, name: String, component: &str) -> ObjectMeta {
     }
 }
 
-fn account(pcs: &PodCliqueSet) -> ServiceAccount {
+fn service_account(pcs: &PodCliqueSet) -> ServiceAccount {
     let name = names::init_service_account(&pcs.name_any());
     ServiceAccount {
         metadata: metadata(pcs, name, names::COMPONENT_INIT_SERVICE_ACCOUNT),
@@ -98,7 +98,7 @@ fn role(pcs: &PodCliqueSet) -> Role {
     Role { metadata: metadata(pcs, name, names::COMPONENT_INIT_ROLE), rules: Some(vec![rule]) }
 }
 
-fn binding(pcs: &PodCliqueSet) -> RoleBinding {
+fn role_binding(pcs: &PodCliqueSet) -> RoleBinding {
     let name = names::init_role(&pcs.name_any());
     RoleBinding {
         role_ref: RoleRef {
@@ -117,9 +117,10 @@ fn binding(pcs: &PodCliqueSet) -> RoleBinding {
 }
 
 fn secret(pcs: &PodCliqueSet) -> Secret {
-    let set = pcs.name_any();
-    let mut metadata = metadata(pcs, names::init_token(&set), names::COMPONENT_INIT_TOKEN);
-    metadata.annotations = Some([(OF_ACCOUNT.to_owned(), names::init_service_account(&set))].into());
+    let pcs_name = pcs.name_any();
+    let mut metadata = metadata(pcs, names::init_token(&pcs_name), names::COMPONENT_INIT_TOKEN);
+    metadata.annotations =
+        Some([(SERVICE_ACCOUNT_NAME.to_owned(), names::init_service_account(&pcs_name))].into());
     Secret { metadata, type_: Some(TOKEN.to_owned()), ..Secret::default() }
 }
 
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn made_once_and_no_more_than_it_takes() {
+    async fn access_is_created_once_and_limited_to_reading_pods() {
         let world = World::new();
         ensure(&world.context, &pcs()).await.unwrap();
         let written = world.written();
@@ -161,9 +162,9 @@ mod tests {
             written[2].1["subjects"],
             json!([{"kind": "ServiceAccount", "name": "wl", "namespace": "ns"}])
         );
-        assert_eq!(written[3].1["metadata"]["annotations"][OF_ACCOUNT], "wl");
+        assert_eq!(written[3].1["metadata"]["annotations"][SERVICE_ACCOUNT_NAME], "wl");
         ensure(&world.context, &pcs()).await.unwrap();
-        assert_eq!(world.written(), [], "it is known");
+        assert_eq!(world.written(), [], "already created");
         world.context.init_access.forget("u");
         ensure(&world.context, &pcs()).await.unwrap();
         assert_eq!(world.written().len(), 4);

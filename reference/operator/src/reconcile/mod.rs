@@ -1,8 +1,8 @@
 //! Reconcilers of objects: one file per kind, gang termination, and the objects that a PodCliqueSet needs in
 //! addition.
 //!
-//! They compare the desired objects with the caches and write the difference. The only statuses that they
-//! write are `Initialized` of a PodGang, because gates depend on it, and that of a ClusterTopologyBinding.
+//! They compare the desired objects with the caches and write the difference. They write only two statuses:
+//! `Initialized` of a PodGang, because gates depend on it, and the status of a ClusterTopologyBinding.
 
 mod autoscalers;
 pub(crate) mod cluster_topology_binding;

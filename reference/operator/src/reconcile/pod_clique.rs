@@ -16,7 +16,7 @@ use kube::api::{Patch, PatchParams};
 
 use super::{pod_creation, resource_claims};
 use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, idle, is_gated};
-use crate::cache::expectations::{PATIENCE, Seen, Unseen};
+use crate::cache::expectations::{EXPECTATION_TIMEOUT, Seen, Unseen};
 use crate::cache::gang_view::GangView;
 use crate::cache::generation;
 use crate::cache::observed_pod::Pod;
@@ -31,22 +31,22 @@ use crate::plan::gate::{self, GangReadiness};
 use crate::plan::startup_parents::awaited;
 use crate::plan::{pod, replicas};
 use crate::update::previous_template;
-use crate::update::update_view::{CliqueView, is_in_turn};
+use crate::update::update_view::{CliqueView, is_in_update_step};
 
 /// Makes all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
-    let Some(surroundings) = Surroundings::of(&context, &pclq) else { return Ok(Action::await_change()) };
-    let clique = surroundings.clique(&context, &pclq);
-    if let Some(patch) = previous_template::due(clique.pcs, &pclq) {
+    let Some(dependencies) = Dependencies::of(&context, &pclq) else { return Ok(Action::await_change()) };
+    let clique = dependencies.clique(&context, &pclq);
+    if let Some(patch) = previous_template::due_patch(clique.pcs, &pclq) {
         writes::patch(&context, &*pclq, &patch).await?;
     }
     let pods = own_pods(&context.caches, &pclq);
-    let claims = resource_claims::of_clique(&context, clique.pcs, &pclq, pods.iter().map(|pod| &**pod));
+    let claims = resource_claims::for_pod_clique(&context, clique.pcs, &pclq, pods.iter().map(|pod| &**pod));
     let (claimed, scaled, released) = tokio::join!(claims, scale(&clique, &pods), clique.release(&pods));
     claimed.and(scaled).and(released)?;
     Ok(match context.expectations.any(clique.uid()) {
-        // The cache usually ends the expectations long before.
-        true => Action::requeue(PATIENCE),
+        // The cache usually shows the awaited results long before this timeout.
+        true => Action::requeue(EXPECTATION_TIMEOUT),
         false => Action::await_change(),
     })
 }
@@ -59,27 +59,27 @@ async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileEr
     if lacking == 0 {
         return clique.scale(pods).await;
     }
-    let _turn = context.flow.creation(lacking).await;
-    let there = context.caches.pod_cliques.get(pclq.namespace().as_deref(), &pclq.name_any());
-    let Some(pclq) = there.filter(|there| there.uid() == pclq.uid()) else { return Ok(()) };
-    let Some(surroundings) = Surroundings::of(context, &pclq) else { return Ok(()) };
-    surroundings.clique(context, &pclq).scale(&own_pods(&context.caches, &pclq)).await
+    let _permit = context.flow.creation(lacking).await;
+    let current = context.caches.pod_cliques.get(pclq.namespace().as_deref(), &pclq.name_any());
+    let Some(pclq) = current.filter(|current| current.uid() == pclq.uid()) else { return Ok(()) };
+    let Some(dependencies) = Dependencies::of(context, &pclq) else { return Ok(()) };
+    dependencies.clique(context, &pclq).scale(&own_pods(&context.caches, &pclq)).await
 }
 
-struct Surroundings {
+struct Dependencies {
     pcs: Arc<PodCliqueSet>,
     pod_gang: Arc<PodGang>,
     backend: Arc<dyn SchedulerBackend>,
 }
 
-impl Surroundings {
-    /// `None` if nothing can be done without them; their appearance wakes the PodClique.
+impl Dependencies {
+    /// `None` if a dependency is missing. The creation of that dependency wakes the PodClique.
     fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
         if pclq.metadata.deletion_timestamp.is_some() {
             return None;
         }
         let pcs = context.caches.root_of(pclq)?;
-        let pod_gang = context.caches.gang_of_set(&pcs, pclq.labels().get(LABEL_POD_GANG)?)?;
+        let pod_gang = context.caches.own_pod_gang(&pcs, pclq.labels().get(LABEL_POD_GANG)?)?;
         let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
         match context.registry.serve(scheduler, Some(&pcs)) {
             Served::By(backend) => Some(Self { pcs, pod_gang, backend }),
@@ -119,28 +119,30 @@ impl Clique<'_> {
         usize::try_from(self.pclq.spec.replicas).unwrap_or(0).saturating_sub(live)
     }
 
-    /// A finished pod no longer belongs to the gang: it is deleted and replaced (AON-11).
+    /// Deletes pods that are finished, of a former generation, surplus or due in an update, and creates
+    /// missing ones. A finished pod no longer belongs to the gang, so it is replaced (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let unseen = self.unseen(pods);
         // Expectations of a deleted PodClique are forgotten, so their absence does not mean that the cache is
         // complete.
-        let there =
+        let current =
             self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
-        if there.is_none_or(|there| there.uid() != self.pclq.uid()) {
+        if current.is_none_or(|current| current.uid() != self.pclq.uid()) {
             return Ok(());
         }
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
-        let counts = |pod: &&Arc<Pod>| is_live(pod) || (fault!("terminating-counts") && !is_finished(pod));
-        // They were created for a deleted PodGang of this name, keep its gang resources alive and are never
-        // released.
-        let held = self.context.synced.are_held(self.pod_gang);
-        let (former, own): (Vec<_>, Vec<_>) = pods
+        let is_counted =
+            |pod: &&Arc<Pod>| is_live(pod) || (fault!("terminating-counts") && !is_finished(pod));
+        // Gated pods of a deleted PodGang of this name keep its gang resources alive and are never released.
+        let resources_held = self.context.synced.are_held_by_pods(self.pod_gang);
+        let (former, current): (Vec<_>, Vec<_>) = pods
             .iter()
             .filter(undeleted)
-            .partition(|pod| is_former(pod, self.generation) || (held && is_gated(pod)));
-        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| self.replica(pod)).collect();
+            .partition(|pod| is_former(pod, self.generation) || (resources_held && is_gated(pod)));
+        let live: Vec<_> = current.into_iter().filter(is_counted).map(|pod| self.replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
-        let hard = member.min_replicas().filter(|_| self.backend.keeps_places(self.pod_gang)).unwrap_or(0);
+        let hard =
+            member.min_replicas().filter(|_| self.backend.has_fixed_members(self.pod_gang)).unwrap_or(0);
         let mut plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
         if self.is_leaving() {
             plan.delete.clear();
@@ -151,7 +153,7 @@ impl Clique<'_> {
         let finished = finished.filter(undeleted);
         let former: Vec<_> = former.into_iter().filter(|pod| is_live(pod)).collect();
         // Pods of the next generation reuse these indexes.
-        let is_anew = former.is_empty();
+        let indexes_are_free = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
         let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
         let replaced = pods.iter().filter(|pod| is_live(pod) && due.contains(&pod.name_any()));
@@ -164,41 +166,42 @@ impl Clique<'_> {
         // Create no pod before its gang resources exist. Pods name their PodGroup. Pods of a new PodGang
         // would keep a deleted PodGroup of that name alive by its finalizer, and block the name indefinitely
         // (DEL-08).
-        let may_create = is_anew
-            && self.context.synced.stand(self.pod_gang)
+        let may_create = indexes_are_free
+            && self.context.synced.are_synced(self.pod_gang)
             && self.is_gang_of_this_generation()
             && !idle::is_idle(self.pod_gang, &self.pclq.name_any())
             && !has_earlier_pods(&self.context.caches, self.pclq);
-        let may_create = may_create && !plan.create.is_empty() && self.is_there_still().await?;
+        let may_create = may_create && !plan.create.is_empty() && self.still_exists().await?;
         let create = if may_create { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
             deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
         let result = children::all(writes).await;
         match &result {
-            Ok(_) => self.context.events.settled(self.pclq, REASON_POD_CREATE_FAILED),
+            Ok(_) => self.context.events.reset_warning(self.pclq, REASON_POD_CREATE_FAILED),
             Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
             Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
         }
         result
     }
 
-    /// Whether the PodClique still exists. Its earlier pods may have disappeared because it was deleted,
-    /// which another watch reports later. New pods would then exist alongside those of a new PodClique of its
-    /// name (GANG-18).
-    async fn is_there_still(&self) -> Result<bool, ReconcileError> {
-        if !self.context.expectations.has_made(self.uid()) {
+    /// Whether the PodClique still exists. Earlier pods may have disappeared because the PodClique was
+    /// deleted, which another watch reports later. New pods would then exist alongside the pods of a new
+    /// PodClique with the same name (GANG-18).
+    async fn still_exists(&self) -> Result<bool, ReconcileError> {
+        if !self.context.expectations.has_created(self.uid()) {
             return Ok(true);
         }
-        writes::is_there_still(&self.context.client, self.pclq).await
+        writes::still_exists(&self.context.client, self.pclq).await
     }
 
-    /// Whether it is scaled to 0 but still in its PodGang. The other podgroups must become a gang without it
-    /// before its pods are deleted, and later pods must not be mistaken for these (AUTO-06).
+    /// Whether the PodClique is scaled to 0 but still in its PodGang. Its pods are deleted only after the
+    /// podgroup has left the PodGang. Otherwise the other podgroups would be no complete gang, and later pods
+    /// could be mistaken for the deleted pods (AUTO-06).
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0
             && !fault!("idle-stays")
-            && self.backend.lets_idle(self.pod_gang)
+            && self.backend.allows_idle(self.pod_gang)
             && !self.pclq.labels().contains_key(LABEL_SCALING_GROUP)
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
@@ -207,32 +210,32 @@ impl Clique<'_> {
     /// Ready. Pods of a scaling group are replaced with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
-        if !is_standalone || !is_in_turn(self.pcs, self.pclq) {
+        if !is_standalone || !is_in_update_step(self.pcs, self.pclq) {
             return Vec::new();
         }
         let view = CliqueView::of(&self.context.caches, self.pcs, Arc::new(self.pclq.clone()));
-        let Some(view) = view.filter(CliqueView::makes_new_pods) else { return Vec::new() };
-        let is_leaving = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| unseen.deleted.contains(&uid));
-        let leaving: Vec<_> = pods.iter().filter(is_leaving).map(|pod| pod.name_any()).collect();
-        let units = view.units().without(&leaving);
-        let in_turn = view.turns(self.pcs).current.filter(|current| units.may_still_go(current));
+        let Some(view) = view.filter(CliqueView::creates_new_pods) else { return Vec::new() };
+        let is_being_deleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| unseen.deleted.contains(&uid));
+        let deleting: Vec<_> = pods.iter().filter(is_being_deleted).map(|pod| pod.name_any()).collect();
+        let units = view.units().without(&deleting);
+        let in_step = view.steps(self.pcs).current.filter(|current| units.may_be_taken_down(current));
         let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
-        let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
+        let due = units.old_and_down().cloned().chain(in_step).chain(all.map(|unit| unit.key.clone()));
         let earlier = if fault!("update-takes-new") { view.earlier_new_pods() } else { Vec::new() };
         due.chain(earlier).collect()
     }
 
-    fn replica(&self, pod: &Pod) -> replicas::Replica {
+    fn replica(&self, pod: &Pod) -> replicas::ExistingPod {
         let hash = |labels: &BTreeMap<String, String>| labels.get(LABEL_POD_TEMPLATE_HASH).cloned();
         let is_current = hash(pod.labels()) == hash(self.pclq.labels());
-        let made = pod.metadata.creation_timestamp.as_ref().map_or(0, |made| made.0.as_second());
-        replicas::Replica {
+        let created = pod.metadata.creation_timestamp.as_ref().map_or(0, |created| created.0.as_second());
+        replicas::ExistingPod {
             uid: pod.uid().unwrap_or_default(),
             index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
             bound: is_bound(pod),
             ready: is_ready(pod),
             current: if fault!("new-go-first") { !is_current } else { is_current },
-            made: if fault!("oldest-go-first") { -made } else { made },
+            created: if fault!("oldest-go-first") { -created } else { created },
         }
     }
 
@@ -245,8 +248,8 @@ impl Clique<'_> {
 
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = pod_creation::pod_name(&self.pclq.name_any());
-        let before = previous_template::as_it_was(self.pcs, self.pclq, (self.generation, index));
-        let pclq = before.as_ref().unwrap_or(self.pclq);
+        let previous = previous_template::with_stored_template(self.pcs, self.pclq, (self.generation, index));
+        let pclq = previous.as_ref().unwrap_or(self.pclq);
         let parents = awaited(&self.context.caches, self.pcs, pclq);
         let mut pod = pod::pod(self.pcs, pclq, (&name, index), &parents, &self.context.init_image);
         let pod_clique = self.pclq.name_any();
@@ -287,7 +290,7 @@ impl Clique<'_> {
             )
             .await;
         }
-        if fault!("woken-stay-gated") && idle::has_left(self.pod_gang, &self.pclq.name_any()) {
+        if fault!("woken-stay-gated") && idle::has_been_idle(self.pod_gang, &self.pclq.name_any()) {
             return Ok(());
         }
         if let Some(reason) = self.readiness().hold() {
@@ -328,7 +331,7 @@ impl Clique<'_> {
 
     fn readiness(&self) -> GangReadiness {
         let base = self.pclq.labels().get(LABEL_BASE_POD_GANG).map(|base| {
-            let base = self.context.caches.gang_of_set(self.pcs, base);
+            let base = self.context.caches.own_pod_gang(self.pcs, base);
             base.map_or_else(
                 || Some("it does not exist".to_owned()),
                 |base| GangView::of(&self.context.caches, &base).unbound_minimum(),
@@ -349,13 +352,13 @@ impl Clique<'_> {
         let labels = self.backend.release_labels(self.pod_gang, pod);
         let patch = Patch::Strategic(gate::release_patch(pod, &requirements, &labels));
         let request = writes::requests::<Pod>(pod).patch(&pod.name_any(), &PatchParams::default(), &patch);
-        let _turn = self.context.flow.release().await;
+        let _permit = self.context.flow.release().await;
         match writes::send(&self.context.client, request).await {
             Ok(_) => {
                 self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
                 Ok(())
             }
-            // Deleted, or replaced by another pod; the cache will show it.
+            // The pod was deleted or replaced by another pod, which the cache will show.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => {
                 Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
@@ -368,7 +371,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     Seen {
         name: pod.metadata.name.as_deref().unwrap_or_default(),
         uid: pod.metadata.uid.as_deref().unwrap_or_default(),
-        going: pod.metadata.deletion_timestamp.is_some(),
+        terminating: pod.metadata.deletion_timestamp.is_some(),
         gated: is_gated(pod),
     }
 }

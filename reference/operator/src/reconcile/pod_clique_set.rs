@@ -2,8 +2,8 @@
 //! groups, their autoscalers, and PodGangs.
 //!
 //! Scaling groups create their own PodCliques, and PodCliques their pods. `pod_gang` passes PodGangs to the
-//! backend. PodCliques get a new template at once, a pod only when it is replaced for any reason;
-//! `rolling_update` replaces pods.
+//! backend. A PodClique gets a new template at once. A pod gets it only when it is replaced, for any reason.
+//! `rolling_update` selects the pods to replace.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use kube::{Api, ResourceExt};
 
 use super::{autoscalers, init_access, resource_claims};
 use crate::backend::SchedulerBackend;
-use crate::cache::caches::of;
+use crate::cache::caches::object_key;
 use crate::cache::generation::{self, of_replica};
 use crate::context::Context;
 use crate::context::action::Action;
@@ -35,7 +35,7 @@ use crate::update::previous_template;
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
 /// When to check again whether a PodCliqueSet may be started.
-const LOOK_AGAIN: Duration = Duration::from_millis(300);
+const RECHECK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Makes all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(
@@ -52,9 +52,9 @@ pub(crate) async fn reconcile(
         context.events.warn(&*pcs, REASON_BACKEND_DISABLED, &note).await;
         return Ok(Action::await_change());
     };
-    context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
-    if !is_begun(&context, &pcs) && !context.flow.may_begin(Instant::now(), pods(&pcs)) {
-        return Ok(Action::requeue(LOOK_AGAIN));
+    context.events.reset_warning(&*pcs, REASON_BACKEND_DISABLED);
+    if !has_children(&context, &pcs) && !context.flow.may_start(Instant::now(), pod_count(&pcs)) {
+        return Ok(Action::requeue(RECHECK_INTERVAL));
     }
     let levels = topology_levels(&context, &pcs).await?;
     let writes = writes(&context, &pcs, &*backend, &levels).await?;
@@ -62,21 +62,21 @@ pub(crate) async fn reconcile(
     Ok(Action::await_change())
 }
 
-fn is_begun(context: &Context, pcs: &PodCliqueSet) -> bool {
-    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+fn has_children(context: &Context, pcs: &PodCliqueSet) -> bool {
+    let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     context.caches.pod_gangs.has(&key) || context.caches.pod_cliques.has(&key)
 }
 
-fn pods(pcs: &PodCliqueSet) -> usize {
+fn pod_count(pcs: &PodCliqueSet) -> usize {
     let template = &pcs.spec.template;
-    let of_clique = |clique: &PodCliqueTemplateSpec| {
+    let clique_pods = |clique: &PodCliqueTemplateSpec| {
         let replicas = template.group_of(&clique.name).map_or(1, |group| group.replicas.unwrap_or(1));
         [clique.spec.replicas, replicas, pcs.spec.replicas]
             .map(|count| usize::try_from(count).unwrap_or(0))
             .into_iter()
             .fold(1, usize::saturating_mul)
     };
-    template.cliques.iter().map(of_clique).fold(0, usize::saturating_add)
+    template.cliques.iter().map(clique_pods).fold(0, usize::saturating_add)
 }
 
 /// Returns all pending writes. If the backend fails, there are none, so that nothing is deleted by mistake.
@@ -96,14 +96,14 @@ async fn writes<'a>(
         services.want(objects::service(pcs, i));
         let mut idle = BTreeSet::new();
         for mut clique in objects::standalone_cliques(pcs, i, gang_names) {
-            let known = context.remembered.of(&pcs.uid().unwrap_or_default(), &clique.name_any());
+            let known = context.remembered.get(&pcs.uid().unwrap_or_default(), &clique.name_any());
             clique.spec.replicas = known.unwrap_or(clique.spec.replicas);
             let existing = cliques.get(&clique.name_any());
             if existing.as_ref().map_or(clique.spec.replicas, |existing| existing.spec.replicas) == 0 {
                 idle.insert(clique.name_any());
             }
             if let Some(existing) = existing {
-                previous_template::keep(caches, pcs, &existing, &mut clique);
+                previous_template::store(caches, pcs, &existing, &mut clique);
             }
             cliques.want(clique);
         }
@@ -116,9 +116,9 @@ async fn writes<'a>(
             groups.want(group);
         }
         let base = gangs.get(&gang_names.base(pcs, i));
-        let may_idle = !fault!("idle-stays") && lets_idle(backend, pcs, base.as_deref());
+        let may_idle = !fault!("idle-stays") && allows_idle(backend, pcs, base.as_deref());
         let shapes = {
-            // Once a scaling group exists, its own `replicas` count (GANG-03).
+            // Once a scaling group exists, its `replicas` apply instead of the template's (GANG-03).
             let replicas = |config: &PodCliqueScalingGroupConfig| {
                 let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
                 group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
@@ -128,7 +128,7 @@ async fn writes<'a>(
         };
         let base = base.map_or(0, |base| generation::of_gang(&base));
         for mut shape in shapes {
-            spoil(&mut shape);
+            apply_faults(&mut shape);
             let existing = gangs.get(&shape.name);
             let scaled = shape.scaled.clone();
             let mut pod_gang = pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref()).await?;
@@ -143,14 +143,14 @@ async fn writes<'a>(
             gangs.want(pod_gang);
         }
     }
-    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     for pod_gang in gangs.excess(&key) {
-        if keeps_members(context, &pod_gang) {
+        if has_members_to_delete(context, &pod_gang) {
             gangs.keep(pod_gang.name_any());
         }
     }
     let mut writes = services.finish(&key);
-    writes.push(resource_claims::of_set(context, pcs).boxed());
+    writes.push(resource_claims::for_pod_clique_set(context, pcs).boxed());
     writes.extend(cliques.finish(&key));
     writes.extend(groups.finish(&key));
     writes.extend(autoscalers::writes(context, pcs, &key).await);
@@ -163,21 +163,21 @@ async fn writes<'a>(
 
 /// Whether a podgroup that is scaled to 0 leaves its PodGang. Before the PodGang exists, the annotations of
 /// the PodCliqueSet decide.
-fn lets_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
+fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
     base.map_or_else(
         || {
-            let mut fresh = PodGang::default();
-            fresh.metadata.annotations.clone_from(&pcs.metadata.annotations);
-            backend.lets_idle(&fresh)
+            let mut new = PodGang::default();
+            new.metadata.annotations.clone_from(&pcs.metadata.annotations);
+            backend.allows_idle(&new)
         },
-        |base| backend.lets_idle(base),
+        |base| backend.allows_idle(base),
     )
 }
 
 /// Whether members of an unwanted scaled PodGang still have to be deleted. Their scaling group deletes them
-/// and may currently see another number of replicas. If the PodGang were recreated over remaining pods, it
+/// and may currently see another number of replicas. A PodGang that is recreated while these members exist
 /// would be stuck. Each deleted member wakes the PodCliqueSet.
-fn keeps_members(context: &Context, pod_gang: &PodGang) -> bool {
+fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {
         let member = context.caches.pod_cliques.get(namespace.as_deref(), &podgroup.name);
@@ -191,14 +191,15 @@ fn keeps_members(context: &Context, pod_gang: &PodGang) -> bool {
 }
 
 /// The faults `drop-podgroup` and `key-one-level-down`.
-fn spoil(shape: &mut GangShape) {
+fn apply_faults(shape: &mut GangShape) {
     if fault!("key-one-level-down") && !shape.spec.topology_constraint_group_configs.is_empty() {
-        let of_gang = shape.spec.topology_constraint.take();
+        let gang_constraint = shape.spec.topology_constraint.take();
         for config in &mut shape.spec.topology_constraint_group_configs {
-            let of_group = std::mem::replace(&mut config.topology_constraint, of_gang.clone());
+            let group_constraint =
+                std::mem::replace(&mut config.topology_constraint, gang_constraint.clone());
             let podgroups = shape.spec.podgroups.iter_mut();
             for podgroup in podgroups.filter(|podgroup| config.pod_group_names.contains(&podgroup.name)) {
-                podgroup.topology_constraint = of_group.clone();
+                podgroup.topology_constraint = group_constraint.clone();
             }
         }
     }
@@ -210,8 +211,8 @@ fn spoil(shape: &mut GangShape) {
 /// The levels of the topology that a PodCliqueSet names; none if it names none or its ClusterTopologyBinding
 /// was deleted.
 ///
-/// If the cache lacks the binding, it is read from the API server. Gang resources are immutable: a PodGang
-/// created just before the cache shows the binding would lack its constraints indefinitely.
+/// Reads the binding from the API server if the cache lacks it. Gang resources are immutable, so a PodGang
+/// that is created just before the cache shows the binding would lack its constraints indefinitely.
 async fn topology_levels(
     context: &Context,
     pcs: &PodCliqueSet,

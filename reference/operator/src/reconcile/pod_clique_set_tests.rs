@@ -42,13 +42,13 @@ fn created(written: &[(String, Value)]) -> Vec<String> {
 }
 
 #[test]
-fn a_sets_pods_are_those_of_all_its_replicas_and_groups() {
-    assert_eq!(pods(&pod_clique_set(3)), 3 * (2 + 2 * 2));
-    assert_eq!(pods(&pod_clique_set(i32::MAX)), 6 * usize::try_from(i32::MAX).unwrap());
+fn the_pod_count_covers_all_replicas_and_groups() {
+    assert_eq!(pod_count(&pod_clique_set(3)), 3 * (2 + 2 * 2));
+    assert_eq!(pod_count(&pod_clique_set(i32::MAX)), 6 * usize::try_from(i32::MAX).unwrap());
 }
 
 #[tokio::test]
-async fn one_replica_is_created_and_then_left_alone() {
+async fn existing_objects_are_not_written_again() {
     let mut world = World::new();
     let pcs = pod_clique_set(1);
     let written = reconciled(&mut world, &pcs).await;
@@ -62,7 +62,7 @@ async fn one_replica_is_created_and_then_left_alone() {
     for (_, object) in &written {
         assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl", "{object}");
     }
-    world.see(&written);
+    world.deliver(&written);
     assert_eq!(reconciled(&mut world, &pcs).await, [], "no write when nothing differs");
 }
 
@@ -70,7 +70,7 @@ async fn one_replica_is_created_and_then_left_alone() {
 async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     let mut world = World::new();
     let written = reconciled(&mut world, &pod_clique_set(2)).await;
-    world.see(&written);
+    world.deliver(&written);
     let written = reconciled(&mut world, &pod_clique_set(1)).await;
     insta::assert_snapshot!(created(&written).join("\n"), @r"
     DELETE /api/v1/namespaces/ns/services/wl-1
@@ -82,7 +82,8 @@ async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
 }
 
-/// One claim for all replicas, one per replica, and if `elsewhere`, one from a template in another namespace.
+/// A PodCliqueSet with one claim for all replicas and one claim per replica. If `elsewhere`, it also has a
+/// claim from a template in another namespace.
 fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
     let mut pcs = pod_clique_set(replicas);
     let spec = json!({"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}});
@@ -98,25 +99,25 @@ fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
 }
 
 #[tokio::test]
-async fn shared_claims_are_made_from_templates_and_go_with_their_replica() {
+async fn shared_claims_are_created_from_templates_and_deleted_with_their_replica() {
     let mut world = World::new();
     let written = reconciled(&mut world, &sharing(2, false)).await;
     let claims: Vec<_> = written.iter().filter(|(_, object)| object["kind"] == "ResourceClaim").collect();
     assert_eq!(claims.len(), 3, "{written:?}");
-    let of_all = &claims.iter().find(|(_, claim)| claim["metadata"]["name"] == "wl-all-nic").unwrap().1;
+    let for_all = &claims.iter().find(|(_, claim)| claim["metadata"]["name"] == "wl-all-nic").unwrap().1;
     let labels = json!({
         names::LABEL_MANAGED_BY: names::MANAGED_BY_GROVE, names::LABEL_PART_OF: "wl", names::LABEL_NAME: "wl-all-nic",
         names::LABEL_COMPONENT: "resource-claim", "of": "template",
     });
-    assert_eq!(of_all["metadata"]["labels"], labels);
-    assert_eq!(of_all["metadata"]["annotations"], json!({"note": "x"}));
-    assert_eq!(of_all["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl");
-    assert_eq!(of_all["spec"]["devices"]["requests"][0]["exactly"], json!({"deviceClassName": "c"}));
+    assert_eq!(for_all["metadata"]["labels"], labels);
+    assert_eq!(for_all["metadata"]["annotations"], json!({"note": "x"}));
+    assert_eq!(for_all["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl");
+    assert_eq!(for_all["spec"]["devices"]["requests"][0]["exactly"], json!({"deviceClassName": "c"}));
     let index = |claim: &Value| claim["metadata"]["labels"][names::LABEL_PCS_REPLICA_INDEX].clone();
-    let of_each: Vec<_> =
+    let replica_indexes: Vec<_> =
         claims.iter().map(|(_, claim)| index(claim)).filter(|index| !index.is_null()).collect();
-    assert_eq!(of_each, [json!("0"), json!("1")]);
-    world.see(&written);
+    assert_eq!(replica_indexes, [json!("0"), json!("1")]);
+    world.deliver(&written);
     assert_eq!(reconciled(&mut world, &sharing(2, false)).await, [], "no write when nothing differs");
     let written = reconciled(&mut world, &sharing(1, false)).await;
     let deleted = created(&written);
@@ -125,7 +126,7 @@ async fn shared_claims_are_made_from_templates_and_go_with_their_replica() {
 }
 
 #[tokio::test]
-async fn a_template_that_is_not_there_is_told_and_holds_up_nothing_else() {
+async fn a_missing_claim_template_is_reported_and_blocks_nothing_else() {
     let mut world = World::new();
     let pcs = sharing(1, true);
     world.feeds.pod_clique_sets.take(Event::Apply(pcs.clone()));
@@ -138,11 +139,11 @@ async fn a_template_that_is_not_there_is_told_and_holds_up_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_scaled_gang_goes_after_its_members() {
+async fn a_scaled_gang_is_deleted_after_its_members() {
     let mut world = World::new();
     let pcs = pod_clique_set(1);
     let written = reconciled(&mut world, &pcs).await;
-    world.see(&written);
+    world.deliver(&written);
     let in_group = json!({names::LABEL_SCALING_GROUP: "wl-0-sg"});
     let member: PodClique = serde_json::from_value(json!({
         "metadata": {"name": "wl-0-sg-1-b", "namespace": "ns", "uid": "uid-of-member", "labels": in_group},
@@ -161,11 +162,11 @@ async fn a_scaled_gang_goes_after_its_members() {
 }
 
 #[tokio::test]
-async fn a_label_of_the_set_reaches_its_pod_gangs() {
+async fn a_label_of_the_pod_clique_set_is_copied_to_its_pod_gangs() {
     let mut world = World::new();
     let mut pcs = pod_clique_set(1);
     let written = reconciled(&mut world, &pcs).await;
-    world.see(&written);
+    world.deliver(&written);
     pcs.labels_mut().insert("team".into(), "b".into());
     let written = reconciled(&mut world, &pcs).await;
     assert_eq!(written.len(), 2, "base and scaled PodGang: {written:?}");
@@ -179,30 +180,30 @@ async fn a_label_of_the_set_reaches_its_pod_gangs() {
 }
 
 #[tokio::test]
-async fn replicas_belong_to_whoever_scales_the_object() {
+async fn template_replicas_do_not_overwrite_scaled_objects() {
     let mut world = World::new();
     let mut pcs = pod_clique_set(1);
     let written = reconciled(&mut world, &pcs).await;
-    world.see(&written);
+    world.deliver(&written);
     pcs.spec.template.cliques[0].spec.replicas = 5;
     pcs.spec.template.pod_clique_scaling_groups[0].replicas = Some(7);
     assert_eq!(reconciled(&mut world, &pcs).await, []);
 }
 
 #[tokio::test]
-async fn objects_of_a_predecessor_are_waited_for() {
+async fn objects_of_a_predecessor_block_creation() {
     let mut world = World::new();
     let mut old = pod_clique_set(1);
     old.metadata.uid = Some("uid-of-predecessor".into());
     let written = reconciled(&mut world, &old).await;
-    world.see(&written);
+    world.deliver(&written);
     let result = reconcile(Arc::new(pod_clique_set(1)), Arc::clone(&world.context)).await;
     assert!(matches!(result, Err(ReconcileError::Waiting(_))), "{result:?}");
-    assert_eq!(world.written(), [], "neither patched nor deleted: they are the garbage collector's");
+    assert_eq!(world.written(), [], "neither patched nor deleted: the garbage collector deletes them");
 }
 
 #[tokio::test]
-async fn a_set_that_is_being_deleted_gets_nothing_new() {
+async fn nothing_is_created_for_a_pod_clique_set_that_is_being_deleted() {
     let mut world = World::new();
     let mut pcs = pod_clique_set(1);
     pcs.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();

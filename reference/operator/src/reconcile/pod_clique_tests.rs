@@ -72,17 +72,17 @@ async fn pods_are_created_gated_and_only_once() {
         assert_eq!(pod["spec"]["schedulerName"], "default-scheduler");
         assert_eq!(pod["spec"]["schedulingGroup"]["podGroupName"], "wl-0-wl-0-a");
     }
-    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "the cache has not seen them yet");
-    world.see(&written);
-    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "now it has");
+    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "the cache does not contain them yet");
+    world.deliver(&written);
+    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "the cache contains them");
 }
 
 #[tokio::test]
-async fn the_gate_comes_off_last_of_all() {
+async fn a_gate_is_removed_only_from_a_referenced_pod_of_an_initialized_gang() {
     let mut world = world();
     let pclq = pod_clique(2);
     let pods = step(&mut world, &pclq).await;
-    world.see(&pods);
+    world.deliver(&pods);
     let all = names(&pods);
     let with = |world: &mut World, gang: PodGang| world.feeds.pod_gangs.take(Event::Apply(gang));
 
@@ -94,7 +94,7 @@ async fn the_gate_comes_off_last_of_all() {
     assert_eq!(step(&mut world, &pclq).await, [], "not initialized");
     with(&mut world, pod_gang(true, &all[..1]));
     let written = step(&mut world, &pclq).await;
-    assert_eq!(written.len(), 1, "only what is referenced: {written:?}");
+    assert_eq!(written.len(), 1, "only the referenced pod: {written:?}");
     assert_eq!(written[0].0, format!("PATCH /api/v1/namespaces/ns/pods/{}", all[0]));
     assert_eq!(written[0].1["spec"]["schedulingGates"][0]["$patch"], "delete");
 }
@@ -105,7 +105,7 @@ async fn a_scaled_gang_waits_for_its_base() {
     let mut pclq = pod_clique(1);
     pclq.labels_mut().insert(LABEL_BASE_POD_GANG.to_owned(), "wl-base".to_owned());
     let pods = step(&mut world, &pclq).await;
-    world.see(&pods);
+    world.deliver(&pods);
     let gang = pod_gang(true, &names(&pods));
     world.context.synced.record(&gang);
     world.feeds.pod_gangs.take(Event::Apply(gang));
@@ -121,7 +121,7 @@ async fn a_scaled_gang_waits_for_its_base() {
 async fn a_failed_pod_is_replaced_at_its_index() {
     let mut world = world();
     let pods = step(&mut world, &pod_clique(2)).await;
-    world.see(&pods);
+    world.deliver(&pods);
     let lost = pods.iter().find(|(_, pod)| pod["metadata"]["labels"][LABEL_POD_INDEX] == "0").unwrap();
     let mut pod = lost.1.clone();
     pod["metadata"]["uid"] = json!("uid-of-lost");
@@ -137,10 +137,10 @@ async fn a_failed_pod_is_replaced_at_its_index() {
 
 /// KLT-05: a pod on a lost node remains until its end is confirmed.
 #[tokio::test]
-async fn a_pod_that_is_being_deleted_is_no_replica() {
+async fn a_pod_that_is_being_deleted_is_replaced() {
     let mut world = world();
     let pods = step(&mut world, &pod_clique(2)).await;
-    world.see(&pods);
+    world.deliver(&pods);
     let mut pod = pods[0].1.clone();
     pod["metadata"]["uid"] = json!(format!("uid-of-{}", pod["metadata"]["name"].as_str().unwrap()));
     pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -151,41 +151,42 @@ async fn a_pod_that_is_being_deleted_is_no_replica() {
 }
 
 #[tokio::test]
-async fn nothing_is_created_for_a_set_that_is_gone() {
+async fn no_pod_is_created_for_a_deleted_pod_clique_set() {
     let mut world = world();
     let pcs = world.context.caches.pod_clique_sets.get(Some("ns"), "wl").unwrap();
     world.feeds.pod_clique_sets.take(Event::Delete((*pcs).clone()));
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// Its expectations are forgotten when it is deleted during its reconciliation.
+/// The expectations of a PodClique are forgotten when it is deleted during its reconciliation.
 #[tokio::test]
-async fn nothing_is_created_for_a_pod_clique_that_is_gone() {
+async fn no_pod_is_created_for_a_deleted_pod_clique() {
     let mut world = world();
     let pclq = pod_clique(2);
     assert_eq!(step(&mut world, &pclq).await.len(), 2);
     world.feeds.pod_cliques.take(Event::Delete(pclq.clone()));
     world.context.expectations.forget("uid-of-wl-0-a");
     reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
-    assert_eq!(world.written(), [], "indexes 0 and 1 are taken");
+    assert_eq!(world.written(), [], "the PodClique was deleted");
 }
 
 /// GANG-18: the garbage collector deletes the pods, and their watch reports it before the PodClique's watch
 /// reports the cause.
 #[tokio::test]
-async fn nothing_is_made_again_for_a_pod_clique_whose_end_is_not_told_yet() {
+async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
     let mut world = world();
     let pods = step(&mut world, &pod_clique(2)).await;
-    world.see(&pods);
+    world.deliver(&pods);
     let lost = world.context.caches.pods.get(Some("ns"), &names(&pods)[0]).unwrap();
     world.feeds.pods.take(Event::Delete((*lost).clone()));
-    world.end_untold("wl-0-a");
+    world.delete_without_event("wl-0-a");
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// DEL-08: pods name their PodGroup, and would keep a deleted one of that name alive by its finalizer.
+/// DEL-08: pods name their PodGroup. New pods would keep a deleted PodGroup of that name alive by its
+/// finalizer.
 #[tokio::test]
-async fn no_pod_before_the_gang_resources_stand() {
+async fn no_pod_is_created_before_the_gang_resources_exist() {
     let mut world = world();
     world.context.synced.forget("uid-of-gang");
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
@@ -193,45 +194,45 @@ async fn no_pod_before_the_gang_resources_stand() {
     assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
 }
 
-/// A PodGang was deleted and recreated while pods were created: its PodGroup waits for them, and the new
-/// PodGang for the PodGroup.
+/// A PodGang was deleted and recreated while pods were created. The old PodGroup waits for these pods, and
+/// the new PodGang waits for the old PodGroup.
 #[tokio::test]
-async fn gated_pods_that_keep_a_deleted_gangs_resources_are_made_anew() {
+async fn gated_pods_that_keep_a_deleted_gangs_resources_alive_are_deleted() {
     let mut world = world();
     let mut pods = step(&mut world, &pod_clique(2)).await;
-    world.see(&pods);
+    world.deliver(&pods);
     let (_, mut bound) = pods.pop().unwrap();
     bound["metadata"]["uid"] = json!(format!("uid-of-{}", bound["metadata"]["name"].as_str().unwrap()));
     bound["spec"]["nodeName"] = json!("n");
     bound["spec"]["schedulingGates"] = json!([]);
     world.feeds.pods.take(Event::Apply(serde_json::from_value(bound).unwrap()));
-    world.context.synced.hold(&pod_gang(false, &[]));
+    world.context.synced.record_held(&pod_gang(false, &[]));
     let written = step(&mut world, &pod_clique(2)).await;
     let gated = names(&pods).remove(0);
-    assert_eq!(written.len(), 1, "what runs stays, and nothing is made yet: {written:?}");
+    assert_eq!(written.len(), 1, "the bound pod is kept, and no pod is created yet: {written:?}");
     assert_eq!(written[0].0, format!("DELETE /api/v1/namespaces/ns/pods/{gated}"));
 }
 
 /// Two pods of an old template; the first is in the current update step.
 #[rstest::rstest]
-#[case::its_turn(0, "RollingRecreate", true, &[0])]
-#[case::what_is_not_ready_goes_at_once_and_nothing_with_it(0, "RollingRecreate", false, &[1])]
-#[case::another_replica_is_in_its_turn(1, "RollingRecreate", false, &[])]
-#[case::nothing_by_itself(0, "OnDelete", false, &[])]
+#[case::current_update_step(0, "RollingRecreate", true, &[0])]
+#[case::only_the_pod_that_is_not_ready(0, "RollingRecreate", false, &[1])]
+#[case::update_step_of_another_replica(1, "RollingRecreate", false, &[])]
+#[case::on_delete(0, "OnDelete", false, &[])]
 #[tokio::test]
-async fn an_update_takes_what_is_due(
-    #[case] in_turn: i32,
+async fn an_update_deletes_only_pods_that_are_due(
+    #[case] updating_replica: i32,
     #[case] strategy: &str,
     #[case] second_is_ready: bool,
-    #[case] taken: &[usize],
+    #[case] expected: &[usize],
 ) {
     let mut world = world();
     let mut pcs = (*world.context.caches.pod_clique_sets.get(Some("ns"), "wl").unwrap()).clone();
     let template = template_hash(&pcs, &pcs.spec.template.cliques[0]);
     let generation = generation_hash(&pcs);
     pcs.spec.update_strategy = serde_json::from_value(json!({"type": strategy})).unwrap();
-    let progress =
-        json!({"updateStartedAt": "2026-01-01T00:00:00Z", "currentlyUpdating": [{"replicaIndex": in_turn}]});
+    let updating = json!([{"replicaIndex": updating_replica}]);
+    let progress = json!({"updateStartedAt": "2026-01-01T00:00:00Z", "currentlyUpdating": updating});
     let status = json!({"currentGenerationHash": generation, "updateProgress": progress});
     pcs.status = serde_json::from_value(status).unwrap();
     world.feeds.pod_clique_sets.take(Event::Apply(pcs));
@@ -257,7 +258,7 @@ async fn an_update_takes_what_is_due(
     let mut deleted: Vec<_> = step(&mut world, &pclq).await.into_iter().map(|(request, _)| request).collect();
     deleted.sort();
     let mut wanted: Vec<_> =
-        taken.iter().map(|place| format!("DELETE /api/v1/namespaces/ns/pods/{}", names[*place])).collect();
+        expected.iter().map(|place| format!("DELETE /api/v1/namespaces/ns/pods/{}", names[*place])).collect();
     wanted.sort();
     assert_eq!(deleted, wanted);
 }

@@ -1,8 +1,8 @@
 //! Creates a pod exactly once.
 //!
 //! The controller chooses the name, so that it can look up the pod after a timeout or a lost connection. If
-//! no pod of that name exists, it was not created. Creating another pod in doubt could give the gang one too
-//! many.
+//! no pod of that name exists, it was not created. Creating another pod without this check could give the
+//! gang one pod too many.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -100,26 +100,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pod_that_was_created_in_spite_of_the_error_counts() {
+    async fn a_pod_that_exists_despite_the_error_was_created() {
         let ours = serde_json::to_value(wanted()).unwrap();
         assert!(created(504, "Timeout", Some(ours)).await.is_ok());
     }
 
     #[tokio::test]
-    async fn a_pod_that_was_not_created_does_not() {
+    async fn a_pod_that_does_not_exist_was_not_created() {
         assert!(matches!(created(504, "Timeout", None).await, Err(ReconcileError::Api { .. })));
         assert!(matches!(created(403, "Forbidden", None).await, Err(ReconcileError::Api { .. })));
     }
 
     #[tokio::test]
-    async fn a_pod_of_somebody_else_under_the_name_is_not_ours() {
+    async fn a_pod_of_another_owner_with_the_name_is_an_error() {
         let other = json!({"metadata": {"name": "wl-0-a-xxxxx"}, "spec": {}});
         let result = created(409, "AlreadyExists", Some(other)).await;
         assert!(matches!(result, Err(ReconcileError::Api { .. })), "{result:?}");
     }
 
     #[test]
-    fn names_are_fresh_and_valid() {
+    fn names_are_random_and_valid() {
         let names: std::collections::HashSet<_> = (0..50).map(|_| pod_name("wl-0-a")).collect();
         assert!(names.len() > 45, "{names:?}");
         let valid = |name: &String| name.len() == "wl-0-a-".len() + 5 && name.starts_with("wl-0-a-");

@@ -21,8 +21,8 @@ use crate::context::events::REASON_SYNC_FAILED;
 use crate::context::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 use crate::context::{Context, writes};
 use crate::faults::fault;
-use crate::plan::conditions::{self, Verdict};
-use crate::status::pod_gang::told_now;
+use crate::plan::conditions::{self, ConditionUpdate};
+use crate::status::pod_gang::current_status;
 
 /// Event reason: the backend of a PodGang is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
@@ -35,7 +35,7 @@ pub(crate) async fn reconcile(
     pod_gang: Arc<PodGang>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
-    if context.caches.is_left(&pod_gang) {
+    if context.caches.is_abandoned(&pod_gang) {
         return Ok(Action::await_change());
     }
     let gang = Gang { context: &context, pod_gang: &pod_gang };
@@ -56,7 +56,7 @@ pub(crate) async fn reconcile(
     if fault!("recreate-gang-resources") {
         delete_workload_of_old(&context.client, &pod_gang).await;
     }
-    if fault!("write-on-reconcile") { gang.write_for_no_reason().await } else { Ok(Action::await_change()) }
+    if fault!("write-on-reconcile") { gang.write_every_second().await } else { Ok(Action::await_change()) }
 }
 
 struct Gang<'a> {
@@ -69,7 +69,7 @@ impl Gang<'_> {
         let conditions =
             self.pod_gang.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
         if !conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED) {
-            let (pending, synced) = tokio::join!(self.say_initialized(false), self.sync(backend));
+            let (pending, synced) = tokio::join!(self.set_initialized(false), self.sync(backend));
             // The event of the changed status triggers the next step.
             return pending.and(synced.map(drop));
         }
@@ -91,17 +91,17 @@ impl Gang<'_> {
         }
         match initialized {
             true => Ok(()),
-            false => self.say_initialized(true).await,
+            false => self.set_initialized(true).await,
         }
     }
 
-    /// Has the backend create what is missing, and wakes the gates. Returns false if only a change of the
-    /// PodGang can help.
+    /// Has the backend create missing gang resources, and wakes the PodCliques, which remove the gates.
+    /// Returns false if only a change of the PodGang can help.
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, client, .. } = self.context;
         // A gang resource may have disappeared because the PodGang was deleted, which another watch reports
         // later. It must not be recreated then.
-        if synced.has_lost(self.pod_gang) && !writes::is_there_still(client, self.pod_gang).await? {
+        if synced.has_deleted_resource(self.pod_gang) && !writes::still_exists(client, self.pod_gang).await? {
             return Ok(false);
         }
         let existing = caches.gang_resources_of(self.pod_gang);
@@ -112,25 +112,27 @@ impl Gang<'_> {
         let gang = GangState { pod_gang: self.pod_gang, pods: &pods, former: &former, topology };
         match backend.sync_pod_gang(&gang, &existing).await {
             Ok(found) => {
-                if events.standing(self.pod_gang, REASON_SYNC_FAILED).is_some() {
-                    events.settled(self.pod_gang, REASON_SYNC_FAILED);
+                if events.last_warning(self.pod_gang, REASON_SYNC_FAILED).is_some() {
+                    events.reset_warning(self.pod_gang, REASON_SYNC_FAILED);
                     self.wake_status();
                 }
                 match found.warnings.is_empty() {
-                    true => events.settled(self.pod_gang, REASON_RESOURCES_DRIFTED),
+                    true => events.reset_warning(self.pod_gang, REASON_RESOURCES_DRIFTED),
                     false => {
                         events.warn(self.pod_gang, REASON_RESOURCES_DRIFTED, &found.warnings.join("; ")).await
                     }
                 }
                 if synced.record(self.pod_gang) {
                     self.wake_status();
-                    self.wake_gates();
+                    self.wake_pod_cliques();
                 }
                 Ok(true)
             }
             Err(error) => {
                 match error {
-                    BackendError::HeldByPods(_) if synced.hold(self.pod_gang) => self.wake_gates(),
+                    BackendError::HeldByPods(_) if synced.record_held(self.pod_gang) => {
+                        self.wake_pod_cliques()
+                    }
                     BackendError::HeldByPods(_) => {}
                     _ => synced.forget(&self.pod_gang.uid().unwrap_or_default()),
                 }
@@ -153,23 +155,24 @@ impl Gang<'_> {
         self.context.queues.pod_gang_status.wake(namespace.as_deref(), &self.pod_gang.name_any());
     }
 
-    fn wake_gates(&self) {
+    fn wake_pod_cliques(&self) {
         let namespace = self.pod_gang.namespace();
         for podgroup in &self.pod_gang.spec.podgroups {
             self.context.queues.pod_cliques.wake(namespace.as_deref(), &podgroup.name);
         }
     }
 
-    /// Keeps the conditions of others; the patch applies only to the version that it was computed from.
-    async fn say_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
+    /// Keeps the conditions that other writers set. The patch applies only to the version of the PodGang from
+    /// which it was computed.
+    async fn set_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
         let verdict = match initialized {
-            true => Verdict {
+            true => ConditionUpdate {
                 type_: CONDITION_INITIALIZED,
                 status: Some(true),
                 reason: REASON_PODS_CREATED.into(),
                 message: "PodGang is fully initialized".to_owned(),
             },
-            false => Verdict {
+            false => ConditionUpdate {
                 type_: CONDITION_INITIALIZED,
                 status: Some(false),
                 reason: REASON_PODS_CREATION_PENDING.into(),
@@ -178,7 +181,7 @@ impl Gang<'_> {
         };
         // The same write contains the rest of the status.
         let status = match initialized {
-            true => told_now(self.context, self.pod_gang),
+            true => current_status(self.context, self.pod_gang),
             false => self.pod_gang.status.clone().unwrap_or_default(),
         };
         let conditions = conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
@@ -190,7 +193,7 @@ impl Gang<'_> {
     }
 
     /// The fault `write-on-reconcile`: writes a new value every second.
-    async fn write_for_no_reason(&self) -> Result<Action, ReconcileError> {
+    async fn write_every_second(&self) -> Result<Action, ReconcileError> {
         let now = jiff::Timestamp::now().as_second().to_string();
         if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {
             let patch = json!({"metadata": {"annotations": {ANNOTATION_RECONCILED_AT: now}}});

@@ -66,7 +66,7 @@ async fn step(world: &mut World, pod_gang: &PodGang) -> Vec<(String, Value)> {
     world.feeds.pod_gangs.take(Event::Apply(pod_gang.clone()));
     reconcile(Arc::new(pod_gang.clone()), Arc::clone(&world.context)).await.unwrap();
     let written = world.written();
-    world.see(&written);
+    world.deliver(&written);
     written
 }
 
@@ -85,7 +85,7 @@ async fn gang_resources_come_before_initialized() {
     let place = |what| order.iter().position(|request| *request == what);
     assert!(place("workloads") < place("podgroups"), "parents first: {order:?}");
     assert!(world.context.synced.is_current(&pod_gang(1, None, &[])));
-    assert!(!world.context.synced.is_current(&pod_gang(2, None, &[])), "a new generation is synced anew");
+    assert!(!world.context.synced.is_current(&pod_gang(2, None, &[])), "a new generation is synced again");
 
     assert_eq!(step(&mut world, &pod_gang(1, Some(false), &[])).await, [], "no pods, no references");
     add_pod(&mut world, "p1", "uid-of-a");
@@ -99,17 +99,23 @@ async fn gang_resources_come_before_initialized() {
     let written = step(&mut world, &pod_gang(2, Some(false), &["p0", "p1"])).await;
     assert_eq!(requests(&written), ["podgangs/wl-0/status"]);
     let conditions = written[0].1.pointer("/status/conditions").and_then(Value::as_array).unwrap();
-    let told: Vec<_> =
-        conditions.iter().map(|told| (told["type"].as_str().unwrap(), told["status"] == "True")).collect();
+    let found: Vec<_> = conditions
+        .iter()
+        .map(|condition| (condition["type"].as_str().unwrap(), condition["status"] == "True"))
+        .collect();
     let rest =
         [("Scheduled", false), ("Ready", false), ("Unhealthy", false), ("SchedulingBackendReady", true)];
-    assert_eq!(told[0].0, "Theirs", "conditions of others are kept");
-    assert_eq!((told[1], &told[2..]), (("Initialized", true), &rest[..]), "all in one write");
-    assert_eq!(step(&mut world, &pod_gang(2, Some(true), &["p0", "p1"])).await, [], "and then it rests");
+    assert_eq!(found[0].0, "Theirs", "conditions of others are kept");
+    assert_eq!((found[1], &found[2..]), (("Initialized", true), &rest[..]), "all in one write");
+    assert_eq!(
+        step(&mut world, &pod_gang(2, Some(true), &["p0", "p1"])).await,
+        [],
+        "nothing is left to write"
+    );
 }
 
 #[tokio::test]
-async fn initialized_never_goes_back() {
+async fn initialized_is_never_reset() {
     let mut world = world();
     add_pod(&mut world, "p0", "uid-of-a");
     step(&mut world, &pod_gang(3, Some(true), &["p0", "p1"])).await;
@@ -127,7 +133,7 @@ async fn pods_of_a_predecessor_do_not_count() {
 }
 
 #[tokio::test]
-async fn a_fresh_sync_wakes_the_gates() {
+async fn a_new_sync_wakes_the_pod_cliques() {
     let mut world = world();
     step(&mut world, &pod_gang(1, Some(true), &[])).await;
     let woken = world.inboxes.pod_cliques.next().await.unwrap();
@@ -135,7 +141,7 @@ async fn a_fresh_sync_wakes_the_gates() {
 }
 
 #[tokio::test]
-async fn a_deleted_gang_resource_is_made_again() {
+async fn a_deleted_gang_resource_is_created_again() {
     let mut world = world();
     step(&mut world, &pod_gang(1, Some(true), &[])).await;
     let (resource, feed) = &mut world.feeds.gang_resources[0];
@@ -146,12 +152,12 @@ async fn a_deleted_gang_resource_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_gang_resource_that_went_with_its_pod_gang_is_not_made_again() {
+async fn a_gang_resource_deleted_with_its_pod_gang_is_not_created_again() {
     let mut world = world();
     triggers::connect(&mut world.feeds, &world.context);
     step(&mut world, &pod_gang(1, Some(true), &[])).await;
     let workload = world.context.caches.gang_resources[0].get(Some("ns"), "wl-0").unwrap();
     world.feeds.gang_resources[0].1.take(Event::Delete((*workload).clone()));
-    world.end_untold("wl-0");
+    world.delete_without_event("wl-0");
     assert_eq!(requests(&step(&mut world, &pod_gang(1, Some(true), &[])).await), [""; 0]);
 }

@@ -16,7 +16,7 @@ use kube::{Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cache::caches::of;
+use crate::cache::caches::object_key;
 use crate::cache::kinds::{ResourceClaim, ResourceClaimSpec};
 use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::owner_reference;
@@ -24,15 +24,15 @@ use crate::context::Context;
 use crate::context::children::{self, Children};
 use crate::context::error::ReconcileError;
 use crate::plan::patches;
-use crate::plan::pod_clique_object::{place_of, template_of};
+use crate::plan::pod_clique_object::{position_of, template_of};
 use crate::plan::resource_sharing::{self, Entry, SharedClaim, claims, config_of};
 
 const REASON_FAILED: &str = "ResourceClaimFailed";
 
 /// Creates the claims that a PodCliqueSet shares, and deletes those of replicas that were scaled in. Tries
 /// all, and returns the first error.
-pub(super) async fn of_set(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
-    let entries = resource_sharing::of_set(&pcs.spec.template.resource_sharing);
+pub(super) async fn for_pod_clique_set(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
+    let entries = resource_sharing::pcs_entries(&pcs.spec.template.resource_sharing);
     let replicas: Vec<i32> = (0..pcs.spec.replicas).collect();
     let label = |replica: Option<i32>| {
         let index = replica.map(|i| (names::LABEL_PCS_REPLICA_INDEX, i.to_string()));
@@ -41,15 +41,15 @@ pub(super) async fn of_set(context: &Context, pcs: &PodCliqueSet) -> Result<(), 
     ensure(context, pcs, pcs, &entries, &replicas, label).await
 }
 
-/// The same for a scaling group.
-pub(super) async fn of_group(
+/// Creates the claims that a scaling group shares, and deletes those of replicas that were scaled in.
+pub(super) async fn for_scaling_group(
     context: &Context,
     pcs: &PodCliqueSet,
     pcsg: &PodCliqueScalingGroup,
 ) -> Result<(), ReconcileError> {
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
     let Some(config) = config_of(pcs, &pcsg.name_any(), index.unwrap_or(0)) else { return Ok(()) };
-    let entries = resource_sharing::of_group(&config.resource_sharing);
+    let entries = resource_sharing::group_entries(&config.resource_sharing);
     let replicas: Vec<i32> = (0..pcsg.spec.replicas).collect();
     let label = |replica: Option<i32>| {
         let index = replica.map(|j| (names::LABEL_SCALING_GROUP_REPLICA_INDEX, j.to_string()));
@@ -58,21 +58,21 @@ pub(super) async fn of_group(
     ensure(context, pcs, pcsg, &entries, &replicas, label).await
 }
 
-/// The same for a PodClique with these pods. After a scale-in, pods of any index may remain and keep their
-/// claims.
-pub(super) async fn of_clique<'a>(
+/// Creates the claims that a PodClique with these pods shares, and deletes those that no pod needs. After a
+/// scale-in, pods of any index may remain and keep their claims.
+pub(super) async fn for_pod_clique<'a>(
     context: &Context,
     pcs: &PodCliqueSet,
     pclq: &PodClique,
     pods: impl Iterator<Item = &'a Pod>,
 ) -> Result<(), ReconcileError> {
     let Some(clique) = template_of(pcs, pclq) else { return Ok(()) };
-    let entries = resource_sharing::of_clique(&clique.resource_sharing);
+    let entries = resource_sharing::clique_entries(&clique.resource_sharing);
     let index = |pod: &Pod| pod.labels().get(names::LABEL_POD_INDEX).and_then(|index| index.parse().ok());
     let mut replicas: Vec<i32> = (0..pclq.spec.replicas).chain(pods.filter_map(index)).collect();
     replicas.sort_unstable();
     replicas.dedup();
-    let (_, group) = place_of(pclq);
+    let (_, group) = position_of(pclq);
     let label = |replica: Option<i32>| {
         let index = replica.map(|index| (names::LABEL_POD_INDEX, index.to_string()));
         let group = group.map(|(pcsg, _)| (names::LABEL_SCALING_GROUP, pcsg.to_owned()));
@@ -81,6 +81,8 @@ pub(super) async fn of_clique<'a>(
     ensure(context, pcs, pclq, &entries, &replicas, label).await
 }
 
+/// Creates the claims of `owner`, and deletes those that it no longer needs. `label` returns the labels of
+/// the claim of one replica, or of the claim for all replicas.
 async fn ensure<O>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -101,24 +103,24 @@ where
     for shared in claims(&owner.name_any(), entries, replicas) {
         let mut labels = names::object_labels(&pcs.name_any(), &shared.name, names::COMPONENT_RESOURCE_CLAIM);
         labels.extend(label(shared.replica).into_iter().map(|(key, value)| (key.to_owned(), value)));
-        let made = match children.get(&shared.name) {
+        let planned = match children.get(&shared.name) {
             Some(existing) => Ok((BTreeMap::new(), BTreeMap::new(), existing.spec.clone())),
             None => template(context, pcs, &shared).await.map(Template::parts),
         };
-        match made {
-            Ok((mut all, annotations, spec)) => {
-                all.extend(labels);
+        match planned {
+            Ok((mut all_labels, annotations, spec)) => {
+                all_labels.extend(labels);
                 children.want(ResourceClaim {
-                    metadata: metadata(pcs, owner, &shared.name, all, annotations),
+                    metadata: metadata(pcs, owner, &shared.name, all_labels, annotations),
                     spec,
                 });
             }
             Err(error) => writes.push(future::ready(Err(error)).boxed()),
         }
     }
-    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     writes.extend(children.finish(&key));
-    context.events.told(owner, REASON_FAILED, children::all(writes).await).await
+    context.events.report(owner, REASON_FAILED, children::all(writes).await).await
 }
 
 fn metadata(
@@ -165,13 +167,14 @@ async fn template(
     pcs: &PodCliqueSet,
     shared: &SharedClaim<'_>,
 ) -> Result<Template, ReconcileError> {
-    let mut own = pcs.spec.template.resource_claim_templates.iter();
-    if let Some(own) = own.find(|own| own.name == shared.template && shared.namespace.is_none()) {
-        return Ok(serde_json::from_value(own.template_spec.clone())?);
+    let mut declared = pcs.spec.template.resource_claim_templates.iter();
+    let named = declared.find(|template| template.name == shared.template && shared.namespace.is_none());
+    if let Some(template) = named {
+        return Ok(serde_json::from_value(template.template_spec.clone())?);
     }
     let kind = GroupVersionKind::gvk("resource.k8s.io", "v1", "ResourceClaimTemplate");
-    let its_own = pcs.namespace().unwrap_or_default();
-    let namespace = shared.namespace.unwrap_or(&its_own);
+    let pcs_namespace = pcs.namespace().unwrap_or_default();
+    let namespace = shared.namespace.unwrap_or(&pcs_namespace);
     let resource = ApiResource::from_gvk(&kind);
     let api = Api::<DynamicObject>::namespaced_with(context.client.clone(), namespace, &resource);
     let found = api.get(shared.template).await.map_err(|source| ReconcileError::Api {
@@ -181,7 +184,7 @@ async fn template(
     Ok(serde_json::from_value(found.data["spec"].clone())?)
 }
 
-/// Labels and annotations only: a claim's spec is immutable.
+/// Compares only labels and annotations, because a claim's spec is immutable.
 fn change(existing: &ResourceClaim, wanted: &ResourceClaim) -> serde_json::Result<Option<Value>> {
     Ok(patches::change(existing, wanted, [json!({}), json!({})]))
 }

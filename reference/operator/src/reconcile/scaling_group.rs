@@ -13,7 +13,7 @@ use kube::ResourceExt;
 
 use super::resource_claims;
 use crate::backend::Served;
-use crate::cache::caches::of_group;
+use crate::cache::caches::group_key;
 use crate::cache::generation::{self, Cause};
 use crate::cache::ownership::owner_reference;
 use crate::context::action::Action;
@@ -25,7 +25,7 @@ use crate::plan::patches;
 use crate::plan::pod_clique_object::{CliquePosition, pod_clique};
 use crate::plan::pod_gang_names::PodGangNames;
 use crate::update::previous_template;
-use crate::update::update_view::{GroupView, is_in_turn};
+use crate::update::update_view::{GroupView, is_in_update_step};
 
 /// Makes all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(
@@ -35,7 +35,7 @@ pub(crate) async fn reconcile(
     if pcsg.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
-    let Some(pcs) = context.caches.set_of(&*pcsg) else { return Ok(Action::await_change()) };
+    let Some(pcs) = context.caches.pod_clique_set_of(&*pcsg) else { return Ok(Action::await_change()) };
     if context.registry.resolve(&pcs).is_none() {
         return Ok(Action::await_change());
     }
@@ -43,28 +43,28 @@ pub(crate) async fn reconcile(
         Children::new(&context, &*pcsg, &context.caches.pod_cliques, patches::pod_clique_change);
     for mut clique in pod_cliques(&pcs, &pcsg, context.pod_gang_names) {
         if let Some(existing) = cliques.get(&clique.name_any()) {
-            previous_template::keep(&context.caches, &pcs, &existing, &mut clique);
+            previous_template::store(&context.caches, &pcs, &existing, &mut clique);
         }
         cliques.want(clique);
     }
-    let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
+    let key = group_key(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
     for member in cliques.excess(&key) {
         if is_leaving(&context, &pcs, &pcsg, &member) {
             cliques.keep(member.name_any());
         }
     }
-    let mut writes = vec![resource_claims::of_group(&context, &pcs, &pcsg).boxed()];
+    let mut writes = vec![resource_claims::for_scaling_group(&context, &pcs, &pcsg).boxed()];
     writes.extend(cliques.finish(&key));
     children::all(writes).await?;
-    if is_in_turn(&pcs, &*pcsg) {
-        take_down(&context, &pcs, pcsg).await?;
+    if is_in_update_step(&pcs, &*pcsg) {
+        replace_due_replicas(&context, &pcs, pcsg).await?;
     }
     Ok(Action::await_change())
 }
 
-/// Whether the group is scaled to 0 but this member is still in the base PodGang. The other podgroups must
-/// become a gang without it before its pods are deleted, and later pods must not be mistaken for these
-/// (AUTO-06).
+/// Whether the group is scaled to 0 but this member is still in the base PodGang. Its pods are deleted only
+/// after the podgroup has left the PodGang. Otherwise the other podgroups would be no complete gang, and
+/// later pods could be mistaken for the deleted pods (AUTO-06).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -73,47 +73,49 @@ fn is_leaving(
 ) -> bool {
     let labels = member.labels();
     let base = labels.get(names::LABEL_POD_GANG).filter(|_| !labels.contains_key(names::LABEL_BASE_POD_GANG));
-    let base = base.and_then(|base| context.caches.gang_of_set(pcs, base));
+    let base = base.and_then(|base| context.caches.own_pod_gang(pcs, base));
     pcsg.spec.replicas == 0
         && !fault!("idle-stays")
         && base.is_some_and(|base| {
             let mut podgroups = base.spec.podgroups.iter();
-            let lets_idle = matches!(context.serve(&base), Served::By(backend) if backend.lets_idle(&base));
-            lets_idle && podgroups.any(|podgroup| podgroup.name == member.name_any())
+            let allows_idle =
+                matches!(context.serve(&base), Served::By(backend) if backend.allows_idle(&base));
+            allows_idle && podgroups.any(|podgroup| podgroup.name == member.name_any())
         })
 }
 
 /// Starts the next generation of the replica in the current update step, and of old replicas that are down.
-async fn take_down(
+async fn replace_due_replicas(
     context: &Context,
     pcs: &PodCliqueSet,
     pcsg: Arc<PodCliqueScalingGroup>,
 ) -> Result<(), ReconcileError> {
     let group = GroupView::of(&context.caches, pcs, pcsg);
     let units = group.units();
-    let in_turn = group.turns(pcs).current.filter(|current| units.may_still_go(current));
+    let in_step = group.steps(pcs).current.filter(|current| units.may_be_taken_down(current));
     let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
-    let due = units.old_and_down().copied().chain(in_turn).chain(all.map(|unit| unit.key));
+    let due = units.old_and_down().copied().chain(in_step).chain(all.map(|unit| unit.key));
     let mut due: Vec<_> = due.collect();
-    due.retain(|j| group.makes_new_pods(*j));
+    due.retain(|j| group.creates_new_pods(*j));
     due.sort_unstable();
     due.dedup();
     if due.is_empty() {
         return Ok(());
     }
-    let patch = generation::next_of_replicas(&group.pcsg, Cause::Update, &due);
+    let patch = generation::replace_replicas_patch(&group.pcsg, Cause::Update, &due);
     writes::patch(context, &*group.pcsg, &patch).await
 }
 
+/// The PodCliques of all replicas of the group, each with the PodGang that it belongs to.
 fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
     let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
     let replica = index.unwrap_or(0);
     let base = gang_names.base(pcs, replica);
     let min_available = pcsg.spec.min_available.unwrap_or(1);
-    let of_replica = |j: i32| {
+    let replica_cliques = |j: i32| {
         let scaled = j >= min_available;
-        let place = CliquePosition {
+        let position = CliquePosition {
             replica,
             pod_gang: if scaled {
                 gang_names.scaled(pcs, replica, &group, j, min_available)
@@ -131,11 +133,11 @@ fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: Pod
             .filter_map(|name| templates.iter().find(|clique| clique.name == *name));
         let clique = |clique: &PodCliqueTemplateSpec| {
             let name = names::scaling_group_pod_clique(&group, j, &clique.name);
-            pod_clique(pcs, clique, name, &place, owner_reference(pcsg))
+            pod_clique(pcs, clique, name, &position, owner_reference(pcsg))
         };
         members.map(clique).collect::<Vec<_>>()
     };
-    (0..pcsg.spec.replicas).flat_map(of_replica).collect()
+    (0..pcsg.spec.replicas).flat_map(replica_cliques).collect()
 }
 
 #[cfg(test)]

@@ -1,52 +1,53 @@
 //! Which objects a reconciler must process, and when.
 //!
 //! Each object is queued once, at the earliest requested time. Due objects are returned in the order in which
-//! they became due, so that under load older work finishes first. An object that is being reconciled is not
-//! returned again until it is done; a request in the meantime takes effect then.
+//! they became due, so that older work finishes first under load. A request for an object that is being
+//! reconciled takes effect when that reconciliation is done.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use tokio::time::Instant;
 
-type Place = (Instant, u64);
+/// When an object is due, and the number of the request, which orders objects that are due at the same time.
+type Slot = (Instant, u64);
 
 pub(super) struct Agenda<T> {
-    due: BTreeMap<Place, T>,
-    places: HashMap<T, Place>,
+    due: BTreeMap<Slot, T>,
+    slots: HashMap<T, Slot>,
     /// Objects that are being reconciled, and when each is due again, if at all.
     busy: HashMap<T, Option<Instant>>,
-    asked: u64,
+    requests: u64,
 }
 
 impl<T> Default for Agenda<T> {
     fn default() -> Self {
-        Self { due: BTreeMap::new(), places: HashMap::new(), busy: HashMap::new(), asked: 0 }
+        Self { due: BTreeMap::new(), slots: HashMap::new(), busy: HashMap::new(), requests: 0 }
     }
 }
 
 impl<T: Clone + Eq + Hash> Agenda<T> {
     /// Queues an object for `at`, unless it is due earlier.
-    pub(super) fn ask(&mut self, object: T, at: Instant) {
+    pub(super) fn request(&mut self, object: T, at: Instant) {
         if let Some(again) = self.busy.get_mut(&object) {
             *again = Some(again.map_or(at, |again| again.min(at)));
             return;
         }
-        match self.places.get(&object) {
+        match self.slots.get(&object) {
             Some((before, _)) if *before <= at => return,
-            Some(place) => drop(self.due.remove(place)),
+            Some(slot) => drop(self.due.remove(slot)),
             None => {}
         }
-        self.asked += 1;
-        let place = (at, self.asked);
-        self.places.insert(object.clone(), place);
-        self.due.insert(place, object);
+        self.requests += 1;
+        let slot = (at, self.requests);
+        self.slots.insert(object.clone(), slot);
+        self.due.insert(slot, object);
     }
 
     pub(super) fn take(&mut self, now: Instant) -> Option<T> {
         let next = self.due.first_entry().filter(|next| next.key().0 <= now)?;
         let object = next.remove();
-        self.places.remove(&object);
+        self.slots.remove(&object);
         self.busy.insert(object.clone(), None);
         Some(object)
     }
@@ -54,7 +55,7 @@ impl<T: Clone + Eq + Hash> Agenda<T> {
     /// Marks an object as idle, and queues it if it was requested meanwhile.
     pub(super) fn done(&mut self, object: T) {
         if let Some(again) = self.busy.remove(&object).flatten() {
-            self.ask(object, again);
+            self.request(object, again);
         }
     }
 
@@ -74,11 +75,11 @@ mod tests {
     use super::*;
 
     /// An agenda with these objects; times are milliseconds after the start.
-    fn agenda(asked: &[(&'static str, u64)]) -> (Agenda<&'static str>, impl Fn(u64) -> Instant) {
-        let begin = Instant::now();
-        let at = move |milliseconds| begin + Duration::from_millis(milliseconds);
+    fn agenda(requests: &[(&'static str, u64)]) -> (Agenda<&'static str>, impl Fn(u64) -> Instant) {
+        let start = Instant::now();
+        let at = move |milliseconds| start + Duration::from_millis(milliseconds);
         let mut agenda = Agenda::default();
-        asked.iter().for_each(|(object, milliseconds)| agenda.ask(*object, at(*milliseconds)));
+        requests.iter().for_each(|(object, milliseconds)| agenda.request(*object, at(*milliseconds)));
         (agenda, at)
     }
 
@@ -87,13 +88,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_first_comes_first_and_once() {
+    fn objects_are_returned_once_in_the_order_of_their_requests() {
         let (mut agenda, at) = agenda(&[("a", 0), ("b", 0), ("a", 0), ("c", 0)]);
         assert_eq!((agenda.len(), taken(&mut agenda, at(0))), (3, vec!["a", "b", "c"]));
     }
 
     #[test]
-    fn nothing_comes_before_it_is_due() {
+    fn no_object_is_returned_before_it_is_due() {
         let (mut agenda, at) = agenda(&[("later", 50), ("soon", 20), ("later", 90)]);
         assert_eq!((agenda.take(at(19)), agenda.next()), (None, Some(at(20))));
         assert_eq!(taken(&mut agenda, at(50)), ["soon", "later"]);
@@ -101,18 +102,18 @@ mod tests {
     }
 
     #[test]
-    fn the_earlier_of_two_times_counts() {
+    fn the_earlier_of_two_requested_times_counts() {
         let (mut agenda, at) = agenda(&[("a", 1000), ("b", 5), ("a", 0)]);
         assert_eq!(taken(&mut agenda, at(0)), ["a"]);
-        assert_eq!(taken(&mut agenda, at(5000)), ["b"], "and the later is forgotten");
+        assert_eq!(taken(&mut agenda, at(5000)), ["b"], "the later request of a is dropped");
     }
 
     #[test]
-    fn who_is_busy_comes_again_when_it_is_done() {
+    fn a_busy_object_is_returned_again_after_it_is_done() {
         let (mut agenda, at) = agenda(&[("a", 0)]);
         assert_eq!(agenda.take(at(0)), Some("a"));
-        agenda.ask("a", at(30));
-        agenda.ask("a", at(10));
+        agenda.request("a", at(30));
+        agenda.request("a", at(10));
         assert_eq!((agenda.take(at(99)), agenda.len()), (None, 0));
         agenda.done("a");
         assert_eq!((agenda.take(at(9)), agenda.take(at(10))), (None, Some("a")));

@@ -54,12 +54,12 @@ where
             return Box::pin(self.inner.call(request));
         }
         let resource = resource_of(request.uri().path());
-        let (answer, metrics) = (self.inner.call(request), self.layer.metrics.clone());
+        let (response, metrics) = (self.inner.call(request), self.layer.metrics.clone());
         Box::pin(async move {
-            let answer = answer.await;
-            let code = answer.as_ref().map_or(0, |response| response.status().as_u16());
-            metrics.wrote(method.as_str(), &resource, code);
-            answer
+            let response = response.await;
+            let code = response.as_ref().map_or(0, |response| response.status().as_u16());
+            metrics.record_write(method.as_str(), &resource, code);
+            response
         })
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[case("/apis/grove.io/v1alpha1/namespaces/ns/podcliques/c/status", "podcliques/status")]
     #[case("/apis/grove.io/v1alpha1/clustertopologybindings/t", "clustertopologybindings")]
     #[case("/api/v1/namespaces/ns", "namespaces")]
-    fn request_paths(#[case] path: &str, #[case] resource: &str) {
+    fn the_resource_of_a_request_path(#[case] path: &str, #[case] resource: &str) {
         assert_eq!(resource_of(path), resource);
     }
 }

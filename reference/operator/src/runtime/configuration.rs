@@ -1,8 +1,8 @@
 //! Reads the configuration file, an OperatorConfiguration of `operator.config.grove.io/v1alpha1`: the
 //! schedulers and the init-container image, which upstream reads from an environment variable.
 //!
-//! Parsing is strict: an unknown field or value prevents the start, before the controller changes the
-//! cluster. The error contains its path.
+//! Parsing is strict: an unknown field or value stops the controller before it changes the cluster. The error
+//! contains the path of the field.
 
 use std::sync::Arc;
 
@@ -130,7 +130,7 @@ impl Configuration {
             };
         let backends = self.profiles.iter().enumerate().map(backend).collect::<Result<Vec<_>, _>>()?;
         Registry::new(&self.default_profile_name, backends)
-            .map_err(|message| ConfigurationError::new("scheduler.defaultProfileName", message))
+            .map_err(|error| ConfigurationError::new("scheduler.defaultProfileName", error.to_string()))
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_file() {
+    async fn a_file_with_all_fields_is_accepted() {
         let registry = start(&file(
             "{defaultProfileName: default-scheduler, profiles: [{name: default-scheduler, config: {gangScheduling: true, \
              gangScope: PodGang, schedulerFeatureGates: {GangScheduling: true, TopologyAwareWorkloadScheduling: true}}}]}",
@@ -219,13 +219,16 @@ mod tests {
     )]
     #[case::default("{defaultProfileName: volcano, profiles: []}", "scheduler.defaultProfileName")]
     #[tokio::test]
-    async fn what_is_wrong_stops_the_start_with_its_path(#[case] scheduler: &str, #[case] path: &str) {
+    async fn an_invalid_file_is_refused_with_the_path_of_the_error(
+        #[case] scheduler: &str,
+        #[case] path: &str,
+    ) {
         let error = start(&file(scheduler)).err();
         assert_eq!(error.as_ref().map(|error| error.path.as_str()), Some(path), "{error:?}");
     }
 
     #[test]
-    fn the_image_of_init_containers() {
+    fn the_init_container_image_is_read_and_validated() {
         let image = |rest: &str| {
             let text = format!("{}{rest}", file("{profiles: []}"));
             Configuration::parse(&text).map(|configuration| configuration.init_image().to_owned())

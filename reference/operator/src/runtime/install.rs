@@ -1,8 +1,8 @@
 //! The objects that the controller needs in a cluster, in the order to apply them.
 //!
-//! Their fixed parts are in `manifests/controller`, which `kubectl apply -k` uses unchanged; this module
-//! reads the same files and changes the webhooks' target. The CustomResourceDefinitions embed the whole
-//! PodSpec: use server-side apply, because the annotation of client-side apply comes near its size limit.
+//! They are read from `manifests/controller`, which `kubectl apply -k` uses unchanged. This module only
+//! changes the webhooks' target. Use server-side apply: the CustomResourceDefinitions embed the whole
+//! PodSpec, and the annotation of client-side apply comes near its size limit.
 
 use grove_yaml as yaml;
 use grove_yaml::YamlError;
@@ -49,7 +49,7 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);
     for mut configuration in yaml::documents(WEBHOOKS)? {
-        options.aim(&mut configuration);
+        options.set_target(&mut configuration);
         objects.push(configuration);
     }
     Ok(objects)
@@ -83,7 +83,7 @@ pub enum InstallError {
 }
 
 impl InstallOptions {
-    fn aim(&self, configuration: &mut Value) {
+    fn set_target(&self, configuration: &mut Value) {
         for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
             let client = &mut webhook["clientConfig"];
             let path = client["service"]["path"].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The installed objects, their permissions, and whether the manifests of the Deployment fit together.
+//! The installed objects, their permissions, and the consistency of the Deployment's manifests.
 
 use super::*;
 use crate::admission::{
@@ -24,7 +24,7 @@ fn text(value: &Value) -> &str {
 }
 
 #[test]
-fn what_is_installed_in_which_order() {
+fn objects_are_installed_in_this_order() {
     let objects = objects(&options()).unwrap();
     let lines = objects
         .iter()
@@ -74,7 +74,7 @@ fn webhooks_fail_closed() {
 
 /// The file equals the objects for a Service target, without the caBundle that the controller writes.
 #[test]
-fn the_file_of_the_webhooks_is_for_the_deployment() {
+fn the_webhooks_file_targets_the_service_of_the_deployment() {
     let webhooks = WebhookTarget::Service { name: "grove-backend-controller".into(), port: 443 };
     let mut configurations = configurations(&InstallOptions { webhooks, ..options() });
     for configuration in &mut configurations {
@@ -85,7 +85,7 @@ fn the_file_of_the_webhooks_is_for_the_deployment() {
 }
 
 #[test]
-fn the_webhook_configurations_have_the_names_that_certificates_go_to() {
+fn the_constants_name_every_webhook_configuration() {
     let configurations = configurations(&options());
     let of_kind = |kind: &str| -> Vec<String> {
         let found = configurations.iter().filter(|configuration| configuration["kind"] == kind);
@@ -95,11 +95,14 @@ fn the_webhook_configurations_have_the_names_that_certificates_go_to() {
     assert_eq!(of_kind("ValidatingWebhookConfiguration"), VALIDATING_CONFIGURATIONS);
 }
 
-/// Least privilege: no wildcard. Gang resources of kube-scheduler are created and never changed (KUBE-04),
-/// and PodGroups of an earlier generation deleted. Of Secrets, only the webhooks' certificate in the
-/// controller's namespace; of webhook configurations, only its own.
+/// Least privilege:
+/// - no wildcard;
+/// - kube-scheduler's gang resources are created and never changed (KUBE-04), and PodGroups of an earlier
+///   generation are deleted;
+/// - the only readable Secret is the webhooks' certificate in the controller's namespace;
+/// - the only writable webhook configurations are the controller's own.
 #[test]
-fn permissions_are_few() {
+fn permissions_are_minimal() {
     for object in objects(&options()).unwrap() {
         for rule in object["rules"].as_array().into_iter().flatten() {
             let list = |field: &str| -> Vec<String> {
@@ -146,7 +149,7 @@ fn permissions_are_few() {
 }
 
 #[test]
-fn the_deployment_is_the_files_with_the_given_image() {
+fn the_deployment_equals_its_file_except_for_the_image() {
     let objects = in_cluster("image:tag", &json!({})).unwrap();
     let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").unwrap();
     let mut wanted = yaml::documents(DEPLOYMENT).unwrap().remove(0);
@@ -155,7 +158,7 @@ fn the_deployment_is_the_files_with_the_given_image() {
 }
 
 #[test]
-fn the_manifests_fit_together() {
+fn the_manifests_are_consistent() {
     let one = |name: &str| yaml::documents(&manifest(name)).unwrap().remove(0);
     let kustomization = one("kustomization.yaml");
     let files: Vec<_> = kustomization["resources"].as_array().unwrap().iter().map(text).collect();

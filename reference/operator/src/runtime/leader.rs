@@ -1,8 +1,8 @@
 //! Leader election with a Lease (`coordination.k8s.io/v1`).
 //!
-//! Only reconcilers wait for leadership; webhooks serve on every replica. A lease has expired if it has not
-//! changed for its duration on this machine's clock; clocks are never compared. A leader that cannot renew in
-//! time exits, because another may have taken over.
+//! Only reconcilers wait for leadership; webhooks serve on every replica. A candidate measures with its own
+//! clock how long a lease has not changed, and never compares clocks. A leader that cannot renew its lease in
+//! time exits, because another replica may have taken over.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::faults::fault;
 
 pub(super) const LEASE_NAME: &str = "grove-backend-controller";
 /// How long a lease is valid without renewal.
-const HOLDS: Duration = Duration::from_secs(15);
-/// When a leader that cannot renew gives up.
-const GIVES_UP: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_secs(2);
+const LEASE_DURATION: Duration = Duration::from_secs(15);
+/// How long a leader tries to renew its lease before it gives up.
+const RENEW_DEADLINE: Duration = Duration::from_secs(10);
+const RETRY_PERIOD: Duration = Duration::from_secs(2);
 
 pub(super) struct Candidate {
     leases: Api<Lease>,
     identity: String,
-    /// The lease when it was last seen to change, and that time.
+    /// The latest lease, and when this version of it was first read.
     seen: Option<(LeaseSpec, Instant)>,
 }
 
@@ -36,22 +36,22 @@ impl Candidate {
 
     pub(super) async fn lead(&mut self) {
         loop {
-            if self.attempt_within(GIVES_UP).await == Some(true) {
+            if self.attempt_within(RENEW_DEADLINE).await == Some(true) {
                 return tracing::info!(identity = self.identity, "leading");
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(RETRY_PERIOD).await;
         }
     }
 
     /// Renews the lease; returns when leadership is lost.
     pub(super) async fn keep(&mut self) {
         let mut renewed = Instant::now();
-        while renewed.elapsed() < GIVES_UP {
-            tokio::time::sleep(PAUSE).await;
-            // Others count from the write of the lease, which is not earlier than this.
-            let begun = Instant::now();
-            match self.attempt_within(GIVES_UP.saturating_sub(renewed.elapsed())).await {
-                Some(true) => renewed = begun,
+        while renewed.elapsed() < RENEW_DEADLINE {
+            tokio::time::sleep(RETRY_PERIOD).await;
+            // Other candidates measure from the write of the lease, which happens after this.
+            let started = Instant::now();
+            match self.attempt_within(RENEW_DEADLINE.saturating_sub(renewed.elapsed())).await {
+                Some(true) => renewed = started,
                 Some(false) => break,
                 None => {}
             }
@@ -93,7 +93,7 @@ impl Candidate {
                 tracing::debug!(reason = status.message, "the lease was written meanwhile, reading it again");
                 self.take_or_renew().await
             }
-            answered => answered,
+            result => result,
         }
     }
 
@@ -119,11 +119,11 @@ impl Candidate {
 }
 
 fn may_take(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> bool {
-    let holds =
+    let duration =
         lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
     match lease.holder_identity.as_deref() {
         None | Some("") => true,
-        Some(holder) => holder == identity || unchanged > holds.unwrap_or(HOLDS),
+        Some(holder) => holder == identity || unchanged > duration.unwrap_or(LEASE_DURATION),
     }
 }
 
@@ -133,7 +133,7 @@ fn renewed(old: Option<&LeaseSpec>, identity: &str) -> LeaseSpec {
     let transitions = old.map_or(0, |old| old.lease_transitions.unwrap_or(0) + i32::from(same.is_none()));
     LeaseSpec {
         holder_identity: Some(identity.to_owned()),
-        lease_duration_seconds: i32::try_from(HOLDS.as_secs()).ok(),
+        lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
         acquire_time: same.and_then(|old| old.acquire_time.clone()).or_else(|| Some(now.clone())),
         renew_time: Some(now),
         lease_transitions: Some(transitions),
@@ -151,10 +151,10 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_leader_without_answers_gives_up_before_its_lease_runs_out() {
+    async fn a_leader_without_responses_gives_up_before_its_lease_expires() {
         let (service, _silent) = mock::pair::<Request<Body>, Response<Body>>();
         let mut candidate = candidate(Client::new(service, "default"));
-        assert!(tokio::time::timeout(HOLDS, candidate.keep()).await.is_ok());
+        assert!(tokio::time::timeout(LEASE_DURATION, candidate.keep()).await.is_ok());
     }
 
     fn candidate(client: Client) -> Candidate {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lease_that_another_one_holds_is_not_taken() {
+    async fn a_lease_of_another_candidate_is_not_taken() {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(async move {
             while let Some((request, send)) = handle.next_request().await {
@@ -184,8 +184,8 @@ mod tests {
         assert!(!candidate.attempt().await.unwrap());
     }
 
-    /// Answers like an API server whose lease is held by the next of `holders` at each read, and that refuses
-    /// the first `refusals` writes.
+    /// Responds like an API server. Each read returns the lease with the next holder of `holders`. The first
+    /// `refusals` writes are refused.
     async fn conflicts(
         holders: &'static [&'static str],
         mut refusals: usize,
@@ -212,15 +212,15 @@ mod tests {
         }
     }
 
-    /// `None` means no answer: a leader retries.
+    /// `None` means that the attempt failed, and that a leader retries.
     #[rstest::rstest]
     #[case::no_conflict(&["me"], 0, Some(true))]
     #[case::still_the_holder(&["me"], 1, Some(true))]
     #[case::not_the_holder_any_more(&["me", "other"], 1, Some(false))]
-    #[case::again_and_again(&["me"], 2, None)]
+    #[case::two_conflicts(&["me"], 2, None)]
     #[case::another_was_faster(&["", "other"], 1, Some(false))]
     #[tokio::test]
-    async fn a_conflict_is_answered_by_who_holds_the_lease_then(
+    async fn after_a_conflict_the_new_holder_decides(
         #[case] holders: &'static [&'static str],
         #[case] refusals: usize,
         #[case] leads: Option<bool>,
@@ -228,16 +228,16 @@ mod tests {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(conflicts(holders, refusals, handle));
         let mut candidate = candidate(Client::new(service, "default"));
-        assert_eq!(candidate.attempt_within(GIVES_UP).await, leads);
+        assert_eq!(candidate.attempt_within(RENEW_DEADLINE).await, leads);
     }
 
     #[rstest::rstest]
     #[case::free(None, 0, true)]
     #[case::released(Some(""), 0, true)]
-    #[case::mine(Some("me"), 0, true)]
+    #[case::own(Some("me"), 0, true)]
     #[case::held(Some("other"), 14, false)]
-    #[case::run_out(Some("other"), 16, true)]
-    fn a_lease_is_taken_when_it_is_free(
+    #[case::expired(Some("other"), 16, true)]
+    fn a_lease_is_taken_only_if_it_is_free_or_expired(
         #[case] holder: Option<&str>,
         #[case] unchanged: u64,
         #[case] taken: bool,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn transitions_count_changes_of_holder() {
+    fn transitions_count_changes_of_the_holder() {
         let first = renewed(None, "a");
         let again = renewed(Some(&first), "a");
         let other = renewed(Some(&again), "b");

@@ -1,8 +1,8 @@
 //! Starts, runs and stops the controller.
 //!
-//! Startup order: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
-//! reconcilers. Startup errors explain the fix. SIGTERM is handled from the start, because PID 1 of a
-//! container ignores it unless it installs a handler.
+//! Startup order: configuration, CRDs, backends, certificate, caches, webhooks and health, leadership,
+//! reconcilers. Startup errors explain the fix. SIGTERM is handled from the start: the kernel ignores it for
+//! PID 1 of a container unless the process installs a handler.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,8 +16,9 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use webhook_server::certificates::{CertificateOptions, Keeper, Kept};
-use webhook_server::{ServerError, serve, serve_tls, told, told_to_end};
+use tokio_util::sync::CancellationToken;
+use webhook_server::certificates::{CertificateObjects, CertificateOptions, Keeper};
+use webhook_server::{ServerError, serve, serve_tls, shutdown_signal};
 
 use super::api_layer::ApiLayer;
 use super::configuration::{Configuration, ConfigurationError};
@@ -31,20 +32,20 @@ use crate::cache::expectations::Expectations;
 use crate::cache::remembered_replicas::RememberedReplicas;
 use crate::cache::written_versions::WrittenVersions;
 use crate::context::events::Events;
-use crate::context::fault_injection::{SpoilingLayer, spoils_writes};
+use crate::context::fault_injection::{CorruptingLayer, corrupts_writes};
 use crate::context::flow::Flow;
 use crate::context::init_access::InitAccess;
 use crate::context::metrics::Metrics;
-use crate::context::namespace_termination::EndingNamespaces;
+use crate::context::namespace_termination::TerminatingNamespaces;
 use crate::context::queues::queues;
+use crate::context::stable_messages::StableMessages;
 use crate::context::synced_gangs::SyncedGangs;
-use crate::context::wordings::Wordings;
 use crate::context::{Context, triggers};
 use crate::plan::pod_gang_names::PodGangNames;
 
 /// How long running work may take after a shutdown request.
 const GRACE: Duration = Duration::from_secs(4);
-/// How long after the start CRDs may take to be served.
+/// How long to wait at startup until the CRDs are served.
 const CRDS_SERVED: Duration = Duration::from_secs(10);
 
 const REQUIRED: [(&str, &[&str]); 2] = [
@@ -66,20 +67,15 @@ pub struct Options {
     pub certificates: CertificateOptions,
     pub health_bind: SocketAddr,
     pub metrics_bind: SocketAddr,
-    /// Wait for the lease before reconciling.
+    /// Reconcile only while holding the lease.
     pub leader_elect: bool,
-    /// How PodGangs are named.
     pub pod_gang_names: PodGangNames,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     #[error("cannot read {path}: {source}")]
-    File {
-        /// As given on the command line.
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
     #[error("cannot connect to the API server: {0}")]
@@ -90,12 +86,12 @@ pub enum ProgramError {
          | kubectl apply --server-side -f -"
     )]
     MissingResources {
-        /// The missing resources, comma-separated.
+        /// Comma-separated.
         missing: String,
     },
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A task that should run until shutdown has ended.
+    /// A task ended that must run until shutdown.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
     /// Another replica may lead now.
@@ -103,16 +99,20 @@ pub enum ProgramError {
     LeadershipLost,
 }
 
+/// Runs until a shutdown signal, or until a part of the controller ends unexpectedly.
+///
+/// After the startup, three groups of tasks run: watches, servers and reconcilers. At the end, all are
+/// stopped, and running work may take a few seconds.
 pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let end = told_to_end();
-    tokio::pin!(end);
+    let shutdown = shutdown_signal();
+    tokio::pin!(shutdown);
     let text = tokio::fs::read_to_string(&options.config).await;
     let text = text.map_err(|source| ProgramError::File { path: options.config.clone(), source })?;
     let configuration = Configuration::parse(&text)?;
     let metrics = Metrics::default();
-    let begin = async {
+    let connecting = async {
         let client = connect(&options, metrics.clone()).await?;
         let registry = configuration.registry(&client, &options.namespace)?;
         require_resources(&client).await?;
@@ -124,14 +124,17 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         Ok::<_, ProgramError>((client, registry))
     };
     let (client, registry) = tokio::select! {
-        begun = begin => begun?,
-        () = &mut end => return Ok(()),
+        connected = connecting => connected?,
+        () = &mut shutdown => return Ok(()),
     };
-    let kept =
-        Kept { secret: SECRET, mutating: &MUTATING_CONFIGURATIONS, validating: &VALIDATING_CONFIGURATIONS };
+    let kept = CertificateObjects {
+        secret: SECRET,
+        mutating: &MUTATING_CONFIGURATIONS,
+        validating: &VALIDATING_CONFIGURATIONS,
+    };
     let (tls, keeper) =
         options.certificates.open(&client, options.webhook_bind, &options.namespace, kept).await?;
-    let (stop, stopped) = watch::channel(false);
+    let stop = CancellationToken::new();
     let (ready, readiness) = watch::channel(false);
     let (caches, mut feeds) = caches(registry.cached_kinds());
     let (queues, inboxes) = queues();
@@ -143,14 +146,14 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         events: Events::new(client.clone()),
         metrics,
         synced: SyncedGangs::default(),
-        wordings: Wordings::default(),
+        messages: StableMessages::default(),
         flow: Flow::default(),
         expectations: Expectations::default(),
         written: WrittenVersions::default(),
         remembered: RememberedReplicas::default(),
         init_access: InitAccess::default(),
         init_image: configuration.init_image().to_owned(),
-        ending: EndingNamespaces::default(),
+        terminating: TerminatingNamespaces::default(),
         pod_gang_names: options.pod_gang_names,
     });
     triggers::connect(&mut feeds, &context);
@@ -166,28 +169,31 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     if let Some(keeper) = keeper {
         watches.spawn(keeper.run());
     }
-    servers.spawn(serve("health", options.health_bind, health, stopped.clone()));
+    servers.spawn(serve("health", options.health_bind, health, stop.clone()));
     servers.spawn(serve(
         "metrics",
         options.metrics_bind,
         servers::metrics(Arc::clone(&context)),
-        stopped.clone(),
+        stop.clone(),
     ));
     let webhooks = admission::router(AdmissionState {
         registry: registry.clone(),
         bindings: Arc::new(client.clone()),
-        minimums: Arc::new(client.clone()),
+        scaled_objects: Arc::new(client.clone()),
     });
-    servers.spawn(serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
+    servers.spawn(serve_tls(options.webhook_bind, tls, webhooks, stop.clone()));
 
     let reconcilers = async {
-        caches.settled().await;
+        caches.wait_until_synced().await;
         ready.send_replace(true);
         tracing::info!("caches complete");
         let work = async {
-            context.metrics.lead();
-            let as_told = reconcile_all(inboxes, &context, &stopped).await;
-            as_told.then_some(()).ok_or(ProgramError::Ended("a reconciler"))
+            context.metrics.set_leading();
+            if reconcile_all(inboxes, &context, &stop).await {
+                Ok(())
+            } else {
+                Err(ProgramError::Ended("a reconciler"))
+            }
         };
         if !options.leader_elect {
             return work.await;
@@ -195,7 +201,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
         tokio::select! {
             () = candidate.lead() => {}
-            () = told(stopped.clone()) => return Ok(()),
+            () = stop.cancelled() => return Ok(()),
         }
         tokio::select! {
             result = work => result?,
@@ -206,7 +212,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     };
     tokio::pin!(reconcilers);
     let ended = tokio::select! {
-        () = &mut end => Ok(()),
+        () = &mut shutdown => Ok(()),
         result = &mut reconcilers => result.and(Err(ProgramError::Ended("reconcilers"))),
         Some(result) = servers.join_next() => match result {
             Ok(Err(error)) => Err(error.into()),
@@ -214,7 +220,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         },
         Some(_) = watches.join_next() => Err(ProgramError::Ended("a watch")),
     };
-    stop.send_replace(true);
+    stop.cancel();
     tracing::info!("ending");
     let finish = async {
         if ended.is_ok() {
@@ -242,15 +248,15 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
     // The managedFields of an object show this name.
     config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
     let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?.with_layer(&layer);
-    Ok(if spoils_writes() { builder.with_layer(&SpoilingLayer).build() } else { builder.build() })
+    Ok(if corrupts_writes() { builder.with_layer(&CorruptingLayer).build() } else { builder.build() })
 }
 
-/// Waits briefly for the CRDs: a new CRD is established before it is served.
+/// Waits briefly for the CRDs, because the API server serves a new CRD only some time after it accepts it.
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
-    let begin = Instant::now();
+    let start = Instant::now();
     loop {
-        match served_resources(client).await {
-            Err(ProgramError::MissingResources { .. }) if begin.elapsed() < CRDS_SERVED => {
+        match check_served_resources(client).await {
+            Err(ProgramError::MissingResources { .. }) if start.elapsed() < CRDS_SERVED => {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             other => return other,
@@ -258,7 +264,7 @@ async fn require_resources(client: &Client) -> Result<(), ProgramError> {
     }
 }
 
-async fn served_resources(client: &Client) -> Result<(), ProgramError> {
+async fn check_served_resources(client: &Client) -> Result<(), ProgramError> {
     let mut missing = Vec::new();
     for (version, resources) in REQUIRED {
         let served = match client.list_api_group_resources(version).await {

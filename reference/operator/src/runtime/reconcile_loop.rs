@@ -1,21 +1,21 @@
 //! Runs one reconciler: one task per object, exponential backoff after failures, metrics and logs.
 //!
-//! kube's applier is not used. It returns waiting objects in any order, and it polls all running work in one
-//! task whenever a part of it wakes. With thousands of objects, gangs would not be processed in the order in
-//! which they started, and polling would cost most of a CPU.
+//! kube's applier is not used, for two reasons. It returns waiting objects in any order, so gangs would not
+//! be processed in the order in which they started. It polls all running work in one task whenever a part
+//! of it wakes, which costs most of a CPU with thousands of objects.
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
 use kube::Resource;
 use kube::runtime::reflector::{ObjectRef, Store};
-use tokio::sync::watch;
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use webhook_server::told;
+use tokio_util::sync::CancellationToken;
 
 use super::agenda::Agenda;
 use crate::context::Context;
@@ -24,11 +24,11 @@ use crate::context::error::ReconcileError;
 use crate::context::queues::Inbox;
 use crate::faults::fault;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// When to check a cache again that did not show this program's own write.
-const LOOK_AGAIN: Duration = Duration::from_millis(25);
+/// How long to wait before the cache is read again, if it does not show this program's own write yet.
+const CACHE_RECHECK: Duration = Duration::from_millis(25);
 
 pub(super) struct Settings {
     pub name: &'static str,
@@ -39,34 +39,38 @@ pub(super) struct Settings {
     pub after_own_writes: bool,
 }
 
-/// How long changes of an object are collected. The time starts with the first request, and later ones do not
-/// restart it. A debounce would restart it, and never reconcile an object that changes constantly.
+/// How long changes of an object are collected. The time starts with the first request, and later requests
+/// do not restart it. Otherwise an object that changes constantly would never be reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
-    pub least: Duration,
-    /// For each other object that waits, so that under load more changes are collected.
-    pub each: Duration,
-    pub most: Duration,
+    pub min: Duration,
+    /// Added for each other object that waits, so that more changes are collected under load.
+    pub per_waiting: Duration,
+    pub max: Duration,
 }
 
 impl Gather {
-    pub(super) const NONE: Self = Self { least: Duration::ZERO, each: Duration::ZERO, most: Duration::ZERO };
+    pub(super) const NONE: Self =
+        Self { min: Duration::ZERO, per_waiting: Duration::ZERO, max: Duration::ZERO };
 
-    fn pause(self, waiting: usize) -> Duration {
-        let all = self.each.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
-        all.min(self.most).max(self.least)
+    fn delay(self, waiting: usize) -> Duration {
+        let under_load = self.per_waiting.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
+        under_load.min(self.max).max(self.min)
     }
 }
 
 type Failures<K> = Arc<Mutex<HashMap<ObjectRef<K>, u32>>>;
 
-/// Runs until `stop` is true and running work is done. Panics if a reconciliation panics.
+/// Runs until `stop` is cancelled and running work is done. Panics if a reconciliation panics.
+///
+/// Each round starts all due objects up to the concurrency, then waits for the first of three events: a
+/// reconciliation ends, a request arrives, or the next object is due.
 pub(super) async fn run<K, R, F>(
     settings: Settings,
     store: Store<K>,
     inbox: Inbox<K>,
     context: Arc<Context>,
-    stop: watch::Receiver<bool>,
+    stop: CancellationToken,
     reconcile: R,
 ) where
     K: Resource<DynamicType = ()> + Clone + Send + Sync + 'static,
@@ -75,7 +79,7 @@ pub(super) async fn run<K, R, F>(
 {
     let Settings { name, concurrency, gather, after_own_writes } = settings;
     let failures = Failures::<K>::default();
-    let mut inbox = Box::pin(inbox.take_until(told(stop))).fuse();
+    let mut inbox = Box::pin(inbox.take_until(stop.cancelled_owned())).fuse();
     let (mut agenda, mut tasks) = (Agenda::default(), JoinSet::new());
     while !inbox.is_done() || !tasks.is_empty() {
         let is_open = !inbox.is_done();
@@ -87,12 +91,14 @@ pub(super) async fn run<K, R, F>(
             };
             if after_own_writes && context.written.is_outdated(&*found) {
                 agenda.done(object.clone());
-                agenda.ask(object, Instant::now() + LOOK_AGAIN);
+                agenda.request(object, Instant::now() + CACHE_RECHECK);
                 continue;
             }
             let work = reconcile(found, Arc::clone(&context));
             let (context, failures) = (Arc::clone(&context), Arc::clone(&failures));
-            tasks.spawn(async move { (one(name, &object, work, &context, &failures).await, object) });
+            tasks.spawn(
+                async move { (reconcile_one(name, &object, work, &context, &failures).await, object) },
+            );
         }
         let next = agenda.next().filter(|_| is_open && tasks.len() < concurrency);
         tokio::select! {
@@ -101,16 +107,16 @@ pub(super) async fn run<K, R, F>(
                 Ok((action, object)) => {
                     agenda.done(object.clone());
                     if let Some(after) = action.again {
-                        agenda.ask(object, Instant::now() + after);
+                        agenda.request(object, Instant::now() + after);
                     }
                 }
                 // A panic in a reconciliation ends the program.
                 Err(error) => if let Ok(panic) = error.try_into_panic() { std::panic::resume_unwind(panic) },
             },
-            asked = inbox.next(), if is_open => {
-                if let Some(object) = asked {
-                    let pause = gather.pause(agenda.len());
-                    agenda.ask(object, Instant::now() + pause);
+            requested = inbox.next(), if is_open => {
+                if let Some(object) = requested {
+                    let delay = gather.delay(agenda.len());
+                    agenda.request(object, Instant::now() + delay);
                 }
             }
             () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
@@ -118,24 +124,26 @@ pub(super) async fn run<K, R, F>(
     }
 }
 
-async fn one<K: Resource<DynamicType = ()>>(
+/// Runs one reconciliation, unless its namespace is terminating. Returns when the object is due again, which
+/// after a failure is the next backoff.
+async fn reconcile_one<K: Resource<DynamicType = ()>>(
     name: &'static str,
     object: &ObjectRef<K>,
     work: impl Future<Output = Result<Action, ReconcileError>>,
     context: &Context,
     failures: &Failures<K>,
 ) -> Action {
-    let (begun, namespace) = (Instant::now(), object.namespace.clone().unwrap_or_default());
-    if let Some(rest) = context.ending.rest(&namespace) {
-        return Action::requeue(rest);
+    let (started, namespace) = (Instant::now(), object.namespace.clone().unwrap_or_default());
+    if let Some(remaining) = context.terminating.remaining(&namespace) {
+        return Action::requeue(remaining);
     }
     let result = work.await;
     if result.as_ref().is_err_and(ReconcileError::is_namespace_gone) {
-        context.ending.note(&namespace);
+        context.terminating.record(&namespace);
     }
-    let result = quiet_if_namespace_gone(result, object);
-    context.metrics.reconciled(name, begun.elapsed(), result.is_err());
-    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = accept_namespace_gone(result, object);
+    context.metrics.record_reconciliation(name, started.elapsed(), result.is_err());
+    let mut failures = failures.lock();
     match result {
         Ok(action) => {
             failures.remove(object);
@@ -146,19 +154,19 @@ async fn one<K: Resource<DynamicType = ()>>(
             report(name, object, &error);
             let count = failures.entry(object.clone()).or_default();
             *count += 1;
-            Action::requeue(if fault!("retries-at-once") { FIRST_PAUSE } else { pause(*count) })
+            Action::requeue(if fault!("retries-at-once") { MIN_BACKOFF } else { backoff(*count) })
         }
     }
 }
 
-/// Waits until all reconcilers have ended after `stop`. Returns false as soon as one ends or panics before,
-/// and aborts the others, because a partial controller looks healthy but is not.
-pub(super) async fn ended_as_told(mut reconcilers: JoinSet<()>, stop: &watch::Receiver<bool>) -> bool {
+/// Waits until all reconcilers have ended after `stop` was cancelled. If one ends or panics earlier, aborts
+/// the others and returns false: a controller without one of its reconcilers looks healthy but is not.
+pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {
             tracing::error!(%error, "reconciler failed");
         }
-        if !*stop.borrow() {
+        if !stop.is_cancelled() {
             reconcilers.shutdown().await;
             return false;
         }
@@ -166,12 +174,13 @@ pub(super) async fn ended_as_told(mut reconcilers: JoinSet<()>, stop: &watch::Re
     true
 }
 
-fn pause(failures: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
+fn backoff(failures: u32) -> Duration {
+    MIN_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }
 
-/// DEL-07: in a namespace that is being deleted, there is nothing left to do.
-fn quiet_if_namespace_gone<K>(
+/// Turns a refusal by a namespace that is being deleted into a success, because nothing is left to do
+/// (DEL-07).
+fn accept_namespace_gone<K>(
     result: Result<Action, ReconcileError>,
     object: &ObjectRef<K>,
 ) -> Result<Action, ReconcileError>

@@ -1,4 +1,4 @@
-//! One reconciler with stubbed reconciliations.
+//! The loop with a stub as its reconciler.
 
 use grove_api::PodGang;
 use kube::runtime::watcher::Event;
@@ -9,18 +9,25 @@ use super::*;
 use crate::context::test_api::World;
 
 #[rstest::rstest]
-#[case::told(true, false, true)]
-#[case::unasked(false, false, false)]
+#[case::after_a_stop(true, false, true)]
+#[case::without_a_stop(false, false, false)]
 #[case::panicked(false, true, false)]
 #[tokio::test]
-async fn no_reconciler_may_end_unasked(#[case] asked: bool, #[case] panics: bool, #[case] well: bool) {
-    let (_keep, stop) = watch::channel(asked);
+async fn a_reconciler_that_ends_before_the_stop_is_a_failure(
+    #[case] stopped: bool,
+    #[case] panics: bool,
+    #[case] succeeds: bool,
+) {
+    let stop = CancellationToken::new();
+    if stopped {
+        stop.cancel();
+    }
     let mut reconcilers = JoinSet::new();
-    reconcilers.spawn(async move { assert!(!panics, "as the case wants") });
-    if !asked {
+    reconcilers.spawn(async move { assert!(!panics, "the case panics") });
+    if !stopped {
         reconcilers.spawn(std::future::pending());
     }
-    assert_eq!(ended_as_told(reconcilers, &stop).await, well);
+    assert_eq!(wait_for_shutdown(reconcilers, &stop).await, succeeds);
 }
 
 #[rstest::rstest]
@@ -28,10 +35,10 @@ async fn no_reconciler_may_end_unasked(#[case] asked: bool, #[case] panics: bool
 #[case::few(10, 250)]
 #[case::many(50, 500)]
 #[case::too_many(100_000, 2000)]
-fn more_objects_gather_longer(#[case] waiting: usize, #[case] milliseconds: u64) {
-    let [least, each, most] = [250, 10, 2000].map(Duration::from_millis);
-    assert_eq!(Gather { least, each, most }.pause(waiting), Duration::from_millis(milliseconds));
-    assert_eq!(Gather::NONE.pause(waiting), Duration::ZERO);
+fn the_delay_grows_with_the_number_of_waiting_objects(#[case] waiting: usize, #[case] milliseconds: u64) {
+    let [min, per_waiting, max] = [250, 10, 2000].map(Duration::from_millis);
+    assert_eq!(Gather { min, per_waiting, max }.delay(waiting), Duration::from_millis(milliseconds));
+    assert_eq!(Gather::NONE.delay(waiting), Duration::ZERO);
 }
 
 #[rstest::rstest]
@@ -40,8 +47,8 @@ fn more_objects_gather_longer(#[case] waiting: usize, #[case] milliseconds: u64)
 #[case(5, 800)]
 #[case(9, 10_000)]
 #[case(1000, 10_000)]
-fn pauses_grow_up_to_a_limit(#[case] failures: u32, #[case] milliseconds: u64) {
-    assert_eq!(pause(failures), Duration::from_millis(milliseconds));
+fn the_backoff_grows_up_to_a_limit(#[case] failures: u32, #[case] milliseconds: u64) {
+    assert_eq!(backoff(failures), Duration::from_millis(milliseconds));
 }
 
 /// A world with these PodGangs, and the settings of a reconciler that processes one at a time.
@@ -56,78 +63,80 @@ fn pod_gang(name: &str, version: &str) -> PodGang {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"podgroups": []}})).unwrap()
 }
 
-/// Requests `asked` from a reconciler that takes 1 s each, and returns which object it started after how many
-/// seconds. The first reconciliation of an object fails if `fails`, and otherwise requeues after 60 s.
-/// `later` arrives after 20 s.
-async fn done(
+/// Requests `requested` from a reconciler that takes 1 s for each object. Returns the reconciled objects,
+/// each with the second at which its reconciliation started.
+///
+/// The first reconciliation of an object fails if `fails`, and otherwise requeues after 60 s. After 20 s, the
+/// cache receives `later`.
+async fn reconciled(
     (mut world, settings): (World, Settings),
-    asked: &[&str],
+    requested: &[&str],
     fails: bool,
     later: Option<PodGang>,
 ) -> Vec<(String, u64)> {
     let (sender, inbox) = futures::channel::mpsc::unbounded();
-    asked.iter().for_each(|name| sender.unbounded_send(ObjectRef::new(name).within("ns")).unwrap());
-    let (stop, stopped) = watch::channel(false);
-    let (begin, log) = (Instant::now(), Arc::<Mutex<Vec<(String, u64)>>>::default());
+    requested.iter().for_each(|name| sender.unbounded_send(ObjectRef::new(name).within("ns")).unwrap());
+    let stop = CancellationToken::new();
+    let (start, log) = (Instant::now(), Arc::<Mutex<Vec<(String, u64)>>>::default());
     let seen = Arc::clone(&log);
     let reconcile = move |object: Arc<PodGang>, _| {
         let seen = Arc::clone(&seen);
         async move {
             let name = object.metadata.name.clone().unwrap_or_default();
             let is_first = {
-                let mut seen = seen.lock().unwrap();
-                seen.push((name.clone(), begin.elapsed().as_secs()));
+                let mut seen = seen.lock();
+                seen.push((name.clone(), start.elapsed().as_secs()));
                 seen.iter().filter(|(seen, _)| *seen == name).count() == 1
             };
             sleep(Duration::from_secs(1)).await;
             match (fails, is_first) {
-                (true, true) => Err(ReconcileError::Waiting("as the case wants".to_owned())),
+                (true, true) => Err(ReconcileError::Waiting("the case fails".to_owned())),
                 (false, true) => Ok(Action::requeue(Duration::from_secs(60))),
                 (_, false) => Ok(Action::await_change()),
             }
         }
     };
     let store = world.context.caches.pod_gangs.store.clone();
-    let running = tokio::spawn(run(settings, store, inbox, Arc::clone(&world.context), stopped, reconcile));
+    let context = Arc::clone(&world.context);
+    let running = tokio::spawn(run(settings, store, inbox, context, stop.clone(), reconcile));
     sleep(Duration::from_secs(20)).await;
     later.into_iter().for_each(|later| world.feeds.pod_gangs.take(Event::Apply(later)));
     sleep(Duration::from_secs(300)).await;
-    stop.send_replace(true);
+    stop.cancel();
     running.await.unwrap();
-    let log = log.lock().unwrap();
+    let log = log.lock();
     log.clone()
 }
 
-fn said(done: &[(&str, u64)]) -> Vec<(String, u64)> {
-    done.iter().map(|(name, at)| ((*name).to_owned(), *at)).collect()
+fn expected(starts: &[(&str, u64)]) -> Vec<(String, u64)> {
+    starts.iter().map(|(name, at)| ((*name).to_owned(), *at)).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn objects_come_in_the_order_in_which_they_were_asked_for() {
-    let done = done(world(&["a", "b", "c"]), &["c", "a", "gone", "b", "a"], false, None).await;
-    assert_eq!(
-        done,
-        said(&[("c", 0), ("a", 1), ("b", 2), ("c", 61), ("a", 62), ("b", 63)]),
-        "once, and again"
-    );
+async fn objects_are_reconciled_in_the_order_of_their_requests() {
+    let starts = reconciled(world(&["a", "b", "c"]), &["c", "a", "deleted", "b", "a"], false, None).await;
+    let requeued = [("c", 0), ("a", 1), ("b", 2), ("c", 61), ("a", 62), ("b", 63)];
+    assert_eq!(starts, expected(&requeued), "each once, and again when it is requeued");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_while_it_is_reconciled_is_reconciled_again_afterwards() {
+async fn an_object_requested_during_its_reconciliation_is_reconciled_again_afterwards() {
     let (world, settings) = world(&["a"]);
-    let done = done((world, Settings { concurrency: 9, ..settings }), &["a", "a"], false, None).await;
-    assert_eq!(done, said(&[("a", 0), ("a", 1)]), "and not after a minute as well");
+    let settings = Settings { concurrency: 9, ..settings };
+    let starts = reconciled((world, settings), &["a", "a"], false, None).await;
+    assert_eq!(starts, expected(&[("a", 0), ("a", 1)]), "the second one replaces the requeue after a minute");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_failed_is_tried_again() {
-    assert_eq!(done(world(&["a"]), &["a"], true, None).await, said(&[("a", 0), ("a", 1)]));
+async fn a_failed_reconciliation_is_retried() {
+    assert_eq!(reconciled(world(&["a"]), &["a"], true, None).await, expected(&[("a", 0), ("a", 1)]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_cache_has_to_show_what_was_written_first() {
+async fn an_object_waits_until_the_cache_shows_its_last_write() {
     let (world, settings) = world(&["a", "b"]);
-    world.context.written.note(&pod_gang("a", "1"), Some("2"));
-    let done = done((world, settings), &["a", "b"], false, Some(pod_gang("a", "2"))).await;
-    assert_eq!(done, said(&[("b", 0), ("a", 20), ("b", 61), ("a", 81)]), "which holds up no other");
+    world.context.written.record(&pod_gang("a", "1"), Some("2"));
+    let starts = reconciled((world, settings), &["a", "b"], false, Some(pod_gang("a", "2"))).await;
+    let delayed = [("b", 0), ("a", 20), ("b", 61), ("a", 81)];
+    assert_eq!(starts, expected(&delayed), "a waiting object delays no other");
 }

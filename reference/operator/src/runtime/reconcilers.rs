@@ -3,33 +3,32 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
-use super::reconcile_loop::{Gather, Settings, ended_as_told, run};
+use super::reconcile_loop::{Gather, Settings, run, wait_for_shutdown};
 use crate::cache::caches::Caches;
 use crate::context::Context;
 use crate::context::queues::Inboxes;
 use crate::{reconcile, status};
 
-/// How long changes are collected before a status is written: briefly when there is little to do. With
-/// thousands of pods, one write covers most steps of a gang until it is bound. It is short enough for
-/// statuses that are computed from other statuses (STAT-02).
+/// How long changes are collected before a status is written. The time grows with the number of waiting
+/// objects: with thousands of pods, one write then covers most steps of a gang. The maximum is short enough
+/// for statuses that are computed from other statuses (STAT-02).
 const STATUS: Gather = Gather {
-    least: Duration::from_millis(250),
-    each: Duration::from_millis(20),
-    most: Duration::from_millis(1200),
+    min: Duration::from_millis(250),
+    per_waiting: Duration::from_millis(20),
+    max: Duration::from_millis(1200),
 };
-/// PodCliques that are reconciled concurrently. Those that create pods wait in `flow`; removing gates does
-/// not.
+/// PodCliques that are reconciled concurrently. `flow` limits how many of them create pods at the same time.
 const POD_CLIQUES: usize = 4096;
 
-/// Runs all reconcilers until `stop` is true and running work is done. Returns false if one of them ends
-/// before.
+/// Runs all reconcilers until `stop` is cancelled and running work is done. Returns false if one of them ends
+/// earlier.
 pub(super) async fn reconcile_all(
     inboxes: Inboxes,
     context: &Arc<Context>,
-    stop: &watch::Receiver<bool>,
+    stop: &CancellationToken,
 ) -> bool {
     let Inboxes {
         pod_clique_sets,
@@ -51,14 +50,14 @@ pub(super) async fn reconcile_all(
         topologies: bindings,
         ..
     } = &context.caches;
-    let at_once =
+    let immediate =
         |name, concurrency| Settings { name, concurrency, gather: Gather::NONE, after_own_writes: false };
-    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS, after_own_writes: true };
+    let delayed = |name| Settings { name, concurrency: 16, gather: STATUS, after_own_writes: true };
     context.queues.open(&context.caches);
     let (context, stop) = (|| Arc::clone(context), || stop.clone());
     let mut all = JoinSet::new();
     all.spawn(run(
-        at_once("pod_clique_set", 16),
+        immediate("pod_clique_set", 16),
         sets.store.clone(),
         pod_clique_sets,
         context(),
@@ -66,7 +65,7 @@ pub(super) async fn reconcile_all(
         reconcile::pod_clique_set::reconcile,
     ));
     all.spawn(run(
-        gathered("pod_clique_set_status"),
+        delayed("pod_clique_set_status"),
         sets.store.clone(),
         pcs_status,
         context(),
@@ -74,7 +73,7 @@ pub(super) async fn reconcile_all(
         status::pod_clique_set::reconcile,
     ));
     all.spawn(run(
-        at_once("gang_termination", 16),
+        immediate("gang_termination", 16),
         sets.store.clone(),
         gang_terminations,
         context(),
@@ -82,7 +81,7 @@ pub(super) async fn reconcile_all(
         reconcile::gang_termination::reconcile,
     ));
     all.spawn(run(
-        at_once("scaling_group", 16),
+        immediate("scaling_group", 16),
         groups.store.clone(),
         scaling_groups,
         context(),
@@ -90,7 +89,7 @@ pub(super) async fn reconcile_all(
         reconcile::scaling_group::reconcile,
     ));
     all.spawn(run(
-        gathered("scaling_group_status"),
+        delayed("scaling_group_status"),
         groups.store.clone(),
         pcsg_status,
         context(),
@@ -98,7 +97,7 @@ pub(super) async fn reconcile_all(
         status::scaling_group::reconcile,
     ));
     all.spawn(run(
-        at_once("pod_clique", POD_CLIQUES),
+        immediate("pod_clique", POD_CLIQUES),
         cliques.store.clone(),
         pod_cliques,
         context(),
@@ -106,7 +105,7 @@ pub(super) async fn reconcile_all(
         reconcile::pod_clique::reconcile,
     ));
     all.spawn(run(
-        gathered("pod_clique_status"),
+        delayed("pod_clique_status"),
         cliques.store.clone(),
         pclq_status,
         context(),
@@ -114,7 +113,7 @@ pub(super) async fn reconcile_all(
         status::pod_clique::reconcile,
     ));
     all.spawn(run(
-        Settings { after_own_writes: true, ..at_once("pod_gang", 32) },
+        Settings { after_own_writes: true, ..immediate("pod_gang", 32) },
         gangs.store.clone(),
         pod_gangs,
         context(),
@@ -122,7 +121,7 @@ pub(super) async fn reconcile_all(
         reconcile::pod_gang::reconcile,
     ));
     all.spawn(run(
-        gathered("pod_gang_status"),
+        delayed("pod_gang_status"),
         gangs.store.clone(),
         gang_status,
         context(),
@@ -131,12 +130,12 @@ pub(super) async fn reconcile_all(
     ));
     // One at a time: if a scheduler supports only one binding, they must not overtake each other.
     all.spawn(run(
-        Settings { concurrency: 1, ..gathered("cluster_topology_binding") },
+        Settings { concurrency: 1, ..delayed("cluster_topology_binding") },
         bindings.store.clone(),
         topologies,
         context(),
         stop(),
         reconcile::cluster_topology_binding::reconcile,
     ));
-    ended_as_told(all, &stop()).await
+    wait_for_shutdown(all, &stop()).await
 }

@@ -1,9 +1,9 @@
 //! Serves health and metrics in plain text.
 //!
-//! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks
-//! can answer, including their certificate if the controller maintains it itself. Its text lists what each
-//! backend lacks. A backend without its scheduler's API does not make the controller unready, because the
-//! others continue (ADM-19).
+//! `/healthz` reports that the process is alive. `/readyz` reports whether the caches are complete, and
+//! whether the webhooks' certificate is served if the controller maintains it. Its text also lists what
+//! each backend lacks. A backend without its scheduler's API does not make the controller unready, because
+//! the other backends continue (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::context::Context;
 pub(super) struct Readiness {
     pub registry: Registry,
     pub ready: watch::Receiver<bool>,
-    /// Whether the webhooks' certificate is served and its authority known, or why not. `None` if it comes
-    /// from files.
+    /// Whether the webhooks' certificate is served and its authority is in the webhook configurations; the
+    /// error explains why not. `None` if the certificate comes from files.
     pub certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
@@ -54,7 +54,7 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         let detail = state.as_ref().err().map_or("served, and their authority known", |reason| reason);
         line(state.is_ok(), "certificates", detail);
     }
-    // Concurrently, so that the probe takes no longer than the slowest backend.
+    // Query the backends concurrently, so that the probe takes no longer than the slowest backend.
     let backends =
         readiness.registry.iter().map(|backend| async { (backend.name(), backend.readiness().await) });
     for (name, found) in futures::future::join_all(backends).await {
@@ -79,7 +79,7 @@ mod tests {
     use crate::admission::fixture::cluster;
     use crate::backend::fake_backend::FakeBackend;
 
-    async fn asked(caches: bool, certificates: Option<Result<(), String>>) -> (StatusCode, String) {
+    async fn get_readyz(caches: bool, certificates: Option<Result<(), String>>) -> (StatusCode, String) {
         let (_ready, ready) = watch::channel(caches);
         // The last state stays after its sender is dropped.
         let certificates = certificates.map(|state| watch::channel(state).1);
@@ -93,27 +93,26 @@ mod tests {
     }
 
     #[rstest]
-    #[case::of_files(true, None, StatusCode::OK, None)]
-    #[case::kept(true, Some(Ok(())), StatusCode::OK, Some("[+]certificates served"))]
-    #[case::not_yet(
+    #[case::from_files(true, None, StatusCode::OK, None)]
+    #[case::managed(true, Some(Ok(())), StatusCode::OK, Some("[+]certificates served"))]
+    #[case::managed_but_missing(
         true,
         Some(Err("no certificate yet")),
         StatusCode::SERVICE_UNAVAILABLE,
         Some("[-]certificates no certificate yet")
     )]
-    #[case::no_caches(false, Some(Ok(())), StatusCode::SERVICE_UNAVAILABLE, Some("[+]certificates served"))]
+    #[case::incomplete_caches(false, Some(Ok(())), StatusCode::SERVICE_UNAVAILABLE, Some("[+]certificates served"))]
     #[tokio::test]
-    async fn readiness(
+    async fn readiness_depends_on_caches_and_certificate(
         #[case] caches: bool,
         #[case] certificates: Option<Result<(), &str>>,
         #[case] status: StatusCode,
         #[case] line: Option<&str>,
     ) {
         let certificates = certificates.map(|state| state.map_err(str::to_owned));
-        let (answered, text) = asked(caches, certificates).await;
-        assert_eq!(answered, status, "{text}");
-        let told = text.lines().find(|line| line.contains("certificates"));
-        assert_eq!(told.is_some(), line.is_some(), "{text}");
+        let (found, text) = get_readyz(caches, certificates).await;
+        assert_eq!(found, status, "{text}");
+        assert_eq!(text.contains("certificates"), line.is_some(), "{text}");
         assert!(line.is_none_or(|line| text.contains(line)), "{text}");
     }
 }

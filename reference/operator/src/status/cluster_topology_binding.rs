@@ -1,8 +1,8 @@
-//! Status of a ClusterTopologyBinding: one entry per scheduler, summarized by the condition
+//! Status of a ClusterTopologyBinding: one entry per scheduler, and a summary in the condition
 //! `SchedulerTopologyDrift`.
 //!
-//! Entries and reasons are upstream's, plus three: the scheduler is not installed, has to wait, or refuses
-//! the binding. The condition's message names the schedulers; upstream's does not.
+//! Entries and reasons are those of upstream. Three reasons are added: the scheduler is not installed, has to
+//! wait, or refuses the binding. Unlike in upstream, the message of the condition names the schedulers.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use kube::ResourceExt;
 use kube::api::DynamicObject;
 
 use crate::backend::{BackendError, TopologyState};
-use crate::plan::conditions::{self, Verdict};
+use crate::plan::conditions::{self, ConditionUpdate};
 
-/// State of a scheduler's topology resources; later variants outweigh earlier ones.
+/// State of a scheduler's topology resources. The summary reports the last variant that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Standing {
+pub(crate) enum SyncState {
     InSync,
     /// The scheduler's API is not installed (yet).
     NotReady,
-    /// They can be synced once another object is deleted.
+    /// The topology resources can be synced once another object is deleted.
     Waiting,
-    /// They differ, or could not be synced.
+    /// The topology resources differ from the binding, or could not be synced.
     Drifted,
     /// The scheduler does not accept this binding.
     Refused,
@@ -32,8 +32,9 @@ pub(crate) enum Standing {
     Unavailable,
 }
 
-impl Standing {
-    fn verdict(self) -> (Option<bool>, &'static str) {
+impl SyncState {
+    /// Status and reason of the condition.
+    fn condition(self) -> (Option<bool>, &'static str) {
         match self {
             Self::InSync => (Some(false), "InSync"),
             Self::NotReady => (None, "SchedulerBackendNotReady"),
@@ -52,37 +53,37 @@ pub(crate) struct Report {
     pub reference: String,
     /// Generation of the referenced topology resource, if it exists.
     pub generation: Option<i64>,
-    pub standing: Standing,
+    pub state: SyncState,
     pub message: Option<String>,
 }
 
 impl Report {
-    /// From the result of a sync; `existing` are the scheduler's topology resources.
-    pub(crate) fn of_state(
+    /// The report about the result of a sync; `existing` are the scheduler's topology resources.
+    pub(crate) fn of_result(
         binding: &ClusterTopologyBinding,
         scheduler: &str,
-        state: &Result<TopologyState, BackendError>,
+        result: &Result<TopologyState, BackendError>,
         existing: &[Arc<DynamicObject>],
     ) -> Self {
-        let (standing, message) = match state {
-            Ok(TopologyState::InSync) => (Standing::InSync, None),
+        let (state, message) = match result {
+            Ok(TopologyState::InSync) => (SyncState::InSync, None),
             Ok(TopologyState::Drift(why) | TopologyState::NotFound(why)) => {
-                (Standing::Drifted, Some(why.clone()))
+                (SyncState::Drifted, Some(why.clone()))
             }
             Ok(TopologyState::Refused(why)) | Err(BackendError::Refused(why)) => {
-                (Standing::Refused, Some(why.clone()))
+                (SyncState::Refused, Some(why.clone()))
             }
-            Err(BackendError::NotReady { reason, .. }) => (Standing::NotReady, Some(reason.clone())),
-            Err(BackendError::Waiting(why)) => (Standing::Waiting, Some(format!("waiting: {why}"))),
-            Err(error) => (Standing::Drifted, Some(error.to_string())),
+            Err(BackendError::NotReady { reason, .. }) => (SyncState::NotReady, Some(reason.clone())),
+            Err(BackendError::Waiting(why)) => (SyncState::Waiting, Some(format!("waiting: {why}"))),
+            Err(error) => (SyncState::Drifted, Some(error.to_string())),
         };
         let reference = binding.spec.reference(scheduler);
-        let compared = existing.iter().find(|object| Some(object.name_any().as_str()) == reference);
+        let referenced = existing.iter().find(|object| Some(object.name_any().as_str()) == reference);
         Self {
             scheduler: scheduler.to_owned(),
             reference: reference.map_or_else(|| binding.name_any(), str::to_owned),
-            generation: compared.and_then(|object| object.metadata.generation),
-            standing,
+            generation: referenced.and_then(|object| object.metadata.generation),
+            state,
             message,
         }
     }
@@ -94,7 +95,7 @@ impl Report {
             scheduler: scheduler.clone(),
             reference: topology_reference.clone(),
             generation: None,
-            standing: Standing::Unavailable,
+            state: SyncState::Unavailable,
             message: Some(format!(
                 "scheduler backend {scheduler:?} is not available for topology management"
             )),
@@ -102,7 +103,8 @@ impl Report {
     }
 }
 
-/// Sets the observed generation only if `is_done`: everything that can be done for it was done.
+/// Computes the status. The observed generation is set only if `is_done`, which means that nothing remains
+/// to be done for it.
 pub(crate) fn status(
     binding: &ClusterTopologyBinding,
     reports: &[Report],
@@ -111,7 +113,7 @@ pub(crate) fn status(
     let before = binding.status.clone().unwrap_or_default();
     let generation = binding.metadata.generation;
     let mut conditions = before.conditions;
-    match reports.iter().map(|report| report.standing).max() {
+    match reports.iter().map(|report| report.state).max() {
         // Without schedulers there can be no drift.
         None => conditions.retain(|condition| condition.type_ != CONDITION_SCHEDULER_TOPOLOGY_DRIFT),
         Some(worst) => conditions = conditions::with(conditions, summary(worst, reports), generation),
@@ -123,6 +125,7 @@ pub(crate) fn status(
     }
 }
 
+/// The message about a drift, if the status reports one.
 pub(crate) fn drift(status: &ClusterTopologyBindingStatus) -> Option<&str> {
     let mut conditions = status.conditions.iter();
     conditions
@@ -130,21 +133,21 @@ pub(crate) fn drift(status: &ClusterTopologyBindingStatus) -> Option<&str> {
         .map(|found| found.message.as_str())
 }
 
-fn summary(worst: Standing, reports: &[Report]) -> Verdict {
-    let (status, reason) = worst.verdict();
+fn summary(worst: SyncState, reports: &[Report]) -> ConditionUpdate {
+    let (status, reason) = worst.condition();
     let wrong = |report: &Report| Some(format!("{}: {}", report.scheduler, report.message.as_ref()?));
     let message = match worst {
-        Standing::InSync => "All scheduler backend topologies are in sync".to_owned(),
+        SyncState::InSync => "All scheduler backend topologies are in sync".to_owned(),
         _ => reports.iter().filter_map(wrong).collect::<Vec<_>>().join("; "),
     };
-    Verdict { type_: CONDITION_SCHEDULER_TOPOLOGY_DRIFT, status, reason: reason.into(), message }
+    ConditionUpdate { type_: CONDITION_SCHEDULER_TOPOLOGY_DRIFT, status, reason: reason.into(), message }
 }
 
 fn entry(report: &Report) -> SchedulerTopologyStatus {
     SchedulerTopologyStatus {
         scheduler_name: report.scheduler.clone(),
         topology_reference: report.reference.clone(),
-        in_sync: report.standing == Standing::InSync,
+        in_sync: report.state == SyncState::InSync,
         scheduler_backend_topology_observed_generation: report.generation,
         message: report.message.clone(),
     }
@@ -175,7 +178,8 @@ mod tests {
         let theirs: DynamicObject =
             serde_json::from_value(json!({"metadata": {"name": "theirs", "generation": 7}})).unwrap();
         let existing = [Arc::new(theirs)];
-        let report = |(scheduler, state): &(&str, _)| Report::of_state(&binding, scheduler, state, &existing);
+        let report =
+            |(scheduler, state): &(&str, _)| Report::of_result(&binding, scheduler, state, &existing);
         let status = status(&binding, &results.iter().map(report).collect::<Vec<_>>(), true);
         let condition = &status.conditions[0];
         let mut lines = vec![format!("{}/{}: {}", condition.status, condition.reason, condition.message)];
@@ -187,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn in_sync_if_all_are() {
+    fn the_binding_is_in_sync_if_all_schedulers_are() {
         let results = vec![("kai", Ok(TopologyState::InSync)), ("volcano", Ok(TopologyState::InSync))];
         insta::assert_snapshot!(lines(results), @r"
         False/InSync: All scheduler backend topologies are in sync
@@ -203,24 +207,28 @@ mod tests {
     #[case::waiting(Err(BackendError::Waiting("old".into())), "Unknown/TopologyPending: kai: waiting: old; volcano: no CRD")]
     #[case::failed(Err(BackendError::NameTaken("x".into())), "True/Drift: kai: x exists and is not controlled by this PodGang; volcano: no CRD")]
     #[case::good(Ok(TopologyState::InSync), "Unknown/SchedulerBackendNotReady: volcano: no CRD")]
-    fn the_worst_tells(#[case] state: Result<TopologyState, BackendError>, #[case] says: &str) {
+    fn the_condition_reports_the_worst_state(
+        #[case] state: Result<TopologyState, BackendError>,
+        #[case] expected: &str,
+    ) {
         let lines = lines(vec![("kai", state), ("volcano", Err(not_ready()))]);
-        assert_eq!(lines.lines().next(), Some(says));
+        assert_eq!(lines.lines().next(), Some(expected));
         assert!(lines.ends_with("volcano topo false None"), "{lines}");
     }
 
     #[test]
     fn a_scheduler_that_is_not_enabled_outweighs_the_rest() {
         let binding = binding(json!({}));
-        let drifted = Report::of_state(&binding, "volcano", &Ok(TopologyState::Drift("differs".into())), &[]);
+        let drifted =
+            Report::of_result(&binding, "volcano", &Ok(TopologyState::Drift("differs".into())), &[]);
         let unknown = Report::unavailable(&binding.spec.scheduler_topology_bindings[0]);
         let status = status(&binding, &[drifted, unknown], true);
         assert_eq!(status.conditions[0].reason, "TopologyNotFound");
-        assert_eq!(drift(&status), None, "nobody knows");
+        assert_eq!(drift(&status), None, "the state of the disabled scheduler is unknown");
     }
 
     #[test]
-    fn a_failure_leaves_the_observed_generation_and_no_scheduler_no_condition() {
+    fn the_observed_generation_stays_after_a_failure_and_no_scheduler_means_no_condition() {
         let before = json!({"observedGeneration": 1, "conditions": [
             {"type": "SchedulerTopologyDrift", "status": "False", "reason": "InSync", "message": "",
              "lastTransitionTime": "2026-01-01T00:00:00Z"}]});

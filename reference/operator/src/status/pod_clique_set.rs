@@ -17,20 +17,21 @@ use kube::ResourceExt;
 
 use super::pod_clique::selector_text;
 use super::scaling_group::{is_available, is_updated};
-use crate::cache::caches::of;
+use crate::cache::caches::object_key;
 use crate::cache::ownership::is_controlled_by;
-use crate::context::action::{Action, next_look};
+use crate::context::action::{Action, next_check};
 use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
 use crate::faults::fault;
-use crate::plan::conditions::{self, Verdict};
+use crate::plan::conditions::{self, ConditionUpdate};
 use crate::plan::json_diff::merge_patch;
 use crate::plan::minimums;
 use crate::plan::pod_clique_object::generation_hash;
 use crate::plan::topology_translation::{constraints, topology_name, unknown_domains};
-use crate::update::rolling_update::{Standing, replica_in_turn};
+use crate::update::rolling_update::{ReplicaState, next_replica};
 use crate::update::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 
+/// Writes the status if it differs, and counts an update that has ended.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -39,19 +40,19 @@ pub(crate) async fn reconcile(
         return Ok(Action::await_change());
     }
     let replicas: Vec<_> = (0..pcs.spec.replicas).map(|i| Replica::of(&context, &pcs, i)).collect();
-    let count = |holds: fn(&Replica) -> bool| {
-        i32::try_from(replicas.iter().filter(|replica| holds(replica)).count()).unwrap_or(0)
+    let count = |is_counted: fn(&Replica) -> bool| {
+        i32::try_from(replicas.iter().filter(|replica| is_counted(replica)).count()).unwrap_or(0)
     };
     let name = topology_name(&pcs.spec.template);
     let binding = name.and_then(|name| context.caches.topologies.get(None, name));
     let levels = binding.as_ref().map(|binding| binding.spec.levels.as_slice());
-    let verdict = topology_verdict(&pcs.spec.template, name, levels);
+    let topology = topology_condition(&pcs.spec.template, name, levels);
 
     let before = pcs.status.clone().unwrap_or_default();
     let hash = generation_hash(&pcs);
     let mut status = before.clone();
     status.update_progress = progress(&pcs, &replicas, &hash, Timestamp::now());
-    status.conditions = conditions::with(status.conditions, verdict, pcs.metadata.generation);
+    status.conditions = conditions::with(status.conditions, topology, pcs.metadata.generation);
     status.replicas = pcs.spec.replicas;
     status.available_replicas = count(Replica::is_available);
     status.updated_replicas = count(|replica| replica.is_available() && replica.is_updated());
@@ -68,17 +69,18 @@ pub(crate) async fn reconcile(
             Some((progress.update_started_at.clone(), progress.update_ended_at.clone()?))
         };
         if ended(&status).is_some_and(|update| ended(&before) != Some(update)) {
-            context.metrics.updated(&pcs.namespace().unwrap_or_default());
+            context.metrics.record_update(&pcs.namespace().unwrap_or_default());
         }
     }
     if fault!("restless-turns") {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
-    Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
+    Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
+/// Whether PodCliques or scaling groups of replicas that were scaled in still exist.
 fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
-    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     let is_beyond = |labels: &BTreeMap<String, String>| {
         let index = labels.get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse::<i32>().ok());
         index.is_some_and(|index| index >= pcs.spec.replicas)
@@ -113,10 +115,10 @@ impl Replica {
         let cliques: Vec<_> = standalone.iter().filter_map(|template| clique(&template.name)).collect();
         let groups: Vec<_> =
             template.pod_clique_scaling_groups.iter().filter_map(|config| group(&config.name)).collect();
-        let gang = caches.gang_of_set(pcs, &context.pod_gang_names.base(pcs, i));
-        let whole =
+        let gang = caches.own_pod_gang(pcs, &context.pod_gang_names.base(pcs, i));
+        let all_exist =
             cliques.len() == standalone.len() && groups.len() == template.pod_clique_scaling_groups.len();
-        Self(ReplicaView { exists: whole && gang.is_some(), cliques, groups })
+        Self(ReplicaView { exists: all_exist && gang.is_some(), cliques, groups })
     }
 
     fn exists(&self) -> bool {
@@ -124,29 +126,30 @@ impl Replica {
     }
 
     fn is_available(&self) -> bool {
-        let group_available = |group: &GroupView| {
+        let is_group_available = |group: &GroupView| {
             let available = group.pcsg.status.as_ref().map_or(0, |status| status.available_replicas);
             available >= minimums::of_group(&group.pcsg)
         };
         self.exists()
             && self.0.cliques.iter().all(|clique| is_available(&clique.pclq))
-            && self.0.groups.iter().all(group_available)
+            && self.0.groups.iter().all(is_group_available)
     }
 
     /// Checks the statuses of cliques and groups and also their pods, because statuses may be stale.
     fn is_updated(&self) -> bool {
-        let group_updated = |group: &GroupView| {
+        let is_group_updated = |group: &GroupView| {
             let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);
             updated >= group.pcsg.spec.replicas
         };
         self.exists()
             && self.0.is_new()
             && self.0.cliques.iter().all(|clique| is_updated(&clique.pclq))
-            && self.0.groups.iter().all(group_updated)
+            && self.0.groups.iter().all(is_group_updated)
     }
 }
 
-/// Progress of an update, and the replica in the current update step. `None` until a template changes.
+/// Progress of an update, and the replica in the current update step. `None` until a template changes for the
+/// first time.
 fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
@@ -156,22 +159,24 @@ fn progress(
     let status = pcs.status.clone().unwrap_or_default();
     let (known, before) = (status.current_generation_hash, status.update_progress);
     let has_changed = known.is_some_and(|known| known != hash);
-    let is_left = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old_template());
+    let has_old_pods = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old_template());
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
-    // If no update is in progress, old pods start one. Their template changed before the first status was
-    // written, or under a strategy that does not replace pods.
-    let is_seen = before.is_some() || !fault!("first-status-is-no-update");
-    let begins = has_changed || (is_left && is_seen && !is_under_way);
-    if before.is_none() && !begins {
+    // Old pods start an update if none is in progress. Their template may have changed before the first
+    // status was written, or under a strategy that does not replace pods.
+    let are_counted = before.is_some() || !fault!("first-status-is-no-update");
+    let starts = has_changed || (has_old_pods && are_counted && !is_under_way);
+    if before.is_none() && !starts {
         return None;
     }
-    let standing = |replica: &Replica| match replica.0.standing(pcs) {
-        Standing::Old { .. } if fault!("update-by-index") => Standing::Old { bound: true, breached: false },
-        standing => standing,
+    let state = |replica: &Replica| match replica.0.state(pcs) {
+        ReplicaState::Old { .. } if fault!("update-by-index") => {
+            ReplicaState::Old { bound: true, breached: false }
+        }
+        state => state,
     };
-    let standings: Vec<_> = replicas.iter().map(standing).collect();
+    let states: Vec<_> = replicas.iter().map(state).collect();
     let mut progress = before.unwrap_or_default();
-    if begins {
+    if starts {
         progress.update_started_at = Some(Time(now));
         progress.update_ended_at = None;
     }
@@ -181,19 +186,19 @@ fn progress(
     } else if progress.update_ended_at.is_none() {
         let current = progress.currently_updating.first().map(|current| current.replica_index);
         let current = current.and_then(|current| usize::try_from(current).ok());
-        let next = replica_in_turn(&standings, current);
+        let next = next_replica(&states, current);
         if next != current {
-            let begun = |replica: usize| PodCliqueSetReplicaUpdateProgress {
+            let started = |replica: usize| PodCliqueSetReplicaUpdateProgress {
                 replica_index: i32::try_from(replica).unwrap_or(i32::MAX),
                 update_started_at: Some(Time(now)),
                 update_ended_at: None,
             };
-            progress.currently_updating = next.map(begun).into_iter().collect();
+            progress.currently_updating = next.map(started).into_iter().collect();
         }
         if fault!("restless-turns") {
-            progress.currently_updating.iter_mut().for_each(|turn| turn.update_started_at = Some(Time(now)));
+            progress.currently_updating.iter_mut().for_each(|step| step.update_started_at = Some(Time(now)));
         }
-        if standings.iter().all(|standing| *standing == Standing::Settled) {
+        if states.iter().all(|state| *state == ReplicaState::Settled) {
             progress.update_ended_at = Some(Time(now));
         }
     }
@@ -212,12 +217,12 @@ fn progress(
 
 /// Condition `TopologyLevelsUnavailable`; `levels` are those of the ClusterTopologyBinding `name`, if it
 /// exists.
-fn topology_verdict(
+fn topology_condition(
     template: &PodCliqueSetTemplateSpec,
     name: Option<&str>,
     levels: Option<&[TopologyLevel]>,
-) -> Verdict {
-    let verdict = |status, reason, message| Verdict {
+) -> ConditionUpdate {
+    let update = |status, reason, message| ConditionUpdate {
         type_: CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE,
         status,
         reason: Cow::Borrowed(reason),
@@ -225,21 +230,21 @@ fn topology_verdict(
     };
     let available = "AllClusterTopologyLevelsAvailable";
     if constraints(template).next().is_none() {
-        return verdict(Some(false), available, "No topology constraints defined".to_owned());
+        return update(Some(false), available, "No topology constraints defined".to_owned());
     }
     let Some(name) = name else {
-        return verdict(None, "TopologyNameMissing", "no topologyName can be resolved".to_owned());
+        return update(None, "TopologyNameMissing", "no topologyName can be resolved".to_owned());
     };
     let Some(levels) = levels else {
         let message = format!("ClusterTopologyBinding {name:?} not found");
-        return verdict(None, "ClusterTopologyNotFound", message);
+        return update(None, "ClusterTopologyNotFound", message);
     };
     let unknown = unknown_domains(template, levels);
     match unknown.is_empty() {
-        true => verdict(Some(false), available, "All topology levels are available".to_owned()),
+        true => update(Some(false), available, "All topology levels are available".to_owned()),
         false => {
             let message = format!("Unavailable topology domains: [{}]", unknown.join(" "));
-            verdict(Some(true), "ClusterTopologyLevelsUnavailable", message)
+            update(Some(true), "ClusterTopologyLevelsUnavailable", message)
         }
     }
 }
@@ -253,9 +258,9 @@ mod tests {
     use crate::context::test_api::World;
     use crate::plan::pod_clique_object::template_hash;
 
-    /// Progress in the first status of a PodCliqueSet with one pod. The pod's template has this hash, the
-    /// gang this generation.
-    async fn first_progress(set: &PodCliqueSet, hash: &str, generation: u64) -> Value {
+    /// Progress in the first status of a PodCliqueSet with one pod. `hash` is that of the pod's template, and
+    /// `generation` is that of the gang.
+    async fn first_progress(pcs: &PodCliqueSet, hash: &str, generation: u64) -> Value {
         let mut world = World::new();
         let owned = |name: &str, kind: &str, owner: &str| {
             json!({
@@ -278,28 +283,28 @@ mod tests {
         gang["spec"] = json!({"podgroups": []});
         gang["metadata"]["annotations"] = json!({names::ANNOTATION_GENERATION: generation.to_string()});
         world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
-        reconcile(Arc::new(set.clone()), Arc::clone(&world.context)).await.unwrap();
+        reconcile(Arc::new(pcs.clone()), Arc::clone(&world.context)).await.unwrap();
         let written = world.written();
         let (_, patch) = written.iter().find(|(request, _)| request.ends_with("/wl/status")).unwrap();
         patch["status"]["updateProgress"].clone()
     }
 
     #[tokio::test]
-    async fn templates_that_change_before_the_first_status_are_updated() {
-        let set = json!({
+    async fn a_template_change_before_the_first_status_starts_an_update() {
+        let pcs = json!({
             "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "generation": 2},
             "spec": {"replicas": 1, "template": {"cliques": [{"name": "a", "spec": {"podSpec": {}, "replicas": 1}}]}},
         });
-        let mut set: PodCliqueSet = serde_json::from_value(set).unwrap();
-        let hash = template_hash(&set, &set.spec.template.cliques[0]);
-        assert_eq!(first_progress(&set, &hash, 0).await, Value::Null, "nothing is old");
-        assert_eq!(first_progress(&set, &hash, 1).await, Value::Null, "a recycle is no update");
-        let progress = first_progress(&set, "of-the-first-template", 0).await;
+        let mut pcs: PodCliqueSet = serde_json::from_value(pcs).unwrap();
+        let hash = template_hash(&pcs, &pcs.spec.template.cliques[0]);
+        assert_eq!(first_progress(&pcs, &hash, 0).await, Value::Null, "no pod is old");
+        assert_eq!(first_progress(&pcs, &hash, 1).await, Value::Null, "a recycle is no update");
+        let progress = first_progress(&pcs, "of-the-first-template", 0).await;
         assert!(progress["updateStartedAt"].is_string(), "{progress}");
         assert_eq!(progress["currentlyUpdating"][0]["replicaIndex"], 0, "{progress}");
-        set.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
-        let left_alone = first_progress(&set, "of-the-first-template", 0).await;
-        assert_eq!(left_alone, Value::Null, "pods are left alone");
+        pcs.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
+        let left_alone = first_progress(&pcs, "of-the-first-template", 0).await;
+        assert_eq!(left_alone, Value::Null, "users delete old pods");
     }
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {
@@ -312,18 +317,18 @@ mod tests {
     #[case::none(None, None, true, "False/AllClusterTopologyLevelsAvailable")]
     #[case::known(Some("t"), Some("rack"), true, "False/AllClusterTopologyLevelsAvailable")]
     #[case::unknown(Some("t"), Some("zone"), true, "True/ClusterTopologyLevelsUnavailable")]
-    #[case::gone(Some("t"), Some("rack"), false, "Unknown/ClusterTopologyNotFound")]
+    #[case::deleted(Some("t"), Some("rack"), false, "Unknown/ClusterTopologyNotFound")]
     #[case::nameless(None, Some("rack"), true, "Unknown/TopologyNameMissing")]
-    fn topology_condition(
+    fn the_topology_condition_reports_missing_levels(
         #[case] name: Option<&str>,
         #[case] domain: Option<&str>,
         #[case] exists: bool,
-        #[case] says: &str,
+        #[case] expected: &str,
     ) {
         let levels = [TopologyLevel { domain: "rack".into(), key: "key/rack".into() }];
         let levels = exists.then_some(levels.as_slice());
-        let verdict = topology_verdict(&template(name, domain), name, levels);
-        let condition = &conditions::with(Vec::new(), verdict, None)[0];
-        assert_eq!(format!("{}/{}", condition.status, condition.reason), says);
+        let update = topology_condition(&template(name, domain), name, levels);
+        let condition = &conditions::with(Vec::new(), update, None)[0];
+        assert_eq!(format!("{}/{}", condition.status, condition.reason), expected);
     }
 }

@@ -1,9 +1,9 @@
 //! Status of a PodGang except `Initialized`: whether its minimum is bound, ready and healthy, whether its
 //! gang resources exist, and what it waits for.
 //!
-//! It is computed from pods, PodCliques and this program's own failures. A gang status of kube-scheduler may
-//! never be reset, and one of Volcano may be reset too far. A scheduler's message is repeated only as the
-//! reason for a wait.
+//! It is computed from pods, PodCliques and this program's own failures. The status of a scheduler's gang
+//! resource is not used: kube-scheduler may never reset it, and Volcano may reset too much of it. A
+//! scheduler's message is repeated only as the reason for a wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,27 +22,29 @@ use super::held::held_since;
 use super::unbound_claims::{self, UnboundClaim};
 use crate::backend::Served;
 use crate::cache::gang_view::GangView;
+use crate::cache::observed_pod::PodCondition;
 use crate::cache::pods::{is_bound, is_ready, refusal};
 use crate::context::action::Action;
 use crate::context::error::ReconcileError;
 use crate::context::events::{REASON_POD_CREATE_FAILED, REASON_SYNC_FAILED};
-use crate::context::wordings::STEADY;
+use crate::context::stable_messages::STABLE;
 use crate::context::{Context, writes};
 use crate::faults::fault;
-use crate::plan::conditions::{self, Verdict};
+use crate::plan::conditions::{self, ConditionUpdate};
 use crate::plan::json_diff::merge_patch;
 
 /// How old a PodGang must be before its status reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 
+/// Writes the status if it differs. Unbound gangs are checked again later, because their message may change.
 pub(crate) async fn reconcile(
     pod_gang: Arc<PodGang>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
     let before = pod_gang.status.clone().unwrap_or_default();
     // `reconcile::pod_gang` writes the first status.
-    let is_begun = before.conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED);
-    if context.caches.is_left(&pod_gang) || !is_begun {
+    let has_status = before.conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED);
+    if context.caches.is_abandoned(&pod_gang) || !has_status {
         return Ok(Action::await_change());
     }
     let mut gang = Gang::of(&context, &pod_gang);
@@ -50,40 +52,41 @@ pub(crate) async fn reconcile(
         gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
-    // `reconcile::pod_gang` writes the rest together with `Initialized`.
+    // Until then, `reconcile::pod_gang` writes the other conditions together with `Initialized`.
     if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
         return Ok(Action::requeue(CREATION));
     }
-    let steady = context.wordings.steady_for(&pod_gang);
-    let status = gang.status(&before, steady.is_some());
+    let stable_for = context.messages.stable_for(&pod_gang);
+    let status = gang.status(&before, stable_for.is_some());
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        context.wordings.written(&pod_gang);
+        context.messages.record_write(&pod_gang);
         writes::patch_status_of_version(&context, &*pod_gang, &patch).await?;
     }
     if gang.is_scheduled() {
         let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
-        context.metrics.bound(&pod_gang, was_bound);
+        context.metrics.record_bound(&pod_gang, was_bound);
     }
-    // A changed message about the same fact wakes no reconciler, so check again later.
+    // Check an unbound gang again later, because a changed message about an unchanged fact wakes no
+    // reconciler.
     Ok(match gang.is_scheduled() {
         true => Action::await_change(),
-        false => Action::requeue(steady.unwrap_or(STEADY)),
+        false => Action::requeue(stable_for.unwrap_or(STABLE)),
     })
 }
 
-/// Computes the status of a PodGang that the caller writes now.
-pub(crate) fn told_now(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
+/// Computes the status of a PodGang. The caller must write it at once.
+pub(crate) fn current_status(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
-    let words_stay = context.wordings.steady_for(pod_gang).is_some();
-    context.wordings.written(pod_gang);
-    Gang::of(context, pod_gang).status(&before, words_stay)
+    let keeps_messages = context.messages.stable_for(pod_gang).is_some();
+    context.messages.record_write(pod_gang);
+    Gang::of(context, pod_gang).status(&before, keeps_messages)
 }
 
 struct Gang<'a> {
     context: &'a Context,
     pod_gang: &'a PodGang,
     view: GangView,
-    /// Why its gang resources could not be created.
+    /// Why its gang resources could not be created, if that failed.
     failure: Option<String>,
     /// The claim that one of its pods waits for, if claims have been listed.
     unbound_claim: Option<UnboundClaim>,
@@ -92,28 +95,28 @@ struct Gang<'a> {
 impl<'a> Gang<'a> {
     fn of(context: &'a Context, pod_gang: &'a PodGang) -> Self {
         let view = GangView::of(&context.caches, pod_gang);
-        let failure = context.events.standing(pod_gang, REASON_SYNC_FAILED);
+        let failure = context.events.last_warning(pod_gang, REASON_SYNC_FAILED);
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// Computes the status from the one before; `words_stay` keeps the messages of unchanged facts.
-    fn status(&self, before: &PodGangStatus, words_stay: bool) -> PodGangStatus {
+    /// Computes the status from the previous one. `keeps_messages` keeps the messages about unchanged facts.
+    fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
         let mut status = before.clone();
-        for mut verdict in self.verdicts(&before.conditions) {
-            let said = before.conditions.iter().find(|said| words_stay && is_same_fact(said, &verdict));
-            if let Some(said) = said {
-                verdict.message.clone_from(&said.message);
+        for mut update in self.updates(&before.conditions) {
+            let unchanged = before.conditions.iter().find(|old| keeps_messages && is_same_fact(old, &update));
+            if let Some(unchanged) = unchanged {
+                update.message.clone_from(&unchanged.message);
             }
             status.conditions =
-                conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
+                conditions::with(status.conditions, update, self.pod_gang.metadata.generation);
         }
         status.phase = self.phase();
         status
     }
 
     fn age(&self) -> Duration {
-        let made = self.pod_gang.metadata.creation_timestamp.as_ref();
-        let age = made.map(|made| Timestamp::now().duration_since(made.0));
+        let created = self.pod_gang.metadata.creation_timestamp.as_ref();
+        let age = created.map(|created| Timestamp::now().duration_since(created.0));
         age.and_then(|age| Duration::try_from(age).ok()).unwrap_or(CREATION)
     }
 
@@ -133,20 +136,24 @@ impl<'a> Gang<'a> {
         }
     }
 
-    fn verdicts(&self, before: &[Condition]) -> impl Iterator<Item = Verdict> {
+    fn updates(&self, before: &[Condition]) -> impl Iterator<Item = ConditionUpdate> {
         let scheduled_before = conditions::is_true(before, CONDITION_POD_GANG_SCHEDULED);
         let scheduled = self.is_scheduled() || (scheduled_before && fault!("scheduled-for-good"));
-        let all =
-            [Some(self.scheduled(scheduled)), Some(self.ready()), Some(self.unhealthy()), self.backend()];
+        let all = [
+            Some(self.scheduled(scheduled)),
+            Some(self.ready()),
+            Some(self.unhealthy()),
+            self.backend_ready(),
+        ];
         all.into_iter().flatten()
     }
 
-    fn scheduled(&self, is_scheduled: bool) -> Verdict {
+    fn scheduled(&self, is_scheduled: bool) -> ConditionUpdate {
         let (reason, message) = match is_scheduled {
             true => ("MinimumScheduled", "the minimum of every podgroup is scheduled".to_owned()),
-            false => self.waits_for(),
+            false => self.wait_reason(),
         };
-        Verdict {
+        ConditionUpdate {
             type_: CONDITION_POD_GANG_SCHEDULED,
             status: Some(is_scheduled),
             reason: reason.into(),
@@ -154,13 +161,13 @@ impl<'a> Gang<'a> {
         }
     }
 
-    fn ready(&self) -> Verdict {
+    fn ready(&self) -> ConditionUpdate {
         let (reason, message) = match self.is_ready() {
             true => ("MinimumReady", "the minimum of every podgroup is ready"),
             false => ("MinimumNotReady", "the minimum of some podgroup is not ready"),
         };
         let status = Some(self.is_ready());
-        Verdict {
+        ConditionUpdate {
             type_: CONDITION_POD_GANG_READY,
             status,
             reason: reason.into(),
@@ -168,7 +175,7 @@ impl<'a> Gang<'a> {
         }
     }
 
-    fn unhealthy(&self) -> Verdict {
+    fn unhealthy(&self) -> ConditionUpdate {
         let is_breached = self.members().any(|member| self.is_breached(&member));
         let (reason, message) = match is_breached {
             true => {
@@ -176,7 +183,7 @@ impl<'a> Gang<'a> {
             }
             false => ("MinAvailableKept", "no podgroup whose minimum was scheduled is short of it"),
         };
-        Verdict {
+        ConditionUpdate {
             type_: CONDITION_POD_GANG_UNHEALTHY,
             status: Some(is_breached),
             reason: reason.into(),
@@ -184,27 +191,33 @@ impl<'a> Gang<'a> {
         }
     }
 
-    /// `None` while the result is unknown.
-    fn backend(&self) -> Option<Verdict> {
+    /// `None` until the gang resources have been synced, or the sync has failed.
+    fn backend_ready(&self) -> Option<ConditionUpdate> {
         let (status, reason, message) = match &self.failure {
             Some(failure) => (false, REASON_SYNC_FAILED, failure.clone()),
-            None if self.context.synced.stand(self.pod_gang) => {
+            None if self.context.synced.are_synced(self.pod_gang) => {
                 (true, "GangResourcesMade", "the gang resources are there".to_owned())
             }
             None => return None,
         };
-        Some(Verdict { type_: CONDITION_BACKEND_READY, status: Some(status), reason: reason.into(), message })
+        Some(ConditionUpdate {
+            type_: CONDITION_BACKEND_READY,
+            status: Some(status),
+            reason: reason.into(),
+            message,
+        })
     }
 
-    /// Why it is not scheduled (STAT-09).
-    fn waits_for(&self) -> (&'static str, String) {
+    /// Why the PodGang is not scheduled, as reason and message (STAT-09). The checks go from the earliest
+    /// step to the last.
+    fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
             return ("GangResourcesMissing", failure.clone());
         }
         if let Some(podgroup) = self.view.incomplete() {
             let member = self.member(&podgroup.name);
-            let failure =
-                member.and_then(|member| self.context.events.standing(&*member, REASON_POD_CREATE_FAILED));
+            let failure = member
+                .and_then(|member| self.context.events.last_warning(&*member, REASON_POD_CREATE_FAILED));
             let failure = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
             return ("PodsMissing", format!("not every pod of {} exists{failure}", podgroup.name));
         }
@@ -217,13 +230,13 @@ impl<'a> Gang<'a> {
             let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
             return ("ForeignGate", message);
         }
-        let words = self.words();
-        // If a part is bound, there was room for the whole gang, so the message is from an earlier attempt.
-        let names_a_cause = words.as_deref().is_some_and(|words| cause(words) != Cause::Unknown);
-        let is_for_want_of_room = names_a_cause && !self.is_bound_in_part();
-        match (words, &self.unbound_claim) {
-            (_, Some(claim)) if !is_for_want_of_room => ("VolumeMissing", claim.message()),
-            (Some(words), _) => ("Unschedulable", words),
+        let message = self.scheduler_message();
+        let has_cause = message.as_deref().is_some_and(|message| cause(message) != Cause::Unknown);
+        // If a pod is bound, there was room for the whole gang, so the message is from an earlier attempt.
+        let lacks_room = has_cause && !self.has_bound_pod();
+        match (message, &self.unbound_claim) {
+            (_, Some(claim)) if !lacks_room => ("VolumeMissing", claim.message()),
+            (Some(message), _) => ("Unschedulable", message),
             (None, _) => ("Scheduling", "it waits for the scheduler".to_owned()),
         }
     }
@@ -233,14 +246,14 @@ impl<'a> Gang<'a> {
         let member = self.members().find(|member| member.labels().contains_key(LABEL_BASE_POD_GANG))?;
         let base = member.labels().get(LABEL_BASE_POD_GANG)?;
         let pcs = self.context.caches.root_of(&member)?;
-        let found = self.context.caches.gang_of_set(&pcs, base);
+        let found = self.context.caches.own_pod_gang(&pcs, base);
         let is_bound =
             found.is_some_and(|found| GangView::of(&self.context.caches, &found).unbound_minimum().is_none());
         (!is_bound).then(|| base.clone())
     }
 
     /// A pod with a scheduling gate of another controller, and that gate. A scheduler ignores the pod and
-    /// reports nothing; on kube-scheduler 1.37 the gate holds back every pod of its tree.
+    /// reports nothing. On kube-scheduler 1.37, the gate holds back every pod of its tree.
     fn foreign_gate(&self) -> Option<(String, String)> {
         let pods = self.view.pods();
         pods.iter().find_map(|pod| {
@@ -249,22 +262,23 @@ impl<'a> Gang<'a> {
         })
     }
 
-    fn is_bound_in_part(&self) -> bool {
+    fn has_bound_pod(&self) -> bool {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
     /// The scheduler's message about a pod, or else about the gang resources. The most specific cause comes
     /// first, then the reason `Unschedulable`.
-    fn words(&self) -> Option<String> {
+    fn scheduler_message(&self) -> Option<String> {
         let pods = self.view.pods();
-        let told =
-            |pod| refusal(pod).filter(|told| told.message.as_ref().is_some_and(|told| !told.is_empty()));
-        let told = pods.iter().filter_map(|pod| told(pod)).min_by_key(|told| {
-            let cause = told.message.as_deref().map_or(Cause::Unknown, cause);
+        let has_message =
+            |refusal: &&PodCondition| refusal.message.as_ref().is_some_and(|text| !text.is_empty());
+        let refusals = pods.iter().filter_map(|pod| refusal(pod)).filter(has_message);
+        let most_specific = refusals.min_by_key(|refusal| {
+            let cause = refusal.message.as_deref().map_or(Cause::Unknown, cause);
             let cause = (!fault!("first-words-told")).then_some(cause);
-            (cause, told.reason.as_deref() != Some("Unschedulable"))
+            (cause, refusal.reason.as_deref() != Some("Unschedulable"))
         });
-        let of_pod = told.and_then(|told| told.message.clone());
+        let of_pod = most_specific.and_then(|refusal| refusal.message.clone());
         let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
         let resources = self.context.caches.gang_resources_of(self.pod_gang);
         match (of_pod, resources.iter().find_map(|resource| backend.domains_tried(resource))) {
@@ -292,9 +306,9 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// What a pod lacks by the scheduler's message, the most specific first. Messages on the pods of one gang
-/// differ: a small pod may report other tenants' nodes, a large pod missing GPUs. Other pods report only that
-/// they wait for the gang.
+/// What a pod lacks according to the scheduler's message, the most specific cause first. Messages on the
+/// pods of one gang differ: a small pod may report other tenants' nodes, and a large pod missing GPUs.
+/// Other pods report only that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,
@@ -303,9 +317,9 @@ enum Cause {
     Unknown,
 }
 
-fn cause(words: &str) -> Cause {
-    let words = words.to_lowercase();
-    let has = |any: &[&str]| any.iter().any(|found| words.contains(found));
+fn cause(message: &str) -> Cause {
+    let message = message.to_lowercase();
+    let has = |any: &[&str]| any.iter().any(|part| message.contains(part));
     if has(&["insufficient", "resources available in", "didn't have enough resources"]) {
         Cause::Resource
     } else if has(&["volume"]) {
@@ -317,9 +331,10 @@ fn cause(words: &str) -> Cause {
     }
 }
 
-fn is_same_fact(said: &Condition, verdict: &Verdict) -> bool {
-    let status = if verdict.status == Some(true) { "True" } else { "False" };
-    said.type_ == verdict.type_ && said.status == status && said.reason == verdict.reason
+/// Whether both have the same type, status and reason.
+fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
+    let status = if new.status == Some(true) { "True" } else { "False" };
+    old.type_ == new.type_ && old.status == status && old.reason == new.reason
 }
 
 #[cfg(test)]

@@ -37,11 +37,11 @@ fn world() -> World {
     world
 }
 
-fn pod_gang(name: &str, podgroup: &str, min: i32, further: &Value) -> PodGang {
+fn pod_gang(name: &str, podgroup: &str, min: i32, more_conditions: &Value) -> PodGang {
     let initialized = json!({"type": CONDITION_INITIALIZED, "status": "True", "reason": "R", "message": "",
                              "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let mut conditions = vec![initialized];
-    conditions.extend(further.as_array().into_iter().flatten().cloned());
+    conditions.extend(more_conditions.as_array().into_iter().flatten().cloned());
     serde_json::from_value(json!({
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "resourceVersion": "9",
                      "labels": {"grove.io/base-podgang": "wl-0"}, "ownerReferences": owner("PodCliqueSet", "wl")},
@@ -56,9 +56,9 @@ fn pod(world: &mut World, name: &str, state: &str) {
     let (node, condition) = match state {
         "bound" => (Some("n"), json!({"type": "PodScheduled", "status": "True"})),
         "ready" => (Some("n"), json!({"type": "Ready", "status": "True"})),
-        words => (
+        message => (
             None,
-            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words}),
+            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}),
         ),
     };
     let pod = json!({
@@ -72,7 +72,7 @@ fn pod(world: &mut World, name: &str, state: &str) {
 }
 
 /// The written status: the phase, and status, reason and message of each condition.
-async fn said(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
+async fn written_status(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
     reconcile(Arc::new(pod_gang), Arc::clone(&world.context)).await.unwrap();
     let written = world.written().pop().map(|(_, body)| body["status"].clone()).unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -92,45 +92,50 @@ fn base() -> PodGang {
 #[case::one_ready(["bound", "ready"], json!("Starting"), ["True", "False"])]
 #[case::all_ready(["ready", "ready"], json!("Running"), ["True", "True"])]
 #[tokio::test]
-async fn pods_say_what_a_gang_is(#[case] pods: [&str; 2], #[case] phase: Value, #[case] wanted: [&str; 2]) {
+async fn phase_and_conditions_follow_from_the_pods(
+    #[case] pods: [&str; 2],
+    #[case] phase: Value,
+    #[case] wanted: [&str; 2],
+) {
     let mut world = world();
     for (name, state) in ["p0", "p1"].into_iter().zip(pods) {
         pod(&mut world, name, state);
     }
-    let (found, conditions) = said(&world, base()).await;
-    assert_eq!(found, phase, "a patch has what changes");
+    let (found, conditions) = written_status(&world, base()).await;
+    assert_eq!(found, phase, "a patch contains only changes");
     let status = [CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_READY].map(|type_| &conditions[type_][0]);
     assert_eq!(status, wanted);
     assert_eq!(conditions[CONDITION_POD_GANG_UNHEALTHY][0], "False");
-    assert!(!conditions.contains_key(CONDITION_BACKEND_READY), "not known yet");
+    assert!(!conditions.contains_key(CONDITION_BACKEND_READY), "the gang resources are not synced yet");
 }
 
 #[tokio::test]
-async fn a_gang_says_why_it_waits() {
+async fn the_condition_reports_why_a_gang_waits() {
     let mut world = world();
-    let why = |conditions: &BTreeMap<String, [String; 3]>| conditions[CONDITION_POD_GANG_SCHEDULED].clone();
-    let (_, missing) = said(&world, base()).await;
-    assert_eq!(why(&missing)[1..], ["PodsMissing", "not every pod of wl-0-a exists"]);
+    let scheduled =
+        |conditions: &BTreeMap<String, [String; 3]>| conditions[CONDITION_POD_GANG_SCHEDULED].clone();
+    let (_, missing) = written_status(&world, base()).await;
+    assert_eq!(scheduled(&missing)[1..], ["PodsMissing", "not every pod of wl-0-a exists"]);
     pod(&mut world, "p0", "0/3 nodes are available");
     pod(&mut world, "p1", "");
-    let (_, unschedulable) = said(&world, base()).await;
-    assert_eq!(why(&unschedulable)[1..], ["Unschedulable", "0/3 nodes are available"]);
+    let (_, unschedulable) = written_status(&world, base()).await;
+    assert_eq!(scheduled(&unschedulable)[1..], ["Unschedulable", "0/3 nodes are available"]);
     let scaled = pod_gang("wl-0-sg-0", "wl-0-sg-1-b", 0, &json!([]));
     let gang = Gang::of(&world.context, &scaled);
     assert_eq!(gang.unbound_base().as_deref(), Some("wl-0"));
     let warned = base();
     world.context.events.warn(&warned, REASON_SYNC_FAILED, "cannot create PodGroup").await;
     world.written();
-    let (_, failed) = said(&world, warned).await;
-    assert_eq!(why(&failed)[1..], ["GangResourcesMissing", "cannot create PodGroup"]);
+    let (_, failed) = written_status(&world, warned).await;
+    assert_eq!(scheduled(&failed)[1..], ["GangResourcesMissing", "cannot create PodGroup"]);
     assert_eq!(failed[CONDITION_BACKEND_READY], ["False", REASON_SYNC_FAILED, "cannot create PodGroup"]);
 }
 
 #[rstest::rstest]
 #[case::last(["waiting for minCount pods from a gang to be scheduled", "0/2 nodes: 2 Insufficient nvidia.com/gpu"], 1)]
 #[case::first(["0/2 nodes: 2 Insufficient nvidia.com/gpu", "waiting for minCount pods from a gang to be scheduled"], 0)]
-#[case::a_volume(["waiting for minCount pods", "pod has unbound immediate PersistentVolumeClaims"], 1)]
-#[case::of_kai(
+#[case::volume(["waiting for minCount pods", "pod has unbound immediate PersistentVolumeClaims"], 1)]
+#[case::kai(
     [
         "no nodes with enough resources were found: 6 node(s) had untolerated taint(s).",
         "MaxNodePoolResources: The pod ns/p1 requires GPU: 9. Max GPU resources available in a single node in the default node pool is 8",
@@ -140,17 +145,17 @@ async fn a_gang_says_why_it_waits() {
 #[case::other_nodes(["0/2 nodes: 2 node(s) had untolerated taint(s)", "0/2 nodes: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)"], 1)]
 #[case::no_cause(["waiting for minCount pods", "waiting for more"], 0)]
 #[tokio::test]
-async fn what_a_pod_lacks_is_told_first(#[case] words: [&str; 2], #[case] wanted: usize) {
+async fn the_most_specific_message_is_reported(#[case] messages: [&str; 2], #[case] wanted: usize) {
     let mut world = world();
-    for (name, words) in ["p0", "p1"].into_iter().zip(words) {
-        pod(&mut world, name, words);
+    for (name, message) in ["p0", "p1"].into_iter().zip(messages) {
+        pod(&mut world, name, message);
     }
-    let (_, conditions) = said(&world, base()).await;
-    assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][2], words[wanted]);
+    let (_, conditions) = written_status(&world, base()).await;
+    assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][2], messages[wanted]);
 }
 
 #[tokio::test]
-async fn somebody_elses_gate_is_told_with_its_pod() {
+async fn a_foreign_gate_is_reported_with_its_pod() {
     let mut world = world();
     pod(&mut world, "p0", "waiting for minCount pods");
     let gated = json!({
@@ -161,19 +166,19 @@ async fn somebody_elses_gate_is_told_with_its_pod() {
         "status": {"phase": "Pending"},
     });
     world.feeds.pods.take(Event::Apply(serde_json::from_value(gated).unwrap()));
-    let (_, conditions) = said(&world, base()).await;
-    let told = &conditions[CONDITION_POD_GANG_SCHEDULED];
-    assert_eq!(told[1], "ForeignGate");
-    assert_eq!(told[2], "pod p1 has the scheduling gate example.com/quota, which Grove did not add");
+    let (_, conditions) = written_status(&world, base()).await;
+    let scheduled = &conditions[CONDITION_POD_GANG_SCHEDULED];
+    assert_eq!(scheduled[1], "ForeignGate");
+    assert_eq!(scheduled[2], "pod p1 has the scheduling gate example.com/quota, which Grove did not add");
 }
 
 #[tokio::test]
-async fn words_for_the_same_fact_stay_for_a_while() {
+async fn the_message_about_an_unchanged_fact_stays_for_a_while() {
     let mut world = world();
     pod(&mut world, "p0", "0/3 nodes are available");
     pod(&mut world, "p1", "0/3 nodes are available");
-    let (_, first) = said(&world, base()).await;
-    let told: Vec<_> = first
+    let (_, first) = written_status(&world, base()).await;
+    let reported: Vec<_> = first
         .iter()
         .filter(|(type_, _)| *type_ != CONDITION_INITIALIZED)
         .map(|(type_, [status, reason, message])| {
@@ -181,12 +186,12 @@ async fn words_for_the_same_fact_stay_for_a_while() {
                    "lastTransitionTime": "2026-01-01T00:00:00Z"})
         })
         .collect();
-    let told = || pod_gang("wl-0", "wl-0-a", 2, &json!(told));
+    let updated = || pod_gang("wl-0", "wl-0-a", 2, &json!(reported));
     pod(&mut world, "p0", "0/4 nodes are available");
-    let (_, nothing) = said(&world, told()).await;
+    let (_, nothing) = written_status(&world, updated()).await;
     assert_eq!(nothing, BTreeMap::new());
     pod(&mut world, "p0", "bound");
     pod(&mut world, "p1", "bound");
-    let (_, another) = said(&world, told()).await;
-    assert_eq!(another[CONDITION_POD_GANG_SCHEDULED][0], "True", "another fact is told at once");
+    let (_, another) = written_status(&world, updated()).await;
+    assert_eq!(another[CONDITION_POD_GANG_SCHEDULED][0], "True", "a new fact is reported at once");
 }

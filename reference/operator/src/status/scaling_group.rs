@@ -18,26 +18,27 @@ use kube::ResourceExt;
 
 use super::held::held_since;
 use super::pod_clique::{IDLE, selector_text};
-use crate::cache::caches::of_group;
+use crate::cache::caches::group_key;
 use crate::cache::generation::{self, Cause, of_replica};
 use crate::cache::ownership::is_controlled_by;
-use crate::context::action::{Action, next_look};
+use crate::context::action::{Action, next_check};
 use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
-use crate::plan::conditions::{self, Verdict};
+use crate::plan::conditions::{self, ConditionUpdate};
 use crate::plan::json_diff::merge_patch;
 use crate::plan::minimums;
 use crate::update::update_view::{
-    CliqueView, GroupView, is_in_turn, is_of_update, may_follow, rolls, told_generation,
+    CliqueView, GroupView, is_in_update_step, is_of_update, may_follow, reported_generation, rolls,
 };
 
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
+/// Writes the status if it differs, and warns when the last scheduled replica was lost.
 pub(crate) async fn reconcile(
     pcsg: Arc<PodCliqueScalingGroup>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
-    let Some(pcs) = context.caches.set_of(&*pcsg) else { return Ok(Action::await_change()) };
+    let Some(pcs) = context.caches.pod_clique_set_of(&*pcsg) else { return Ok(Action::await_change()) };
     let members = |j: i32| -> Option<Vec<Arc<PodClique>>> {
         let names = pcsg.spec.clique_names.iter();
         let member = |clique: &String| {
@@ -48,13 +49,13 @@ pub(crate) async fn reconcile(
         names.map(member).collect()
     };
     let replicas: Vec<_> = (0..pcsg.spec.replicas).map(members).collect();
-    let beyond = |member: &Arc<PodClique>| {
+    let is_scaled_in = |member: &Arc<PodClique>| {
         let j = member.labels().get(LABEL_SCALING_GROUP_REPLICA_INDEX).and_then(|j| j.parse::<i32>().ok());
         j.is_none_or(|j| j >= pcsg.spec.replicas) && is_controlled_by(&**member, &*pcsg)
     };
-    let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
-    let is_done =
-        replicas.iter().all(Option::is_some) && !context.caches.pod_cliques.indexed(&key).iter().any(beyond);
+    let key = group_key(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
+    let is_observed = replicas.iter().all(Option::is_some)
+        && !context.caches.pod_cliques.indexed(&key).iter().any(is_scaled_in);
     let group = GroupView::of(&context.caches, &pcs, Arc::clone(&pcsg));
     let mut status = status(&pcsg, &pcs.name_any(), &replicas, |j| group.is_new(j) && group.is_up(j));
     let may_follow = |j: i32| {
@@ -62,21 +63,21 @@ pub(crate) async fn reconcile(
         members.all(|member| may_follow(&context.caches, &pcs, &member.pclq))
     };
     status.update_progress = progress(&pcs, &group, may_follow, Timestamp::now());
-    let is_told =
-        status.current_pod_clique_set_generation_hash.as_ref().is_some_and(|told| is_of_update(&pcs, told));
-    let is_news = !is_told && group.is_all_new();
-    if let Some(generation) = is_news.then(|| told_generation(&pcs)).flatten() {
+    let reported = status.current_pod_clique_set_generation_hash.as_ref();
+    let is_reported = reported.is_some_and(|reported| is_of_update(&pcs, reported));
+    let is_newly_updated = !is_reported && group.is_all_new();
+    if let Some(generation) = is_newly_updated.then(|| reported_generation(&pcs)).flatten() {
         status.current_pod_clique_set_generation_hash = Some(generation);
     }
-    if is_done {
+    if is_observed {
         status.observed_generation = pcsg.metadata.generation;
     }
     let replica =
         pcsg.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|replica| replica.parse().ok()).unwrap_or(0);
-    let base = context.caches.gang_of_set(&pcs, &context.pod_gang_names.base(&pcs, replica));
+    let base = context.caches.own_pod_gang(&pcs, &context.pod_gang_names.base(&pcs, replica));
     let base = base.map_or(0, |base| generation::of_gang(&base));
-    if let Some(verdict) = termination_verdict(&pcsg, base, &replicas) {
-        status.conditions = conditions::with(status.conditions, verdict, None);
+    if let Some(termination) = termination_condition(&pcsg, base, &replicas) {
+        status.conditions = conditions::with(status.conditions, termination, None);
     }
     let before = pcsg.status.clone().unwrap_or_default();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
@@ -86,12 +87,13 @@ pub(crate) async fn reconcile(
         (1.., 0) => {
             context.events.warn(&*pcsg, REASON_ALL_LOST, "no replica of it is scheduled any more").await
         }
-        (_, 1..) => context.events.settled(&*pcsg, REASON_ALL_LOST),
+        (_, 1..) => context.events.reset_warning(&*pcsg, REASON_ALL_LOST),
         _ => {}
     }
-    Ok(next_look(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
+    Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
+/// Progress of a scaling group's update, and the replica of the next update step.
 fn progress(
     pcs: &PodCliqueSet,
     group: &GroupView,
@@ -102,7 +104,7 @@ fn progress(
     let before = pcsg.status.as_ref().and_then(|status| status.update_progress.clone());
     let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
     // Hashing all templates is expensive, and most PodCliqueSets are never updated.
-    let Some(generation) = is_updated.then(|| told_generation(pcs)).flatten() else { return before };
+    let Some(generation) = is_updated.then(|| reported_generation(pcs)).flatten() else { return before };
     let before = before.filter(|before| is_of_update(pcs, &before.pod_clique_set_generation_hash));
     let mut progress = before.unwrap_or(PodCliqueScalingGroupUpdateProgress {
         update_started_at: Time(now),
@@ -112,14 +114,14 @@ fn progress(
         total_pod_cliques_count: 0,
         ready_replica_indices_selected_to_update: None,
     });
-    let turns = group.turns(pcs);
-    if is_in_turn(pcs, &**pcsg)
-        && let Some(next) = group.units().next(&turns)
+    let steps = group.steps(pcs);
+    if is_in_update_step(pcs, &**pcsg)
+        && let Some(next) = group.units().next(&steps)
         && may_follow(*next)
     {
-        let turns = turns.followed_by(*next);
-        progress.ready_replica_indices_selected_to_update = turns.current.map(|current| {
-            PodCliqueScalingGroupReplicaUpdateProgress { current, completed: turns.completed }
+        let steps = steps.followed_by(*next);
+        progress.ready_replica_indices_selected_to_update = steps.current.map(|current| {
+            PodCliqueScalingGroupReplicaUpdateProgress { current, completed: steps.completed }
         });
     }
     let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
@@ -133,19 +135,19 @@ fn progress(
     Some(progress)
 }
 
-/// Whether a gang termination of the group's replicas is in progress: some of their cliques have not been
-/// scheduled and healthy since. The reason contains the number of terminations, to distinguish a new one from
-/// a finished one.
-fn termination_verdict(
+/// Whether a gang termination of the group's replicas is in progress. The termination ends when all cliques
+/// have been scheduled and healthy since it started. The reason contains the number of terminations, to
+/// distinguish a new one from a finished one.
+fn termination_condition(
     pcsg: &PodCliqueScalingGroup,
     base: u64,
     replicas: &[Option<Vec<Arc<PodClique>>>],
-) -> Option<Verdict> {
+) -> Option<ConditionUpdate> {
     let recycles = base + Cause::Breach.counts(pcsg).values().sum::<u64>();
     let conditions = pcsg.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let known = conditions.iter().find(|known| known.type_ == CONDITION_GANG_TERMINATION_IN_PROGRESS);
     let reason = format!("GangTermination{recycles}");
-    let is_news = known.is_none_or(|known| known.reason != reason);
+    let is_new = known.is_none_or(|known| known.reason != reason);
     if recycles == 0 {
         return None;
     }
@@ -159,22 +161,22 @@ fn termination_verdict(
     let mut all = replicas.iter().enumerate().map(|(j, members)| (j, members.as_deref()));
     let is_over =
         all.all(|(j, members)| members.is_some_and(|members| members.iter().all(|one| is_held(j, one))));
-    let was_on = known.is_some_and(|known| known.status == "True");
-    let is_on = (is_news || was_on) && !is_over;
-    let message = match is_on {
+    let was_in_progress = known.is_some_and(|known| known.status == "True");
+    let is_in_progress = (is_new || was_in_progress) && !is_over;
+    let message = match is_in_progress {
         true => "replicas were recycled and are not all scheduled and healthy yet",
         false => "replicas that were recycled have been scheduled and healthy since",
     };
-    Some(Verdict {
+    Some(ConditionUpdate {
         type_: CONDITION_GANG_TERMINATION_IN_PROGRESS,
-        status: Some(is_on),
+        status: Some(is_in_progress),
         reason: reason.into(),
         message: message.to_owned(),
     })
 }
 
-/// Computes the status from the PodCliques; `None` is a replica with missing PodCliques. Their statuses may
-/// be stale during an update, so `is_new` checks the pods.
+/// Computes the status from the PodCliques. A replica with missing PodCliques is `None`. Statuses of
+/// PodCliques may be stale during an update, so `is_new` checks the pods.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,
@@ -182,9 +184,10 @@ fn status(
     is_new: impl Fn(usize) -> bool,
 ) -> PodCliqueScalingGroupStatus {
     let number = |count: usize| i32::try_from(count).unwrap_or(0);
-    let count = |holds: fn(&PodClique) -> bool| {
-        let whole = replicas.iter().flatten().filter(|cliques| cliques.iter().all(|clique| holds(clique)));
-        number(whole.count())
+    let count = |is_counted: fn(&PodClique) -> bool| {
+        let counted =
+            replicas.iter().flatten().filter(|cliques| cliques.iter().all(|clique| is_counted(clique)));
+        number(counted.count())
     };
     let is_current = |clique: &PodClique| is_scheduled(clique) && is_available(clique) && is_updated(clique);
     let current = replicas.iter().enumerate().filter(|(j, cliques)| {
@@ -202,7 +205,7 @@ fn status(
         0 => IDLE.to_owned(),
         _ => format!("{are} minAvailable {minimum} replicas are healthy"),
     };
-    let verdict = Verdict {
+    let condition = ConditionUpdate {
         type_: CONDITION_MIN_AVAILABLE_BREACHED,
         status: Some(breached),
         reason: reason.into(),
@@ -217,7 +220,7 @@ fn status(
         available_replicas: count(|clique| is_scheduled(clique) && is_available(clique)),
         updated_replicas: number(current.count()),
         selector: Some(selector_text(&selector)),
-        conditions: conditions::with(before.conditions.clone(), verdict, None),
+        conditions: conditions::with(before.conditions.clone(), condition, None),
         ..before
     }
 }
@@ -270,7 +273,7 @@ mod tests {
     #[case::one_clique_not_ready(vec![Some(vec![clique(2, true), clique(1, true)])], 1, 0, false)]
     #[case::one_not_scheduled(vec![Some(vec![clique(0, false), clique(2, true)])], 0, 0, true)]
     #[case::incomplete_replicas_do_not_count(vec![None], 0, 0, true)]
-    fn replicas_count_whole(
+    fn a_replica_counts_only_if_all_its_cliques_do(
         #[case] replicas: Vec<Option<Vec<Arc<PodClique>>>>,
         #[case] scheduled: i32,
         #[case] available: i32,

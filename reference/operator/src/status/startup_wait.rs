@@ -1,5 +1,5 @@
-//! Reports whether a PodClique's containers wait for other PodCliques, and for which. Users can then
-//! distinguish waiting from broken pods (START-09).
+//! Reports whether a PodClique's containers wait for other PodCliques, and for which. So users can
+//! distinguish waiting pods from broken ones (START-09).
 
 use std::sync::Arc;
 
@@ -11,42 +11,43 @@ use kube::ResourceExt;
 use crate::cache::caches::Caches;
 use crate::cache::observed_pod::{ContainerStatus, Pod};
 use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods};
-use crate::plan::conditions::Verdict;
+use crate::plan::conditions::ConditionUpdate;
 use crate::plan::startup_parents::awaited;
 
-/// The condition; `None` if the PodClique starts after no other, or has never waited.
-pub(super) fn verdict(
+/// The condition; `None` if the PodClique has never waited.
+pub(super) fn condition(
     caches: &Caches,
     pcs: &PodCliqueSet,
     pclq: &PodClique,
     pods: &[Arc<Pod>],
     before: &[Condition],
-) -> Option<Verdict> {
+) -> Option<ConditionUpdate> {
     let mut waiting = pods.iter().filter(|pod| is_live(pod) && is_bound(pod) && !has_started(pod));
-    let short = waiting.next().map(|_| short(caches, pcs, pclq)).unwrap_or_default();
-    let is_held = !short.is_empty();
+    let unready = waiting.next().map(|_| unready_parents(caches, pcs, pclq)).unwrap_or_default();
+    let is_held = !unready.is_empty();
     let is_known = before.iter().any(|known| known.type_ == CONDITION_HELD_BY_STARTUP_ORDER);
     let (reason, message) = match is_held {
-        true => ("ParentsNotReady", format!("containers start after others: {}", short.join(", "))),
+        true => ("ParentsNotReady", format!("containers start after others: {}", unready.join(", "))),
         false => ("NotHeld", "no container waits for pods of other PodCliques".to_owned()),
     };
-    let verdict = Verdict {
+    let condition = ConditionUpdate {
         type_: CONDITION_HELD_BY_STARTUP_ORDER,
         status: Some(is_held),
         reason: reason.into(),
         message,
     };
-    (is_held || is_known).then_some(verdict)
+    (is_held || is_known).then_some(condition)
 }
 
-fn short(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<String> {
-    let short = awaited(caches, pcs, pclq).into_iter().filter_map(|parent| {
+/// A message for each parent that has too few Ready pods.
+fn unready_parents(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<String> {
+    let unready = awaited(caches, pcs, pclq).into_iter().filter_map(|parent| {
         let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
         let ready = found.map_or(0, |found| ready_pods(caches, pcs, &found));
-        let is_short = ready < usize::try_from(parent.ready).unwrap_or(0);
-        is_short.then(|| format!("{} has {ready} of {} pods Ready", parent.name, parent.ready))
+        let is_unready = ready < usize::try_from(parent.ready).unwrap_or(0);
+        is_unready.then(|| format!("{} has {ready} of {} pods Ready", parent.name, parent.ready))
     });
-    short.collect()
+    unready.collect()
 }
 
 fn ready_pods(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> usize {
@@ -57,11 +58,11 @@ fn ready_pods(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> usize {
 
 fn has_started(pod: &Pod) -> bool {
     let containers = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref());
-    let has = |container: &ContainerStatus| {
+    let has_run = |container: &ContainerStatus| {
         let mut states = [&container.state, &container.last_state].into_iter().flatten();
         states.any(|state| state.running.is_some() || state.terminated.is_some())
     };
-    is_ready(pod) || containers.unwrap_or_default().iter().any(has)
+    is_ready(pod) || containers.unwrap_or_default().iter().any(has_run)
 }
 
 #[cfg(test)]
@@ -86,9 +87,9 @@ mod tests {
         })
     }
 
-    /// The last condition of a clique that starts after 2 pods; `ready` pods are Ready, and `own` is its own
-    /// pod's state.
-    fn told(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
+    /// The condition of a clique that starts after 2 pods, of which `ready` are Ready. `own` is the state
+    /// of its own pod.
+    fn reported(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
         let mut world = World::new();
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"}, "spec": {"replicas": 1, "template": {
             "cliqueStartupType": "CliqueStartupTypeInOrder",
@@ -113,29 +114,29 @@ mod tests {
         pod["spec"]["nodeName"] = own["node"].clone();
         pod["status"] = own["status"].clone();
         let pod = Arc::new(serde_json::from_value(pod).unwrap());
-        let verdict = verdict(&world.context.caches, &pcs, &cliques[1], &[pod], before)?;
-        conditions::with(before.to_vec(), verdict, None).pop()
+        let update = condition(&world.context.caches, &pcs, &cliques[1], &[pod], before)?;
+        conditions::with(before.to_vec(), update, None).pop()
     }
 
     #[tokio::test]
-    async fn it_is_told_for_as_long_as_it_is_so() {
-        let held = |ready: usize, own: Value| told(ready, own, &[]).map(|found| found.message);
+    async fn a_wait_is_reported_until_enough_parents_are_ready() {
+        let held = |ready: usize, own: Value| reported(ready, own, &[]).map(|found| found.message);
         let bound = json!({"node": "n", "status": {}});
         let message =
             |ready: usize| Some(format!("containers start after others: wl-0-a has {ready} of 2 pods Ready"));
         assert_eq!((held(0, bound.clone()), held(1, bound.clone())), (message(0), message(1)));
-        assert_eq!(held(2, bound.clone()), None, "and nothing to take back");
-        let before: Vec<_> = told(1, bound.clone(), &[]).into_iter().collect();
-        let after = told(2, bound, &before).unwrap();
+        assert_eq!(held(2, bound.clone()), None, "no wait was reported before");
+        let before: Vec<_> = reported(1, bound.clone(), &[]).into_iter().collect();
+        let after = reported(2, bound, &before).unwrap();
         assert_eq!((after.status.as_str(), after.message.contains("wl-0-a")), ("False", false));
     }
 
     #[tokio::test]
-    async fn what_has_no_node_or_has_started_is_not_held() {
+    async fn unbound_and_started_pods_do_not_wait() {
         let crashed = json!({"containerStatuses": [
             {"name": "m", "ready": false, "restartCount": 1, "image": "", "imageID": "", "lastState": {"terminated": {"exitCode": 1}}},
         ]});
-        assert_eq!(told(0, json!({"node": null, "status": {}}), &[]), None);
-        assert_eq!(told(0, json!({"node": "n", "status": crashed}), &[]), None);
+        assert_eq!(reported(0, json!({"node": null, "status": {}}), &[]), None);
+        assert_eq!(reported(0, json!({"node": "n", "status": crashed}), &[]), None);
     }
 }

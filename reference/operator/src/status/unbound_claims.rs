@@ -1,6 +1,7 @@
 //! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten
-//! minutes for the volume, and no condition of the pod reports it, so the PodGang does (STAT-16). Claims are
-//! listed only for gangs that wait: a watch of every claim in the cluster would cost more.
+//! minutes for the volume. No condition of the pod reports this wait, so the PodGang does (STAT-16).
+//!
+//! Claims are listed only for gangs that wait. A watch of every claim in the cluster would cost more.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::context::Context;
 /// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// A pod, and a claim of it that has a node but no volume.
+/// A pod, and one of its claims that has a node but no volume.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnboundClaim {
     pod: String,
@@ -35,14 +36,14 @@ impl UnboundClaim {
 /// The first claim that a pod of a PodGang waits for. If claims cannot be listed, the rest of the status is
 /// still written.
 pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
-    let wanted = wanted(context, pod_gang, view);
-    if wanted.is_empty() {
+    let claims_of_pods = claims_of_pods(context, pod_gang, view);
+    if claims_of_pods.is_empty() {
         return None;
     }
     let namespace = pod_gang.namespace().unwrap_or_default();
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(context.client.clone(), &namespace);
     match claims.list(&ListParams::default()).await {
-        Ok(found) => first_of(wanted, &found.items),
+        Ok(found) => first_unbound(claims_of_pods, &found.items),
         Err(error) => {
             tracing::warn!(namespace, %error, "cannot list claims: the PodGang will not report the claim that it waits for");
             None
@@ -51,8 +52,8 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
 }
 
 /// Pairs of pod and claim, for pods that may already have a chosen node.
-fn wanted(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
-    let of_podgroup = |podgroup: &PodGroupView| {
+fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
+    let pairs_of = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
         let waiting = podgroup.pods.iter().filter(|pod| !is_bound(pod) && pod.gates().next().is_none());
         let pairs = waiting.flat_map(|pod| {
@@ -61,10 +62,13 @@ fn wanted(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String
         });
         Some(pairs.collect::<Vec<_>>())
     };
-    view.podgroups.iter().filter_map(of_podgroup).flatten().collect()
+    view.podgroups.iter().filter_map(pairs_of).flatten().collect()
 }
 
-fn first_of(wanted: Vec<(String, String)>, found: &[PersistentVolumeClaim]) -> Option<UnboundClaim> {
+fn first_unbound(
+    claims_of_pods: Vec<(String, String)>,
+    found: &[PersistentVolumeClaim],
+) -> Option<UnboundClaim> {
     let unbound = found.iter().filter(|claim| {
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
         phase != Some("Bound") && claim.annotations().contains_key(SELECTED_NODE)
@@ -72,7 +76,7 @@ fn first_of(wanted: Vec<(String, String)>, found: &[PersistentVolumeClaim]) -> O
     let class = |claim: &PersistentVolumeClaim| claim.spec.as_ref()?.storage_class_name.clone();
     let unbound: BTreeMap<_, _> =
         unbound.map(|claim| (claim.name_any(), class(claim).unwrap_or_default())).collect();
-    wanted.into_iter().find_map(|(pod, claim)| {
+    claims_of_pods.into_iter().find_map(|(pod, claim)| {
         let class = unbound.get(&claim)?.clone();
         Some(UnboundClaim { pod, claim, class })
     })
@@ -85,10 +89,14 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case::it_waits("Pending", true, true)]
-    #[case::no_node_was_chosen("Pending", false, false)]
-    #[case::it_has_a_volume("Bound", true, false)]
-    fn a_claim_with_a_node_and_no_volume(#[case] phase: &str, #[case] chosen: bool, #[case] named: bool) {
+    #[case::waiting("Pending", true, true)]
+    #[case::no_node_chosen("Pending", false, false)]
+    #[case::bound("Bound", true, false)]
+    fn only_a_claim_with_a_node_and_without_a_volume_is_reported(
+        #[case] phase: &str,
+        #[case] chosen: bool,
+        #[case] reported: bool,
+    ) {
         let annotations = if chosen { json!({(SELECTED_NODE): "n"}) } else { json!({}) };
         let claim = |name: &str| {
             serde_json::from_value(json!({
@@ -97,9 +105,9 @@ mod tests {
             }))
             .unwrap()
         };
-        let wanted = || vec![("w-0".to_owned(), "other".to_owned()), ("w-1".to_owned(), "data".to_owned())];
-        let found = first_of(wanted(), &[claim("data"), claim("unused")]);
-        let says = "pod w-1 has a node, and waits for a volume for its claim data of storage class fast";
-        assert_eq!(found.map(|found| found.message()), named.then(|| says.to_owned()));
+        let pairs = vec![("w-0".to_owned(), "other".to_owned()), ("w-1".to_owned(), "data".to_owned())];
+        let found = first_unbound(pairs, &[claim("data"), claim("unused")]);
+        let message = "pod w-1 has a node, and waits for a volume for its claim data of storage class fast";
+        assert_eq!(found.map(|found| found.message()), reported.then(|| message.to_owned()));
     }
 }

@@ -1,9 +1,9 @@
 //! The old template of a PodClique's pods, until an update reaches them.
 //!
-//! A PodClique gets a new template at the same time as its PodCliqueSet, and its new pods use it. The
-//! exception is a pod that is lost before the update step of its PodCliqueSet replica: it is created from the
-//! old template. So a serving replica never has two versions, and a broken update reaches no replica before
-//! its step (UPD-16). Until then an annotation of the PodClique stores the old template.
+//! A PodClique gets a new template at the same time as its PodCliqueSet, and its new pods use it. There is
+//! one exception: a pod that is lost before the update step of its PodCliqueSet replica is created again
+//! from the old template. So a replica never has two versions before its step, and a broken update does not
+//! reach it (UPD-16). Until the step, an annotation of the PodClique stores the old template.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use kube::ResourceExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::update_view::{awaits_turn, rolls};
+use super::update_view::{awaits_update_step, rolls};
 use crate::cache::caches::Caches;
 use crate::cache::observed_pod::Pod;
 use crate::cache::pods::{is_live, own_pods};
@@ -21,9 +21,10 @@ use crate::cache::pods::{is_live, own_pods};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PreviousTemplate {
-    /// Number of pods at that time; pods with a higher index, from a later scale-out, are new.
+    /// Number of pods when the template was stored. Pods with a higher index, from a later scale-out, are
+    /// new.
     replicas: i32,
-    /// Generation of those pods; gang termination creates new ones.
+    /// Generation of those pods. Pods that gang termination creates are new.
     generation: u64,
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -31,22 +32,22 @@ pub(crate) struct PreviousTemplate {
     pod_spec: PodSpecJson,
 }
 
-pub(super) fn kept(pclq: &PodClique) -> Option<PreviousTemplate> {
+pub(super) fn stored(pclq: &PodClique) -> Option<PreviousTemplate> {
     serde_json::from_str(pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?).ok()
 }
 
-/// Stores the template of `existing` in `wanted`, if every pod exists and has it. A stored template stays,
-/// because no update step came since. If some pods already have another template, nothing is stored, and
-/// recreated pods get the newest template.
-pub(crate) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
+/// Stores the template of `existing` in `wanted`, if every pod exists and has this template. A template
+/// that is already stored stays, because the pods still have it. If a pod has another template, nothing is
+/// stored, and pods are created again from the newest template.
+pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
     let hash = existing.labels().get(LABEL_POD_TEMPLATE_HASH);
-    if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || kept(existing).is_some() {
+    if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || stored(existing).is_some() {
         return;
     }
-    let has_it = |pod: &Pod| is_live(pod) && pod.labels().get(LABEL_POD_TEMPLATE_HASH) == hash;
+    let has_template = |pod: &Pod| is_live(pod) && pod.labels().get(LABEL_POD_TEMPLATE_HASH) == hash;
     let pods = own_pods(caches, existing);
     let replicas = existing.spec.replicas;
-    if i32::try_from(pods.len()) != Ok(replicas) || !pods.iter().all(|pod| has_it(pod)) {
+    if i32::try_from(pods.len()) != Ok(replicas) || !pods.iter().all(|pod| has_template(pod)) {
         return;
     }
     let previous = PreviousTemplate {
@@ -59,33 +60,33 @@ pub(crate) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wa
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// The PodClique with the old template, if the pod of that generation and index must be created from it.
-pub(crate) fn as_it_was(
+/// The PodClique with the stored template, if the pod of that generation and index must be created from it.
+pub(crate) fn with_stored_template(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
     (generation, index): (u64, i32),
 ) -> Option<PodClique> {
-    let previous = kept(pclq).filter(|_| awaits_turn(pcs, pclq))?;
+    let previous = stored(pclq).filter(|_| awaits_update_step(pcs, pclq))?;
     if index >= previous.replicas || generation != previous.generation {
         return None;
     }
     let mut before = pclq.clone();
     // Labels that locate the PodClique keep their current values.
-    let is_place = |key: &String| key.starts_with(GROVE_PREFIX) && key != LABEL_POD_TEMPLATE_HASH;
-    let place = pclq.labels().clone().into_iter().filter(|(key, _)| is_place(key));
-    before.metadata.labels = Some(previous.labels.into_iter().chain(place).collect());
+    let is_location = |key: &String| key.starts_with(GROVE_PREFIX) && key != LABEL_POD_TEMPLATE_HASH;
+    let location = pclq.labels().clone().into_iter().filter(|(key, _)| is_location(key));
+    before.metadata.labels = Some(previous.labels.into_iter().chain(location).collect());
     before.metadata.annotations = Some(previous.annotations);
     before.spec.pod_spec = previous.pod_spec;
     Some(before)
 }
 
-/// The patch that updates the stored template: removes it once its update step has come, and lowers the
-/// number of pods after a scale-in.
-pub(crate) fn due(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
+/// The patch of the stored template, if one is due. It removes the template when the update step has
+/// started, and lowers its number of pods after a scale-in.
+pub(crate) fn due_patch(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});
     pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?;
-    let Some(previous) = kept(pclq).filter(|_| awaits_turn(pcs, pclq)) else {
+    let Some(previous) = stored(pclq).filter(|_| awaits_update_step(pcs, pclq)) else {
         return Some(annotation(Value::Null));
     };
     let replicas = pclq.spec.replicas;
@@ -99,18 +100,18 @@ mod tests {
 
     use super::*;
 
-    /// A PodCliqueSet whose replica 0 is in the update step, and a PodClique that stores the old template of
-    /// 2 pods.
+    /// A PodCliqueSet whose replica 0 is in the update step, and a PodClique of the given replica that
+    /// stores the old template of 2 pods.
     fn updating(replica: i32) -> (PodCliqueSet, PodClique) {
-        let set = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 2, "template": {"cliques": [
+        let pcs = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 2, "template": {"cliques": [
             {"name": "a", "spec": {"replicas": 2, "podSpec": {"containers": [{"name": "new"}]}}},
         ]}}});
-        let mut set: PodCliqueSet = serde_json::from_value(set).unwrap();
-        let hash = crate::plan::pod_clique_object::generation_hash(&set);
+        let mut pcs: PodCliqueSet = serde_json::from_value(pcs).unwrap();
+        let hash = crate::plan::pod_clique_object::generation_hash(&pcs);
         let status = json!({"currentGenerationHash": hash, "updateProgress": {
             "updateStartedAt": "2026-01-01T00:00:00Z", "currentlyUpdating": [{"replicaIndex": 0}],
         }});
-        set.status = Some(serde_json::from_value(status).unwrap());
+        pcs.status = Some(serde_json::from_value(status).unwrap());
         let previous = PreviousTemplate {
             replicas: 2,
             generation: 0,
@@ -129,22 +130,22 @@ mod tests {
             },
             "spec": {"replicas": 2, "podSpec": {"containers": [{"name": "new"}]}},
         });
-        (set, serde_json::from_value(pclq).unwrap())
+        (pcs, serde_json::from_value(pclq).unwrap())
     }
 
     #[rstest::rstest]
-    #[case::lost_before_its_turn(1, 0, 1, true)]
-    #[case::of_a_scale_out(1, 0, 2, false)]
+    #[case::lost_before_the_step(1, 0, 1, true)]
+    #[case::created_by_scale_out(1, 0, 2, false)]
     #[case::recycled(1, 1, 1, false)]
-    #[case::in_its_turn(0, 0, 1, false)]
-    fn who_comes_back_as_it_was(
+    #[case::lost_during_the_step(0, 0, 1, false)]
+    fn only_a_pod_lost_before_the_step_gets_the_old_template(
         #[case] replica: i32,
         #[case] generation: u64,
         #[case] index: i32,
         #[case] restored: bool,
     ) {
-        let (set, pclq) = updating(replica);
-        let before = as_it_was(&set, &pclq, (generation, index));
+        let (pcs, pclq) = updating(replica);
+        let before = with_stored_template(&pcs, &pclq, (generation, index));
         assert_eq!(before.is_some(), restored);
         if let Some(before) = before {
             assert_eq!(before.spec.pod_spec.0["containers"][0]["name"], "old");
@@ -155,27 +156,30 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_beyond_the_turn() {
-        let (set, pclq) = updating(0);
-        let gone = json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: null}}});
-        assert_eq!(due(&set, &pclq), Some(gone));
-        let (set, mut pclq) = updating(1);
-        assert_eq!(due(&set, &pclq), None);
+    fn the_template_is_removed_in_the_step_and_shrinks_with_a_scale_in() {
+        let (pcs, pclq) = updating(0);
+        let removal = json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: null}}});
+        assert_eq!(due_patch(&pcs, &pclq), Some(removal));
+        let (pcs, mut pclq) = updating(1);
+        assert_eq!(due_patch(&pcs, &pclq), None);
         pclq.spec.replicas = 1;
-        let patch = due(&set, &pclq).unwrap();
-        let said = patch["metadata"]["annotations"][ANNOTATION_PREVIOUS_TEMPLATE].as_str().unwrap();
-        assert!(said.contains("\"replicas\":1"), "{said}");
+        let patch = due_patch(&pcs, &pclq).unwrap();
+        let template = patch["metadata"]["annotations"][ANNOTATION_PREVIOUS_TEMPLATE].as_str().unwrap();
+        assert!(template.contains("\"replicas\":1"), "{template}");
     }
 
     #[test]
-    fn an_update_that_is_over_leaves_nothing() {
-        let (mut set, pclq) = updating(1);
-        let status = set.status.as_mut().unwrap();
+    fn the_template_is_removed_after_the_update() {
+        let (mut pcs, pclq) = updating(1);
+        let status = pcs.status.as_mut().unwrap();
         let progress = status.update_progress.as_mut().unwrap();
         progress.update_ended_at = progress.update_started_at.clone();
-        assert!(as_it_was(&set, &pclq, (0, 0)).is_none());
-        assert!(due(&set, &pclq).is_some());
-        set.status = None;
-        assert!(as_it_was(&set, &pclq, (0, 0)).is_some(), "the status does not tell of it yet");
+        assert!(with_stored_template(&pcs, &pclq, (0, 0)).is_none());
+        assert!(due_patch(&pcs, &pclq).is_some());
+        pcs.status = None;
+        assert!(
+            with_stored_template(&pcs, &pclq, (0, 0)).is_some(),
+            "the status does not report the update yet"
+        );
     }
 }

@@ -1,13 +1,12 @@
 //! Selects the pod or replica that an update takes down next.
 //!
-//! Pure: from the current units and the earlier update steps to the next step. A step takes down one Ready
-//! pod of a standalone clique, or one available replica of a scaling group. It requires that the minimum
-//! stays up, or all others if the minimum leaves none to spare. Its replacement must be up before the next
-//! step starts, so an update that breaks pods stops after its first step. Old units that are not up are
-//! replaced at once.
+//! A step takes down one unit: a Ready pod of a standalone clique, or an available replica of a scaling
+//! group. Meanwhile the minimum must stay up. If every unit belongs to the minimum, all other units must stay
+//! up. The replacement must be up before the next step starts, so an update that breaks pods stops after its
+//! first step. Old units that are not up are replaced at once.
 //!
-//! The status of the clique or group stores the steps, and the status of the PodCliqueSet the replica in the
-//! current step. So a restart continues the update.
+//! The status of the clique or group stores the steps. The status of the PodCliqueSet stores the replica in
+//! the current step. So a restart continues the update.
 
 /// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +26,14 @@ pub(crate) struct Units<K> {
     pub min: usize,
 }
 
-/// The units that were up when this update took them down: the latest, and the earlier ones.
+/// The units that this update took down while they were up: the latest one, and the earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Turns<K> {
+pub(crate) struct UpdateSteps<K> {
     pub current: Option<K>,
     pub completed: Vec<K>,
 }
 
-impl<K: Clone + PartialEq> Turns<K> {
+impl<K: Clone + PartialEq> UpdateSteps<K> {
     pub(crate) fn count(&self) -> usize {
         self.completed.len() + usize::from(self.current.is_some())
     }
@@ -48,40 +47,43 @@ impl<K: Clone + PartialEq> Turns<K> {
 }
 
 impl<K: Clone + PartialEq> Units<K> {
-    fn count(&self, holds: impl Fn(&Unit<K>) -> bool) -> usize {
-        self.present.iter().filter(|unit| holds(unit)).count()
+    fn count(&self, is_counted: impl Fn(&Unit<K>) -> bool) -> usize {
+        self.present.iter().filter(|unit| is_counted(unit)).count()
     }
 
     pub(crate) fn is_old(&self, key: &K) -> bool {
         self.present.iter().any(|unit| unit.key == *key && unit.old)
     }
 
-    /// Units that are replaced at once.
+    /// The units that are replaced at once.
     pub(crate) fn old_and_down(&self) -> impl Iterator<Item = &K> {
         self.present.iter().filter(|unit| unit.old && !unit.up).map(|unit| &unit.key)
     }
 
     /// The unit of the next update step, if one may start.
-    pub(crate) fn next(&self, turns: &Turns<K>) -> Option<&K> {
+    pub(crate) fn next(&self, steps: &UpdateSteps<K>) -> Option<&K> {
         // The current unit must be replaced first.
-        if turns.current.as_ref().is_some_and(|current| self.is_old(current)) {
+        if steps.current.as_ref().is_some_and(|current| self.is_old(current)) {
             return None;
         }
         let old = self.count(|unit| unit.old);
         let replaced = self.count(|unit| unit.up && !unit.old);
-        let is_answered = replaced >= turns.count().min(self.wanted.saturating_sub(old));
-        let may = is_answered && self.can_spare_one();
-        self.present.iter().find(|unit| may && unit.old && unit.up).map(|unit| &unit.key)
+        let are_replaced = replaced >= steps.count().min(self.wanted.saturating_sub(old));
+        if !are_replaced || !self.can_spare_one() {
+            return None;
+        }
+        self.present.iter().find(|unit| unit.old && unit.up).map(|unit| &unit.key)
     }
 
-    /// Without units that are being deleted anyway.
-    pub(crate) fn without(mut self, leaving: &[K]) -> Self {
-        self.present.retain(|unit| !leaving.contains(&unit.key));
+    /// Removes the units that are already being deleted.
+    pub(crate) fn without(mut self, deleted: &[K]) -> Self {
+        self.present.retain(|unit| !deleted.contains(&unit.key));
         self
     }
 
-    /// Whether the current unit may still be taken down; meanwhile, others may be down.
-    pub(crate) fn may_still_go(&self, key: &K) -> bool {
+    /// Whether the unit of the current step may be taken down now. Other units may be down since its
+    /// selection.
+    pub(crate) fn may_be_taken_down(&self, key: &K) -> bool {
         let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
         self.is_old(key) && (!is_up || self.can_spare_one())
     }
@@ -91,36 +93,36 @@ impl<K: Clone + PartialEq> Units<K> {
         self.count(|unit| unit.up) > self.min.min(self.wanted.saturating_sub(1))
     }
 
-    /// Whether all units are new, and as many are up as before the update and as the minimum requires.
-    pub(crate) fn is_done(&self, turns: &Turns<K>) -> bool {
+    /// Whether all units are new, and enough of them are up: as many as before the update, and at least the
+    /// minimum.
+    pub(crate) fn is_done(&self, steps: &UpdateSteps<K>) -> bool {
         let up = self.count(|unit| unit.up);
-        self.count(|unit| unit.old) == 0 && up >= self.min.max(turns.count()).min(self.wanted)
+        self.count(|unit| unit.old) == 0 && up >= self.min.max(steps.count()).min(self.wanted)
     }
 }
 
+/// How far the update of a PodCliqueSet replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    Old {
-        bound: bool,
-        breached: bool,
-    },
+pub(crate) enum ReplicaState {
+    /// A pod is old.
+    Old { bound: bool, breached: bool },
     /// All pods are new, but not all exist and are up.
     Unsettled,
-    /// All pods are new and none was ever bound: they wait for room, and the update does not wait for them.
+    /// All pods are new and none was ever bound. They wait for room, and the update does not wait for them.
     Waiting,
     /// All pods are new, exist and are up.
     Settled,
 }
 
-/// The replica in the current update step. The current one stays until it is settled. Then come replicas
-/// without bound pods, then breached ones, then the lowest index.
-pub(crate) fn replica_in_turn(replicas: &[Standing], current: Option<usize>) -> Option<usize> {
-    let is_open = |standing: &Standing| matches!(standing, Standing::Old { .. } | Standing::Unsettled);
+/// The replica of the next update step. The current replica stays the next one until it is settled. Then
+/// replicas without bound pods come first, followed by breached replicas, and last the others by index.
+pub(crate) fn next_replica(replicas: &[ReplicaState], current: Option<usize>) -> Option<usize> {
+    let is_open = |state: &ReplicaState| matches!(state, ReplicaState::Old { .. } | ReplicaState::Unsettled);
     if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {
         return Some(current);
     }
-    let old = replicas.iter().enumerate().filter_map(|(i, standing)| match standing {
-        Standing::Old { bound, breached } => Some((*bound, !*breached, i)),
+    let old = replicas.iter().enumerate().filter_map(|(i, state)| match state {
+        ReplicaState::Old { bound, breached } => Some((*bound, !*breached, i)),
         _ => None,
     });
     old.min().map(|(_, _, i)| i)
@@ -140,103 +142,103 @@ mod tests {
         Units { present: text.chars().enumerate().map(unit).collect(), wanted, min }
     }
 
-    fn turns(keys: &[usize]) -> Turns<usize> {
-        keys.iter().fold(Turns::default(), |turns, key| turns.followed_by(*key))
+    fn steps(keys: &[usize]) -> UpdateSteps<usize> {
+        keys.iter().fold(UpdateSteps::default(), |steps, key| steps.followed_by(*key))
     }
 
     #[rstest::rstest]
-    #[case::the_first("ooo", 3, 2, &[], Some(0))]
-    #[case::it_is_still_there("ooo", 3, 2, &[0], None)]
-    #[case::its_successor_is_missing("oo", 3, 2, &[7], None)]
-    #[case::its_successor_is_not_up("ooN", 3, 2, &[7], None)]
-    #[case::its_successor_is_up("oon", 3, 2, &[7], Some(0))]
+    #[case::first("ooo", 3, 2, &[], Some(0))]
+    #[case::current_unit_still_exists("ooo", 3, 2, &[0], None)]
+    #[case::replacement_is_missing("oo", 3, 2, &[7], None)]
+    #[case::replacement_is_not_up("ooN", 3, 2, &[7], None)]
+    #[case::replacement_is_up("oon", 3, 2, &[7], Some(0))]
     #[case::none_to_spare("ooo", 3, 3, &[], Some(0))]
-    #[case::none_to_spare_and_one_lost("oo", 3, 3, &[], None)]
-    #[case::the_only_one("o", 1, 1, &[], Some(0))]
-    #[case::as_many_as_needed("ooO", 3, 2, &[], None)]
-    #[case::surplus_that_waits_for_room("oooN", 4, 2, &[], Some(0))]
-    #[case::and_got_it("oonN", 4, 2, &[7], Some(0))]
-    #[case::or_did_not("ooNN", 4, 1, &[7], None)]
-    #[case::scaled_in_what_was_new("on", 2, 1, &[7, 8], Some(0))]
+    #[case::none_to_spare_and_one_missing("oo", 3, 3, &[], None)]
+    #[case::only_unit("o", 1, 1, &[], Some(0))]
+    #[case::minimum_is_just_up("ooO", 3, 2, &[], None)]
+    #[case::surplus_waits_for_room("oooN", 4, 2, &[], Some(0))]
+    #[case::surplus_got_room("oonN", 4, 2, &[7], Some(0))]
+    #[case::replacement_waits_for_room("ooNN", 4, 1, &[7], None)]
+    #[case::new_units_were_scaled_in("on", 2, 1, &[7, 8], Some(0))]
     #[case::all_are_new("nnn", 3, 2, &[7, 8, 9], None)]
-    fn turn_by_turn(
+    fn the_next_step_waits_for_the_last_replacement_and_the_minimum(
         #[case] present: &str,
         #[case] wanted: usize,
         #[case] min: usize,
         #[case] before: &[usize],
         #[case] next: Option<usize>,
     ) {
-        assert_eq!(units(present, wanted, min).next(&turns(before)).copied(), next);
+        assert_eq!(units(present, wanted, min).next(&steps(before)).copied(), next);
     }
 
     #[rstest::rstest]
     #[case::all_up("nn", 2, 2, &[], true)]
     #[case::one_old("no", 2, 1, &[7], false)]
     #[case::one_of_the_minimum_down("nN", 2, 2, &[], false)]
-    #[case::a_turn_without_an_end("nN", 2, 1, &[7, 8], false)]
-    #[case::surplus_waits_as_before("nN", 2, 1, &[7], true)]
+    #[case::one_replacement_is_not_up("nN", 2, 1, &[7, 8], false)]
+    #[case::surplus_waited_before("nN", 2, 1, &[7], true)]
     #[case::scaled_in("n", 1, 1, &[7, 8, 9], true)]
-    fn an_end(
+    fn an_update_is_done_when_as_many_new_units_are_up_as_before(
         #[case] present: &str,
         #[case] wanted: usize,
         #[case] min: usize,
         #[case] before: &[usize],
         #[case] done: bool,
     ) {
-        assert_eq!(units(present, wanted, min).is_done(&turns(before)), done);
+        assert_eq!(units(present, wanted, min).is_done(&steps(before)), done);
     }
 
     #[rstest::rstest]
-    #[case::as_it_was("oo", 2, 1, &[], true)]
-    #[case::the_other_is_down_by_now("oO", 2, 1, &[], false)]
-    #[case::the_other_is_leaving("oo", 2, 1, &[1], false)]
-    #[case::one_of_three_is_leaving("ooo", 3, 1, &[1], true)]
-    #[case::it_is_down_itself("OO", 2, 1, &[], true)]
-    #[case::it_is_new("no", 2, 1, &[], false)]
-    fn a_turn_that_was_given_waits_where_another_has_gone(
+    #[case::unchanged("oo", 2, 1, &[], true)]
+    #[case::other_is_down("oO", 2, 1, &[], false)]
+    #[case::other_is_being_deleted("oo", 2, 1, &[1], false)]
+    #[case::one_of_three_is_being_deleted("ooo", 3, 1, &[1], true)]
+    #[case::already_down("OO", 2, 1, &[], true)]
+    #[case::already_new("no", 2, 1, &[], false)]
+    fn a_selected_unit_waits_while_others_are_down(
         #[case] present: &str,
         #[case] wanted: usize,
         #[case] min: usize,
-        #[case] leaving: &[usize],
-        #[case] goes: bool,
+        #[case] deleted: &[usize],
+        #[case] may: bool,
     ) {
-        assert_eq!(units(present, wanted, min).without(leaving).may_still_go(&0), goes);
+        assert_eq!(units(present, wanted, min).without(deleted).may_be_taken_down(&0), may);
     }
 
     #[test]
-    fn what_is_old_and_down_goes_at_once() {
+    fn old_units_that_are_down_are_replaced_at_once() {
         assert_eq!(units("oOnNO", 5, 5).old_and_down().copied().collect::<Vec<_>>(), [1, 4]);
     }
 
     #[test]
-    fn a_turn_that_is_taken_again_counts_once() {
-        assert_eq!(turns(&[1, 2, 1]), Turns { current: Some(1), completed: vec![2] });
-        assert_eq!(turns(&[1, 1]).count(), 1);
+    fn a_unit_that_is_taken_down_twice_counts_once() {
+        assert_eq!(steps(&[1, 2, 1]), UpdateSteps { current: Some(1), completed: vec![2] });
+        assert_eq!(steps(&[1, 1]).count(), 1);
     }
 
     #[rstest::rstest]
     #[case::ascending("oo", None, Some(0))]
-    #[case::the_one_in_turn_first("oo", Some(1), Some(1))]
-    #[case::until_it_is_settled("ou", Some(1), Some(1))]
-    #[case::and_no_longer("os", Some(1), Some(0))]
+    #[case::current_first("oo", Some(1), Some(1))]
+    #[case::current_is_unsettled("ou", Some(1), Some(1))]
+    #[case::current_is_settled("os", Some(1), Some(0))]
     #[case::without_bound_pods_first("obw", None, Some(1))]
-    #[case::what_was_never_bound_holds_up_nobody("ow", Some(1), Some(0))]
-    #[case::breached_before_others("osr", None, Some(2))]
-    #[case::a_replica_that_is_gone("o", Some(1), Some(0))]
+    #[case::current_was_never_bound("ow", Some(1), Some(0))]
+    #[case::breached_first("osr", None, Some(2))]
+    #[case::current_was_deleted("o", Some(1), Some(0))]
     #[case::none_is_old("suw", None, None)]
-    fn one_replica_at_a_time(
+    fn replicas_are_updated_one_at_a_time(
         #[case] replicas: &str,
         #[case] current: Option<usize>,
         #[case] next: Option<usize>,
     ) {
-        let standing = |letter| match letter {
-            'o' => Standing::Old { bound: true, breached: false },
-            'r' => Standing::Old { bound: true, breached: true },
-            'b' => Standing::Old { bound: false, breached: true },
-            'u' => Standing::Unsettled,
-            'w' => Standing::Waiting,
-            _ => Standing::Settled,
+        let state = |letter| match letter {
+            'o' => ReplicaState::Old { bound: true, breached: false },
+            'r' => ReplicaState::Old { bound: true, breached: true },
+            'b' => ReplicaState::Old { bound: false, breached: true },
+            'u' => ReplicaState::Unsettled,
+            'w' => ReplicaState::Waiting,
+            _ => ReplicaState::Settled,
         };
-        assert_eq!(replica_in_turn(&replicas.chars().map(standing).collect::<Vec<_>>(), current), next);
+        assert_eq!(next_replica(&replicas.chars().map(state).collect::<Vec<_>>(), current), next);
     }
 }

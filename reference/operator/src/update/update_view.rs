@@ -1,6 +1,7 @@
-//! The cached state on which an update is decided: old pods, units that are up, and earlier update steps.
+//! The cached state that decides an update: old pods, units that are up, and earlier update steps.
 //!
-//! It counts pods and not statuses, because a step that relies on a stale status takes down too much.
+//! It counts pods instead of reading statuses: a step that relies on a stale status may take down too many
+//! pods.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use grove_api::{
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::rolling_update::{Standing, Turns, Unit, Units};
+use super::rolling_update::{ReplicaState, Unit, Units, UpdateSteps};
 use crate::cache::caches::Caches;
 use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::is_controlled_by;
@@ -26,46 +27,47 @@ use crate::plan::startup_order::follows;
 use crate::plan::startup_parents::awaited;
 use crate::plan::{conditions, minimums};
 
-/// Whether the controller replaces pods by itself.
+/// Whether the controller replaces old pods. With another update strategy, users delete them.
 pub(crate) fn rolls(pcs: &PodCliqueSet) -> bool {
     let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
     strategy == UpdateStrategyType::RollingRecreate
 }
 
-/// The PodCliqueSet replica in the current update step. Its status must refer to its current templates.
-pub(super) fn replica_in_turn(pcs: &PodCliqueSet) -> Option<i32> {
+/// The replica in the current update step, if the status of the PodCliqueSet refers to its current templates.
+pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref();
     let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
     let current = progress.currently_updating.first()?.replica_index;
-    told_generation(pcs).map(|_| current)
+    reported_generation(pcs).map(|_| current)
 }
 
-/// The generation hash of a PodCliqueSet, once its status reports it.
-pub(crate) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
-    let told = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
-    (*told == generation_hash(pcs)).then(|| told.clone())
+/// The generation hash of a PodCliqueSet, if its status already reports it.
+pub(crate) fn reported_generation(pcs: &PodCliqueSet) -> Option<String> {
+    let reported = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
+    (*reported == generation_hash(pcs)).then(|| reported.clone())
 }
 
-/// Whether the PodCliqueSet replica of a PodClique still waits for its update step, even if the status does
-/// not report the update yet.
-pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
-    if !rolls(pcs) || told_generation(pcs).is_none() {
+/// Whether the PodCliqueSet replica of a PodClique waits for its update step. Also true while the status
+/// does not report the update yet.
+pub(super) fn awaits_update_step(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
+    if !rolls(pcs) || reported_generation(pcs).is_none() {
         return rolls(pcs);
     }
     let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
     let is_under_way = progress.is_some_and(|progress| progress.update_ended_at.is_none());
-    is_under_way && !is_in_turn(pcs, pclq)
+    is_under_way && !is_in_update_step(pcs, pclq)
 }
 
-pub(crate) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt) -> bool {
+pub(crate) fn is_in_update_step(pcs: &PodCliqueSet, object: &impl ResourceExt) -> bool {
     let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
-    let in_turn = replica_in_turn(pcs).filter(|_| !is_forgotten(pcs));
-    in_turn.is_some() && (fault!("all-replicas-in-turn") || index == in_turn)
+    let in_step = reported_replica_in_step(pcs).filter(|_| !is_forgotten(pcs));
+    in_step.is_some() && (fault!("all-replicas-in-turn") || index == in_step)
 }
 
-/// Whether an update step of a PodClique may start, given the PodCliques that it starts after. Those must be
-/// updated and up. If such a parent is itself updated after this one, it cannot come first. It is then enough
-/// that its minimum is up. A parent in the same replica of a scaling group is replaced together with it.
+/// Whether the startup order allows an update step of a PodClique. The PodCliques that it starts after must
+/// be updated and up. There are two exceptions:
+/// - A parent that also starts after this PodClique cannot be updated first, so only its minimum must be up.
+/// - A parent in the same replica of a scaling group is replaced at the same time, so it does not count.
 pub(crate) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
     let name = |pclq: &PodClique| template_of(pcs, pclq).map(|template| template.name.as_str());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP);
@@ -87,15 +89,15 @@ pub(crate) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) 
 /// The fault `forgets-updates`.
 fn is_forgotten(pcs: &PodCliqueSet) -> bool {
     let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
-    let began = progress.and_then(|progress| progress.update_started_at.as_ref());
-    fault!("forgets-updates") && began.is_some_and(|began| began.0 < *faults::STARTED)
+    let started = progress.and_then(|progress| progress.update_started_at.as_ref());
+    fault!("forgets-updates") && started.is_some_and(|started| started.0 < *faults::STARTED)
 }
 
 pub(crate) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
-    /// The template hash that its pods must have.
+    /// The template hash that the pods of the PodClique must have.
     template: String,
 }
 
@@ -124,12 +126,13 @@ impl CliqueView {
         self.has_former || self.has_old_template()
     }
 
-    /// Whether a pod has another template and stays unless an update takes it down. Pods of an earlier
-    /// generation are deleted anyway.
+    /// Whether a pod has another template and must be updated. Pods of an earlier generation do not count,
+    /// because they are deleted anyway.
     fn has_old_template(&self) -> bool {
         self.pods.iter().any(|pod| self.is_old_pod(pod))
     }
 
+    /// Whether every pod exists with the new template.
     pub(crate) fn is_new(&self) -> bool {
         !self.has_old() && self.pods.len() >= self.wanted()
     }
@@ -154,15 +157,15 @@ impl CliqueView {
         status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
     }
 
-    /// Whether its minimum was ever bound: a later generation keeps the condition, but not its status.
+    /// Whether its minimum was ever bound. A later generation keeps the condition, but resets its status.
     fn was_held(&self) -> bool {
         let status = self.pclq.status.as_ref();
         let mut known = status.iter().flat_map(|status| &status.conditions);
         known.any(|known| known.type_ == CONDITION_MIN_AVAILABLE_HELD)
     }
 
-    /// Whether the PodClique itself has the new template, so that its next pods are new.
-    pub(crate) fn makes_new_pods(&self) -> bool {
+    /// Whether the PodClique itself already has the new template.
+    pub(crate) fn creates_new_pods(&self) -> bool {
         self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH) == Some(&self.template)
     }
 
@@ -176,50 +179,53 @@ impl CliqueView {
         Units { present: pods.into_iter().map(unit).collect(), wanted: self.wanted(), min: self.min() }
     }
 
-    pub(crate) fn turns(&self, pcs: &PodCliqueSet) -> Turns<String> {
+    /// The steps of the current update.
+    pub(crate) fn steps(&self, pcs: &PodCliqueSet) -> UpdateSteps<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
-        current.map(taken_down).unwrap_or_default()
+        current.map(reported_steps).unwrap_or_default()
     }
 
     /// Pods that are older than the update but have the new template, for the fault `update-takes-new`.
     pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
-        let Some(began) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
+        let Some(started) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
             return Vec::new();
         };
         let is_earlier =
-            |pod: &Pod| pod.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 < began.0);
+            |pod: &Pod| pod.metadata.creation_timestamp.as_ref().is_some_and(|created| created.0 < started.0);
         let pods = self.pods.iter().filter(|pod| is_earlier(pod) && !self.is_old_pod(pod));
         pods.map(|pod| pod.name_any()).collect()
     }
 
+    /// Whether its update is done.
     pub(crate) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
-        !self.has_former && self.is_whole() && self.units().is_done(&self.turns(pcs))
+        !self.has_former && self.is_whole() && self.units().is_done(&self.steps(pcs))
     }
 }
 
-/// Whether a progress with that generation hash belongs to the update in the PodCliqueSet's status.
+/// Whether progress with that generation hash belongs to the update that the PodCliqueSet's status reports.
 pub(crate) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
     pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
 }
 
-pub(crate) fn taken_down(progress: &PodCliqueUpdateProgress) -> Turns<String> {
+pub(crate) fn reported_steps(progress: &PodCliqueUpdateProgress) -> UpdateSteps<String> {
     let selected = progress.ready_pods_selected_to_update.as_ref();
-    selected.map_or_else(Turns::default, |selected| Turns {
+    selected.map_or_else(UpdateSteps::default, |selected| UpdateSteps {
         current: Some(selected.current.clone()),
         completed: selected.completed.clone(),
     })
 }
 
-pub(crate) fn selected(turns: Turns<String>) -> Option<PodsSelectedToUpdate> {
-    let Turns { current, completed } = turns;
+/// The steps in the form of a PodClique's status.
+pub(crate) fn selected_pods(steps: UpdateSteps<String>) -> Option<PodsSelectedToUpdate> {
+    let UpdateSteps { current, completed } = steps;
     current.map(|current| PodsSelectedToUpdate { current, completed })
 }
 
-/// The replicas of a scaling group: the members that exist, and whether all do.
 pub(crate) struct GroupView {
     pub pcsg: Arc<PodCliqueScalingGroup>,
+    /// For each replica, the members that exist, and whether all members exist.
     pub replicas: Vec<(Vec<CliqueView>, bool)>,
 }
 
@@ -239,8 +245,8 @@ impl GroupView {
         Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
     }
 
-    /// Its replicas, by index. A remaining pod of an earlier generation makes none old, because it is being
-    /// deleted.
+    /// Its replicas, by index. A remaining pod of an earlier generation does not make a replica old,
+    /// because it is being deleted.
     pub(crate) fn units(&self) -> Units<i32> {
         let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
             key: i32::try_from(j).unwrap_or(i32::MAX),
@@ -254,21 +260,22 @@ impl GroupView {
         }
     }
 
-    pub(crate) fn turns(&self, pcs: &PodCliqueSet) -> Turns<i32> {
+    /// The steps of the current update.
+    pub(crate) fn steps(&self, pcs: &PodCliqueSet) -> UpdateSteps<i32> {
         let progress = self.pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
         let selected =
             current.and_then(|progress| progress.ready_replica_indices_selected_to_update.as_ref());
-        selected.map_or_else(Turns::default, |selected| Turns {
+        selected.map_or_else(UpdateSteps::default, |selected| UpdateSteps {
             current: Some(selected.current),
             completed: selected.completed.clone(),
         })
     }
 
     /// Whether every member of a replica creates new pods, so that the replica may be replaced.
-    pub(crate) fn makes_new_pods(&self, j: i32) -> bool {
+    pub(crate) fn creates_new_pods(&self, j: i32) -> bool {
         let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
-        replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::makes_new_pods))
+        replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::creates_new_pods))
     }
 
     pub(crate) fn is_new(&self, j: usize) -> bool {
@@ -298,14 +305,15 @@ impl GroupView {
         let is_whole = |(members, are_all): &(Vec<CliqueView>, bool)| {
             *are_all && members.iter().all(|member| !member.has_former && member.is_whole())
         };
-        self.replicas.iter().all(is_whole) && self.units().is_done(&self.turns(pcs))
+        self.replicas.iter().all(is_whole) && self.units().is_done(&self.steps(pcs))
     }
 }
 
+/// The cliques and scaling groups of a PodCliqueSet replica that exist.
 pub(crate) struct ReplicaView {
     pub cliques: Vec<CliqueView>,
     pub groups: Vec<GroupView>,
-    /// Whether all of them do.
+    /// Whether the base PodGang and every clique and scaling group of the replica exist.
     pub exists: bool,
 }
 
@@ -322,26 +330,26 @@ impl ReplicaView {
         self.all().any(CliqueView::has_old)
     }
 
-    /// Whether some pods need an update. Gang termination alone needs none.
+    /// Whether a pod must be updated. Pods that gang termination replaces do not count.
     pub(crate) fn has_old_template(&self) -> bool {
         self.all().any(CliqueView::has_old_template)
     }
 
-    pub(crate) fn standing(&self, pcs: &PodCliqueSet) -> Standing {
+    pub(crate) fn state(&self, pcs: &PodCliqueSet) -> ReplicaState {
         let bound = self.all().any(CliqueView::has_bound);
         if self.has_old() {
             let breached = self.all().any(|clique| clique.condition(CONDITION_MIN_AVAILABLE_BREACHED));
-            return Standing::Old { bound, breached };
+            return ReplicaState::Old { bound, breached };
         }
         let is_settled = self.exists
             && self.cliques.iter().all(|clique| clique.is_settled(pcs))
             && self.groups.iter().all(|group| group.is_settled(pcs));
         if is_settled {
-            Standing::Settled
+            ReplicaState::Settled
         } else if !bound && !self.all().any(CliqueView::was_held) {
-            Standing::Waiting
+            ReplicaState::Waiting
         } else {
-            Standing::Unsettled
+            ReplicaState::Unsettled
         }
     }
 }

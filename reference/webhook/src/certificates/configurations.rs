@@ -8,7 +8,7 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 
-use super::{CertificateError, Kept};
+use super::{CertificateError, CertificateObjects};
 
 pub(super) struct Configurations(Vec<Named>);
 
@@ -18,13 +18,13 @@ struct Named {
 }
 
 impl Configurations {
-    pub(super) fn new(client: &Client, kept: &Kept) -> Self {
+    pub(super) fn new(client: &Client, kept: &CertificateObjects) -> Self {
         let mut all = named::<MutatingWebhookConfiguration>(client, kept.mutating);
         all.extend(named::<ValidatingWebhookConfiguration>(client, kept.validating));
         Self(all)
     }
 
-    /// The current configurations, in a fixed order. `None` stands for one that is not installed.
+    /// The current configurations, in a fixed order. `None` stands for a configuration that is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
@@ -34,7 +34,7 @@ impl Configurations {
     }
 
     /// Patches the `found` configurations so that all of them contain `bundle`.
-    pub(super) async fn carry(
+    pub(super) async fn write_authority(
         &self,
         found: &[Option<DynamicObject>],
         bundle: &[u8],
@@ -66,8 +66,8 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
 fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
     let bundle = json!(ByteString(bundle.to_vec()));
     let webhooks = configuration.data["webhooks"].as_array()?;
-    let behind = webhooks.iter().filter(|webhook| webhook["clientConfig"]["caBundle"] != bundle);
-    let patches: Vec<Value> = behind
+    let outdated = webhooks.iter().filter(|webhook| webhook["clientConfig"]["caBundle"] != bundle);
+    let patches: Vec<Value> = outdated
         .map(|webhook| json!({"name": webhook["name"], "clientConfig": {"caBundle": bundle}}))
         .collect();
     if patches.is_empty() {
@@ -83,9 +83,9 @@ mod tests {
 
     use super::*;
 
-    /// `UEVN` is `PEM`, `T0xE` is `OLD`.
+    /// In base64, `UEVN` is `PEM` and `T0xE` is `OLD`.
     #[rstest]
-    #[case::carried(json!([{"name": "a", "clientConfig": {"caBundle": "UEVN"}}]), &[])]
+    #[case::current(json!([{"name": "a", "clientConfig": {"caBundle": "UEVN"}}]), &[])]
     #[case::absent(json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]), &["a"])]
     #[case::old(json!([{"name": "a", "clientConfig": {"caBundle": "T0xE"}}]), &["a"])]
     #[case::one_of_two(
@@ -97,7 +97,7 @@ mod tests {
     )]
     #[case::no_webhooks(json!([]), &[])]
     #[case::nothing(Value::Null, &[])]
-    fn only_what_differs_is_patched(#[case] webhooks: Value, #[case] patched: &[&str]) {
+    fn only_outdated_webhooks_are_patched(#[case] webhooks: Value, #[case] patched: &[&str]) {
         let configuration = json!({"metadata": {"name": "c", "resourceVersion": "7"}, "webhooks": webhooks});
         let patch = patch(&serde_json::from_value(configuration).unwrap(), b"PEM");
         let expected: Vec<_> =

@@ -30,7 +30,7 @@ const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 
 /// A certificate is replaced when less than one third of its lifetime is left.
-const LAST_PART: u32 = 3;
+const RENEWAL_FRACTION: u32 = 3;
 /// Tolerated clock skew: a certificate is valid from this long before its creation.
 const SKEW: Duration = Duration::from_secs(3600);
 
@@ -39,7 +39,7 @@ pub(super) struct Subject {
     pub service: String,
     pub namespace: String,
     /// From creation to expiry.
-    pub life: Duration,
+    pub lifetime: Duration,
 }
 
 impl Subject {
@@ -60,22 +60,27 @@ pub(super) struct Content {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Good,
-    /// It is in the last third of its lifetime, or has expired.
-    Ending,
-    /// Callers would refuse it, for this reason.
-    Broken(String),
+pub(super) enum CertificateState {
+    Valid,
+    /// The certificate is in the last third of its lifetime, or has expired.
+    DueForRenewal,
+    /// Callers would refuse the certificate, for this reason.
+    Invalid(String),
 }
+
+/// A key that the Secret lacks.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it has no {0}")]
+pub(super) struct MissingKey(&'static str);
 
 impl Content {
     /// Creates an authority and a certificate signed by it, valid from `now`. The authority of `old` is kept
     /// as the previous one.
-    pub(super) fn after(old: Option<&Self>, subject: &Subject, now: UnixTime) -> Result<Self, rcgen::Error> {
+    pub(super) fn issue(old: Option<&Self>, subject: &Subject, now: UnixTime) -> Result<Self, rcgen::Error> {
         let now = OffsetDateTime::UNIX_EPOCH + Duration::from_secs(now.as_secs());
         let valid = |mut params: CertificateParams| {
             params.not_before = now - SKEW;
-            params.not_after = now + subject.life;
+            params.not_after = now + subject.lifetime;
             params.distinguished_name.push(DnType::CommonName, subject.service.as_str());
             params
         };
@@ -98,18 +103,17 @@ impl Content {
         })
     }
 
-    /// Reads a Secret. The error names a missing key.
-    pub(super) fn read(secret: &Secret) -> Result<Self, String> {
+    pub(super) fn read(secret: &Secret) -> Result<Self, MissingKey> {
         let field = |key: &str| {
             let found = secret.data.as_ref().and_then(|data| data.get(key));
             found.map(|ByteString(bytes)| bytes.clone())
         };
-        let needed = |key: &str| field(key).ok_or_else(|| format!("it has no {key}"));
+        let required = |key: &'static str| field(key).ok_or(MissingKey(key));
         Ok(Self {
-            authority: needed(AUTHORITY)?,
+            authority: required(AUTHORITY)?,
             previous: field(PREVIOUS_AUTHORITY),
-            certificate: needed(CERTIFICATE)?,
-            key: needed(KEY)?,
+            certificate: required(CERTIFICATE)?,
+            key: required(KEY)?,
         })
     }
 
@@ -141,14 +145,14 @@ impl Content {
         bundle
     }
 
-    pub(super) fn judge(&self, subject: &Subject, now: UnixTime) -> Verdict {
-        let ahead = Duration::from_secs(now.as_secs()) + subject.life / LAST_PART;
+    pub(super) fn check(&self, subject: &Subject, now: UnixTime) -> CertificateState {
+        let ahead = Duration::from_secs(now.as_secs()) + subject.lifetime / RENEWAL_FRACTION;
         match self.verify(subject, UnixTime::since_unix_epoch(ahead)) {
-            Ok(()) => Verdict::Good,
+            Ok(()) => CertificateState::Valid,
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::Expired | CertificateError::ExpiredContext { .. },
-            )) => Verdict::Ending,
-            Err(error) => Verdict::Broken(error.to_string()),
+            )) => CertificateState::DueForRenewal,
+            Err(error) => CertificateState::Invalid(error.to_string()),
         }
     }
 

@@ -21,17 +21,17 @@ use rustls::server::ResolvesServerCertUsingSni;
 use tokio::sync::watch;
 
 use super::configurations::Configurations;
-use super::content::{Content, Subject, Verdict};
-use super::{CertificateError, Kept};
+use super::content::{CertificateState, Content, Subject};
+use super::{CertificateError, CertificateObjects};
 
 const SECRET_TYPE: &str = "kubernetes.io/tls";
 /// The longest pause between two checks, and so the time until a removed authority is restored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long API servers may take to read a new authority from the webhook configurations.
-const SPREAD: Duration = Duration::from_secs(2);
+const PROPAGATION: Duration = Duration::from_secs(2);
 /// Number of immediate retries after a concurrent change of the Secret.
-const RACES: usize = 3;
+const MAX_RACES: usize = 3;
 
 pub struct Keeper {
     secrets: Api<Secret>,
@@ -42,12 +42,12 @@ pub struct Keeper {
     served: Option<Content>,
     state: watch::Sender<Result<(), String>>,
     /// The last reported failure, until the next success.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 impl Keeper {
     /// Creates a keeper without starting it. A crypto provider must be installed.
-    pub(super) fn new(client: &Client, subject: Subject, kept: Kept) -> Self {
+    pub(super) fn new(client: &Client, subject: Subject, kept: CertificateObjects) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
         // Without a certificate, handshakes fail.
         let config = ServerConfig::builder()
@@ -61,7 +61,7 @@ impl Keeper {
             tls: RustlsConfig::from_config(Arc::new(config)),
             served: None,
             state,
-            told: None,
+            reported: None,
         }
     }
 
@@ -78,19 +78,19 @@ impl Keeper {
 
     pub async fn run(mut self) {
         let mut changes = pin!(watch_object(self.secrets.clone(), self.secret).default_backoff());
-        let period = (self.subject.life / 30).clamp(RETRY, LONGEST_PAUSE);
+        let period = (self.subject.lifetime / 30).clamp(RETRY, LONGEST_PAUSE);
         loop {
-            let pause = if self.look().await { period } else { RETRY };
+            let pause = if self.check().await { period } else { RETRY };
             // Check again after a change or after the pause.
             let _ = tokio::time::timeout(pause, changed(&mut changes)).await;
         }
     }
 
     /// Runs one check, publishes its result, and returns whether it succeeded.
-    async fn look(&mut self) -> bool {
+    async fn check(&mut self) -> bool {
         let Err(error) = self.attempt().await else {
             let _ = self.state.send_replace(Ok(()));
-            self.told = None;
+            self.reported = None;
             return true;
         };
         let text = error.to_string();
@@ -103,9 +103,9 @@ impl Keeper {
         });
         if error.is_lost_race() {
             tracing::debug!(%error, "another replica was faster");
-        } else if self.told.as_ref() != Some(&text) {
+        } else if self.reported.as_ref() != Some(&text) {
             tracing::warn!(%error, "the webhook certificate is not in order");
-            self.told = Some(text);
+            self.reported = Some(text);
         }
         false
     }
@@ -114,7 +114,7 @@ impl Keeper {
         // The module `certificates` explains this order.
         let found = self.configurations.read().await?;
         let content = self.content().await?;
-        self.configurations.carry(&found, &content.bundle()).await?;
+        self.configurations.write_authority(&found, &content.bundle()).await?;
         self.serve(content).await?;
         match self.configurations.absent(&found) {
             absent if absent.is_empty() => Ok(()),
@@ -125,20 +125,23 @@ impl Keeper {
     /// The content of the Secret. Creates a new certificate first if the current one is missing, invalid or
     /// due for renewal.
     async fn content(&self) -> Result<Content, CertificateError> {
-        for _ in 0..RACES {
+        for _ in 0..MAX_RACES {
             let secret =
                 self.secrets.get_opt(self.secret).await.map_err(CertificateError::api("get", self.secret))?;
             let old = match secret.as_ref().map(Content::read) {
                 None => None,
-                Some(Err(reason)) => {
+                Some(Err(missing)) => {
+                    let reason = missing.to_string();
                     tracing::warn!(secret = self.secret, reason, "replacing the webhook certificate");
                     None
                 }
                 Some(Ok(content)) => {
-                    match content.judge(&self.subject, UnixTime::now()) {
-                        Verdict::Good => return Ok(content),
-                        Verdict::Ending => tracing::info!("the webhook certificate is due for renewal"),
-                        Verdict::Broken(reason) => {
+                    match content.check(&self.subject, UnixTime::now()) {
+                        CertificateState::Valid => return Ok(content),
+                        CertificateState::DueForRenewal => {
+                            tracing::info!("the webhook certificate is due for renewal")
+                        }
+                        CertificateState::Invalid(reason) => {
                             tracing::warn!(secret = self.secret, reason, "replacing the webhook certificate");
                         }
                     }
@@ -146,8 +149,8 @@ impl Keeper {
                 }
             };
             // Other replicas may serve the same certificate as this one, so keep its authority.
-            let new = Content::after(old.as_ref().or(self.served.as_ref()), &self.subject, UnixTime::now())?;
-            if let Verdict::Broken(reason) = new.judge(&self.subject, UnixTime::now()) {
+            let new = Content::issue(old.as_ref().or(self.served.as_ref()), &self.subject, UnixTime::now())?;
+            if let CertificateState::Invalid(reason) = new.check(&self.subject, UnixTime::now()) {
                 return Err(CertificateError::Useless(reason));
             }
             if self.write(secret, &new).await? {
@@ -189,7 +192,7 @@ impl Keeper {
             return Ok(());
         }
         if self.served.is_some() {
-            tokio::time::sleep(SPREAD).await;
+            tokio::time::sleep(PROPAGATION).await;
         }
         let (certificate, key) = content.pair();
         self.tls.reload_from_pem(certificate, key).await.map_err(CertificateError::Serve)?;

@@ -15,12 +15,12 @@ use super::*;
 const SECRETS: &str = "/api/v1/namespaces/ns/secrets";
 const SECRET_PATH: &str = "/api/v1/namespaces/ns/secrets/grove-backend-controller-webhook";
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
-const KEPT: Kept = Kept {
+const CERTIFICATE_OBJECTS: CertificateObjects = CertificateObjects {
     secret: "grove-backend-controller-webhook",
     mutating: &["podcliqueset-defaulting-webhook"],
     validating: &["podcliqueset-validating-webhook", "clustertopology-validating-webhook"],
 };
-const LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
+const LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 
 #[derive(Default)]
 struct Store {
@@ -99,7 +99,7 @@ impl World {
         });
         // Only the configurations that the keeper maintains; a controller may have more.
         let is_kept = |object: &Value| {
-            let kept = KEPT.mutating.iter().chain(KEPT.validating);
+            let kept = CERTIFICATE_OBJECTS.mutating.iter().chain(CERTIFICATE_OBJECTS.validating);
             object["metadata"]["name"].as_str().is_some_and(|name| kept.copied().any(|kept| kept == name))
         };
         let all = yaml::documents(include_str!("../../../../manifests/controller/webhooks.yaml")).unwrap();
@@ -110,7 +110,7 @@ impl World {
     }
 
     fn replica(&self) -> Keeper {
-        Keeper::new(&self.client, subject("svc"), KEPT)
+        Keeper::new(&self.client, subject("svc"), CERTIFICATE_OBJECTS)
     }
 
     fn written(&self) -> Vec<String> {
@@ -146,17 +146,17 @@ fn path_of(configuration: &Value) -> String {
 }
 
 fn secret(content: &Content) -> Value {
-    let metadata = ObjectMeta { name: Some(KEPT.secret.to_owned()), ..ObjectMeta::default() };
+    let metadata = ObjectMeta { name: Some(CERTIFICATE_OBJECTS.secret.to_owned()), ..ObjectMeta::default() };
     serde_json::to_value(Secret { metadata, data: Some(content.data()), ..Secret::default() }).unwrap()
 }
 
 fn subject(service: &str) -> Subject {
-    Subject { service: service.to_owned(), namespace: "ns".to_owned(), life: LIFE }
+    Subject { service: service.to_owned(), namespace: "ns".to_owned(), lifetime: LIFETIME }
 }
 
 fn aged(age: Duration) -> Content {
     let then = Duration::from_secs(UnixTime::now().as_secs()) - age;
-    Content::after(None, &subject("svc"), UnixTime::since_unix_epoch(then)).unwrap()
+    Content::issue(None, &subject("svc"), UnixTime::since_unix_epoch(then)).unwrap()
 }
 
 fn serves(keeper: &Keeper, content: &Content) -> bool {
@@ -164,12 +164,12 @@ fn serves(keeper: &Keeper, content: &Content) -> bool {
 }
 
 #[tokio::test]
-async fn the_first_replica_makes_the_certificate_and_the_second_shares_it() {
+async fn the_first_replica_creates_the_certificate_and_the_second_shares_it() {
     let world = World::new();
     let (mut first, mut second) = (world.replica(), world.replica());
     let (handshakes_fail, state) = (first.tls().get_inner(), first.state());
     assert!(state.borrow().is_err());
-    assert!(first.look().await);
+    assert!(first.check().await);
     let mut expected = vec![format!("POST {SECRETS}")];
     expected.push(format!("PATCH {GROUP}/mutatingwebhookconfigurations/podcliqueset-defaulting-webhook"));
     for name in ["podcliqueset-validating-webhook", "clustertopology-validating-webhook"] {
@@ -179,7 +179,7 @@ async fn the_first_replica_makes_the_certificate_and_the_second_shares_it() {
     assert_eq!(world.bundles(), vec![world.secret().bundle(); 3]);
     assert!(serves(&first, &world.secret()) && state.borrow().is_ok());
     assert!(!Arc::ptr_eq(&handshakes_fail, &first.tls().get_inner()));
-    assert!(second.look().await && first.look().await);
+    assert!(second.check().await && first.check().await);
     assert!(serves(&second, &world.secret()));
     assert_eq!(world.written(), Vec::<String>::new());
 }
@@ -189,7 +189,7 @@ async fn the_first_replica_makes_the_certificate_and_the_second_shares_it() {
 async fn configurations_are_read_before_the_secret() {
     let world = World::new();
     world.put_secret(&aged(Duration::ZERO));
-    assert!(world.replica().look().await);
+    assert!(world.replica().check().await);
     let requests = std::mem::take(&mut world.store.lock().unwrap().requests);
     let reads: Vec<_> = requests.iter().take_while(|request| request.starts_with("GET")).collect();
     assert_eq!(reads.len(), 4, "{requests:?}");
@@ -197,18 +197,18 @@ async fn configurations_are_read_before_the_secret() {
 }
 
 #[tokio::test]
-async fn who_loses_the_race_for_the_secret_reads_again() {
+async fn a_replica_that_loses_the_race_for_the_secret_reads_it_again() {
     let world = World::new();
     let theirs = aged(Duration::ZERO);
     world.store.lock().unwrap().rival = Some((SECRET_PATH.to_owned(), secret(&theirs)));
     let mut replica = world.replica();
-    assert!(replica.look().await);
+    assert!(replica.check().await);
     assert!(world.secret() == theirs && serves(&replica, &theirs));
     assert_eq!(world.bundles(), vec![theirs.bundle(); 3]);
 }
 
 #[tokio::test]
-async fn who_loses_the_race_for_a_configuration_looks_again() {
+async fn a_replica_that_loses_the_race_for_a_configuration_retries() {
     let world = World::new();
     world.put_secret(&aged(Duration::ZERO));
     let (path, object) = {
@@ -218,52 +218,52 @@ async fn who_loses_the_race_for_a_configuration_looks_again() {
     };
     world.store.lock().unwrap().rival = Some((path, object));
     let mut replica = world.replica();
-    assert!(!replica.look().await && replica.told.is_none(), "a lost race is not worth a warning");
-    assert!(replica.look().await);
+    assert!(!replica.check().await && replica.reported.is_none(), "a lost race is not worth a warning");
+    assert!(replica.check().await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn during_a_change_over_both_authorities_are_known() {
+async fn during_a_renewal_the_bundle_contains_both_authorities() {
     let world = World::new();
-    let old = aged(LIFE * 3 / 5);
+    let old = aged(LIFETIME * 3 / 5);
     world.put_secret(&old);
     let (mut first, mut second) = (world.replica(), world.replica());
-    assert!(first.look().await && second.look().await);
-    let due = aged(LIFE * 3 / 4);
+    assert!(first.check().await && second.check().await);
+    let due = aged(LIFETIME * 3 / 4);
     world.put_secret(&due);
     for replica in [&mut first, &mut second] {
-        assert!(replica.look().await);
+        assert!(replica.check().await);
         let new = world.secret();
         assert!(new != due && serves(replica, &new));
         assert_eq!(world.bundles(), vec![new.bundle(); 3]);
-        assert!(new.bundle().ends_with(&due.bundle()), "the authority before is known");
+        assert!(new.bundle().ends_with(&due.bundle()), "the bundle contains the previous authority");
     }
     let puts = world.written().into_iter().filter(|request| request.starts_with("PUT")).count();
-    assert_eq!(puts, 1, "the second replica follows");
+    assert_eq!(puts, 1, "the second replica uses the same certificate");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_served_stays_known_when_the_secret_is_deleted() {
+async fn the_served_authority_stays_in_the_bundle_after_the_secret_is_deleted() {
     let world = World::new();
     let mut replica = world.replica();
-    assert!(replica.look().await);
+    assert!(replica.check().await);
     let served = world.secret();
     world.store.lock().unwrap().objects.remove(SECRET_PATH);
-    assert!(replica.look().await);
+    assert!(replica.check().await);
     assert!(world.secret() != served && world.secret().bundle().ends_with(&served.bundle()));
 }
 
 #[tokio::test]
-async fn an_authority_that_was_taken_out_is_put_back() {
+async fn a_removed_authority_is_restored() {
     let world = World::new();
     let mut replica = world.replica();
-    assert!(replica.look().await);
+    assert!(replica.check().await);
     world.written();
-    let wiped = format!("{GROUP}/validatingwebhookconfigurations/podcliqueset-validating-webhook");
-    world.store.lock().unwrap().objects.get_mut(&wiped).unwrap()["webhooks"][0]["clientConfig"]["caBundle"] =
+    let edited = format!("{GROUP}/validatingwebhookconfigurations/podcliqueset-validating-webhook");
+    world.store.lock().unwrap().objects.get_mut(&edited).unwrap()["webhooks"][0]["clientConfig"]["caBundle"] =
         Value::Null;
-    assert!(replica.look().await);
-    assert_eq!(world.written(), [format!("PATCH {wiped}")]);
+    assert!(replica.check().await);
+    assert_eq!(world.written(), [format!("PATCH {edited}")]);
     assert_eq!(world.bundles(), vec![world.secret().bundle(); 3]);
 }
 
@@ -279,36 +279,36 @@ async fn a_secret_that_does_not_parse_is_replaced(#[case] data: Value) {
     broken["type"] = json!("Opaque");
     world.store.lock().unwrap().put(SECRET_PATH, broken);
     let mut replica = world.replica();
-    assert!(replica.look().await);
+    assert!(replica.check().await);
     assert!(serves(&replica, &world.secret()));
     assert_eq!(world.written()[0], format!("PUT {SECRET_PATH}"));
     assert_eq!(world.store.lock().unwrap().objects[SECRET_PATH]["type"], "Opaque", "it is immutable");
 }
 
 #[tokio::test]
-async fn a_configuration_that_is_not_installed_is_named() {
+async fn a_configuration_that_is_not_installed_is_reported() {
     let world = World::new();
     let path = format!("{GROUP}/validatingwebhookconfigurations/clustertopology-validating-webhook");
     let configuration = world.store.lock().unwrap().objects.remove(&path).unwrap();
     let mut replica = world.replica();
     let state = replica.state();
-    assert!(!replica.look().await);
+    assert!(!replica.check().await);
     let not_installed: Result<(), String> =
         Err("not installed: clustertopology-validating-webhook".to_owned());
     assert_eq!(*state.borrow(), not_installed);
-    assert!(serves(&replica, &world.secret()), "the others are in order");
+    assert!(serves(&replica, &world.secret()), "the other configurations contain the authority");
     world.store.lock().unwrap().put(&path, configuration);
-    assert!(replica.look().await);
+    assert!(replica.check().await);
     world.store.lock().unwrap().objects.remove(&path);
-    assert!(!replica.look().await);
-    assert_eq!(*state.borrow(), Ok(()), "what is served and known serves on");
+    assert!(!replica.check().await);
+    assert_eq!(*state.borrow(), Ok(()), "the state stays Ok while the certificate is served");
 }
 
 #[tokio::test]
-async fn a_service_without_a_proper_name_is_told_of() {
+async fn an_invalid_service_name_is_reported() {
     let world = World::new();
-    let mut replica = Keeper::new(&world.client, subject("no name"), KEPT);
-    assert!(!replica.look().await);
-    assert!(replica.told.is_some_and(|told| told.contains("no good")));
+    let mut replica = Keeper::new(&world.client, subject("no name"), CERTIFICATE_OBJECTS);
+    assert!(!replica.check().await);
+    assert!(replica.reported.is_some_and(|error| error.contains("no good")));
     assert_eq!(world.written(), Vec::<String>::new());
 }

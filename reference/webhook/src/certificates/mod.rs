@@ -21,7 +21,7 @@ pub use options::CertificateOptions;
 
 /// Names of the objects with the certificate and its authority.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
+pub struct CertificateObjects {
     /// The Secret, in the namespace of the webhooks' Service.
     pub secret: &'static str,
     /// The MutatingWebhookConfigurations that contain the authority.

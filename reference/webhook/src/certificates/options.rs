@@ -10,11 +10,11 @@ use clap::Args;
 use kube::Client;
 
 use super::content::Subject;
-use super::{Keeper, Kept};
+use super::{CertificateObjects, Keeper};
 use crate::serve::{ServerError, tls_of_files};
 
-/// 90 days, in seconds.
-const LIFE: u64 = 90 * 24 * 3600;
+/// Default lifetime of a certificate.
+const LIFETIME_SECONDS: u64 = 90 * 24 * 3600;
 
 /// The certificate of the webhooks: files read at start, or a Secret that the program maintains.
 #[derive(Args, Clone, Debug)]
@@ -29,8 +29,8 @@ pub struct CertificateOptions {
     #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
     managed_certificates: Option<String>,
     /// Lifetime of a certificate; it is replaced after two thirds
-    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = LIFE,
-          value_parser = clap::value_parser!(u64).range(1..=40 * LIFE))]
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = LIFETIME_SECONDS,
+          value_parser = clap::value_parser!(u64).range(1..=40 * LIFETIME_SECONDS))]
     certificate_life: u64,
 }
 
@@ -43,12 +43,12 @@ impl CertificateOptions {
         client: &Client,
         address: SocketAddr,
         namespace: &str,
-        kept: Kept,
+        kept: CertificateObjects,
     ) -> Result<(RustlsConfig, Option<Keeper>), ServerError> {
         match (self.managed_certificates, self.tls_cert, self.tls_key) {
             (Some(service), ..) => {
-                let life = Duration::from_secs(self.certificate_life);
-                let subject = Subject { service, namespace: namespace.to_owned(), life };
+                let lifetime = Duration::from_secs(self.certificate_life);
+                let subject = Subject { service, namespace: namespace.to_owned(), lifetime };
                 let keeper = Keeper::new(client, subject, kept);
                 Ok((keeper.tls(), Some(keeper)))
             }

@@ -17,54 +17,55 @@ use crate::backend::names::is_dns_label;
 use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
+/// Checks the gang scope first, because the limits and the topology rules depend on it.
 pub(super) fn validate(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
     old: Option<&PodCliqueSet>,
     support: &Support,
 ) -> Validation {
-    let mut found = Validation::default();
-    let scope = gang_scope(config, pcs, old, &mut found);
+    let mut findings = Validation::default();
+    let scope = gang_scope(config, pcs, old, &mut findings);
     if old.is_some_and(|old| old.spec == pcs.spec) {
-        return found;
+        return findings;
     }
-    membership(config, pcs, old, &mut found);
+    scheduling_groups(config, pcs, old, &mut findings);
     if !config.gang_scheduling || is_external(&pcs.spec.template) {
-        return found;
+        return findings;
     }
     if let (None, Err(reason)) = (old, &support.gangs) {
         let message = format!("scheduler backend {DEFAULT_SCHEDULER} cannot schedule gangs: {reason}");
-        found.errors.push(FieldError::forbidden("spec", message));
-        return found;
+        findings.errors.push(FieldError::forbidden("spec", message));
+        return findings;
     }
-    object_names(pcs, &mut found);
-    priority(pcs, old, &mut found);
+    object_names(pcs, &mut findings);
+    priority(pcs, old, &mut findings);
     let scope = match support.scope(scope) {
-        Ok(mapped) => {
-            if mapped != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
-                found.warnings.push(format!(
+        Ok(chosen) => {
+            if chosen != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
+                findings.warnings.push(format!(
                     "annotation {ANNOTATION_GANG_SCOPE}: {} has no effect: CompositePodGroup is served, and every \
                      PodGang becomes a tree",
                     scope.as_str()
                 ));
             }
-            mapped
+            chosen
         }
         // Never substitute another scope for the requested one, and never guess the API server's answer.
         Err(reason) if old.is_none() => {
             let message = format!("scheduler backend {DEFAULT_SCHEDULER} cannot schedule gangs: {reason}");
-            found.errors.push(FieldError::forbidden("spec", message));
-            return found;
+            findings.errors.push(FieldError::forbidden("spec", message));
+            return findings;
         }
         Err(_) => GangScope::Tree,
     };
     match scope {
-        GangScope::PodGroup => podgroup_limit(&pcs.spec.template, &mut found),
+        GangScope::PodGroup => podgroup_limit(&pcs.spec.template, &mut findings),
         GangScope::PodGang => {}
-        GangScope::Tree => tree_limit(&pcs.spec.template, &mut found),
+        GangScope::Tree => tree_limit(&pcs.spec.template, &mut findings),
     }
-    topology(&pcs.spec.template, scope, old.is_none().then_some(support), &mut found);
-    found
+    topology(&pcs.spec.template, scope, old.is_none().then_some(support), &mut findings);
+    findings
 }
 
 /// Whether the user set a scheduling group on the pods (KUBE-15).
@@ -77,20 +78,20 @@ fn gang_scope(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
     old: Option<&PodCliqueSet>,
-    found: &mut Validation,
+    findings: &mut Validation,
 ) -> GangScope {
     let path = format!("metadata.annotations[{ANNOTATION_GANG_SCOPE}]");
-    let said = pcs.annotations().get(ANNOTATION_GANG_SCOPE);
-    if old.is_some_and(|old| old.annotations().get(ANNOTATION_GANG_SCOPE) != said) {
-        found
+    let requested = pcs.annotations().get(ANNOTATION_GANG_SCOPE);
+    if old.is_some_and(|old| old.annotations().get(ANNOTATION_GANG_SCOPE) != requested) {
+        findings
             .errors
             .push(FieldError::forbidden(&path, "the gang scope is immutable; recreate the PodCliqueSet"));
     }
-    match said.map(|value| (value, GangScope::parse(value))) {
+    match requested.map(|value| (value, GangScope::parse(value))) {
         None => config.gang_scope,
         Some((_, Some(scope))) => scope,
         Some((value, None)) => {
-            found.errors.push(FieldError::not_supported(
+            findings.errors.push(FieldError::not_supported(
                 path,
                 format!("{value:?}: must be PodGroup, PodGang or Tree"),
             ));
@@ -99,11 +100,12 @@ fn gang_scope(
     }
 }
 
-fn membership(
+/// A scheduling group that the user sets must be on every clique, and must not change (KUBE-15).
+fn scheduling_groups(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
     old: Option<&PodCliqueSet>,
-    found: &mut Validation,
+    findings: &mut Validation,
 ) {
     let external = is_external(&pcs.spec.template);
     for (i, clique) in pcs.spec.template.cliques.iter().enumerate() {
@@ -111,32 +113,35 @@ fn membership(
         let group = clique.spec.pod_spec.scheduling_group();
         let before = old.and_then(|old| old.spec.template.cliques.iter().find(|c| c.name == clique.name));
         if before.is_some_and(|before| before.spec.pod_spec.scheduling_group() != group) {
-            found.errors.push(FieldError::forbidden(path, "is immutable; recreate the PodCliqueSet"));
+            findings.errors.push(FieldError::forbidden(path, "is immutable; recreate the PodCliqueSet"));
         } else if group.is_some() && !config.gang_scheduling {
-            found.errors.push(FieldError::forbidden(
+            findings.errors.push(FieldError::forbidden(
                 path,
                 "may be set only where profile default-scheduler has gangScheduling: true",
             ));
         } else if external && group.is_none() {
-            // Grove creates no PodGroups for such a gang, so its other pods would be scheduled one by one.
-            found.errors.push(FieldError::required(path, "must be set on every clique if it is set on one"));
+            // Grove creates no PodGroups if the user sets a scheduling group. So kube-scheduler would
+            // schedule the pods without a group one by one.
+            findings
+                .errors
+                .push(FieldError::required(path, "must be set on every clique if it is set on one"));
         }
     }
 }
 
 /// A PodGroup keeps the priority that it was created with (UPD-20).
-fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, found: &mut Validation) {
-    let of =
+fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Validation) {
+    let class =
         |pcs: &PodCliqueSet| pcs.spec.template.priority_class_name.clone().filter(|name| !name.is_empty());
-    if old.is_some_and(|old| old.spec.replicas > 0 && of(old) != of(pcs)) {
+    if old.is_some_and(|old| old.spec.replicas > 0 && class(old) != class(pcs)) {
         let message =
             "cannot change while there are gangs: PodGroups are immutable; recreate the PodCliqueSet";
-        found.errors.push(FieldError::forbidden(format!("{TEMPLATE}.priorityClassName"), message));
+        findings.errors.push(FieldError::forbidden(format!("{TEMPLATE}.priorityClassName"), message));
     }
 }
 
 /// Names that must be DNS labels, because they become part of the headless Service and of host names.
-fn object_names(pcs: &PodCliqueSet, found: &mut Validation) {
+fn object_names(pcs: &PodCliqueSet, findings: &mut Validation) {
     let template = &pcs.spec.template;
     let cliques =
         template.cliques.iter().enumerate().map(|(i, c)| (format!("{TEMPLATE}.cliques[{i}].name"), &c.name));
@@ -144,78 +149,79 @@ fn object_names(pcs: &PodCliqueSet, found: &mut Validation) {
     let groups = groups.map(|(i, g)| (format!("{TEMPLATE}.podCliqueScalingGroups[{i}].name"), &g.name));
     let name = pcs.name_any();
     let all = std::iter::once(("metadata.name".to_owned(), &name)).chain(cliques).chain(groups);
-    let bad = all.filter(|(_, name)| !is_dns_label(name)).map(|(path, name)| {
+    let invalid = all.filter(|(_, name)| !is_dns_label(name)).map(|(path, name)| {
         FieldError::invalid(
             path,
             format!("{name:?} becomes part of host names and must be a DNS label (RFC 1123)"),
         )
     });
-    found.errors.extend(bad);
+    findings.errors.extend(invalid);
 }
 
-fn podgroup_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
+fn podgroup_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let advice = format!("annotation {ANNOTATION_GANG_SCOPE}: PodGang has no such limit");
     if base > workload_api::MAX_TEMPLATES {
         let message =
             format!("the base PodGang would have {}; {advice}", too_many("Workload", "podgroups", base));
-        found.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
+        findings.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
     }
     for (i, podgroups) in scaled.into_iter().enumerate().filter(|(_, n)| *n > workload_api::MAX_TEMPLATES) {
         let message =
             format!("a scaled PodGang would have {}; {advice}", too_many("Workload", "podgroups", podgroups));
         let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}].cliqueNames");
-        found.errors.push(FieldError::invalid(path, message));
+        findings.errors.push(FieldError::invalid(path, message));
     }
 }
 
 /// The template lists of a tree have the same limit as those of a Workload (KUBE-12).
-fn tree_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
+fn tree_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
     const HOLDER: &str = "CompositePodGroup";
     let groups = || template.pod_clique_scaling_groups.iter();
     let constrained = |group: &&PodCliqueScalingGroupConfig| group.topology_constraint.is_some();
     let replicas = |group: &PodCliqueScalingGroupConfig| {
         usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(usize::MAX)
     };
-    let in_groups: usize = groups().filter(constrained).map(replicas).fold(0, usize::saturating_add);
+    let (mut topology_groups, mut grouped_podgroups) = (0_usize, 0_usize);
+    for group in groups().filter(constrained) {
+        topology_groups = topology_groups.saturating_add(replicas(group));
+        let podgroups = replicas(group).saturating_mul(group.clique_names.len());
+        grouped_podgroups = grouped_podgroups.saturating_add(podgroups);
+    }
     // The podgroups directly below the root are those in no topology group.
-    let in_configs = groups()
-        .filter(constrained)
-        .map(|group| replicas(group).saturating_mul(group.clique_names.len()))
-        .fold(0, usize::saturating_add);
-    let below_root = podgroup_counts(template).base.saturating_sub(in_configs);
+    let below_root = podgroup_counts(template).base.saturating_sub(grouped_podgroups);
     if below_root > workload_api::MAX_TEMPLATES {
         let message = format!("the base PodGang would have {}", too_many(HOLDER, "podgroups", below_root));
-        found.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
+        findings.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
     }
     let path = format!("{TEMPLATE}.podCliqueScalingGroups");
-    if in_groups > workload_api::MAX_TEMPLATES {
+    if topology_groups > workload_api::MAX_TEMPLATES {
         let message =
-            format!("the base PodGang would have {}", too_many(HOLDER, "topology groups", in_groups));
-        found.errors.push(FieldError::invalid(&path, message));
+            format!("the base PodGang would have {}", too_many(HOLDER, "topology groups", topology_groups));
+        findings.errors.push(FieldError::invalid(&path, message));
     }
     for (i, group) in groups().enumerate() {
         if group.clique_names.len() > workload_api::MAX_TEMPLATES {
             let what = too_many(HOLDER, "podgroups", group.clique_names.len());
             let message = format!("a replica would have {what}");
-            found.errors.push(FieldError::invalid(format!("{path}[{i}].cliqueNames"), message));
+            findings.errors.push(FieldError::invalid(format!("{path}[{i}].cliqueNames"), message));
         }
     }
 }
 
-/// KUBE-07. `support` is set only on a create.
+/// Checks the topology constraints (KUBE-07). `support` is set only on a create.
 fn topology(
     template: &PodCliqueSetTemplateSpec,
     scope: GangScope,
     support: Option<&Support>,
-    found: &mut Validation,
+    findings: &mut Validation,
 ) {
     let missing = support.and_then(|support| support.topology.as_ref().err());
     for constrained in constraints(template) {
         let refusal = refusal(template, scope, constrained.place);
         match refusal.or(missing.map(String::as_str)) {
-            Some(reason) => found.errors.push(constrained.refused(DEFAULT_SCHEDULER, reason)),
-            None => constrained.required_only(DEFAULT_SCHEDULER, found),
+            Some(reason) => findings.errors.push(constrained.refused(DEFAULT_SCHEDULER, reason)),
+            None => constrained.check_required_only(DEFAULT_SCHEDULER, findings),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::detection::Lack;
+use super::super::detection::Unavailable;
 use super::super::workload_api::Version;
 use super::*;
 
@@ -31,7 +31,7 @@ fn gangs_on(gang_scope: GangScope) -> DefaultSchedulerConfig {
 }
 
 fn supported() -> Support {
-    let composite = Err(Lack::Absent("CompositePodGroup is not served".into()));
+    let composite = Err(Unavailable::Absent("CompositePodGroup is not served".into()));
     Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
 }
 
@@ -76,26 +76,26 @@ fn a_flat_pod_gang_has_at_most_eight_podgroups(
 
 /// The place of the constraint, the template, and whether each of the two scopes admits it.
 #[rstest::rstest]
-#[case::set_one_clique("/topologyConstraint", json!({"cliques": [clique("a")]}), true, true)]
-#[case::set_two_cliques("/topologyConstraint", two_cliques(), false, true)]
+#[case::pcs_with_one_clique("/topologyConstraint", json!({"cliques": [clique("a")]}), true, true)]
+#[case::pcs_with_two_cliques("/topologyConstraint", two_cliques(), false, true)]
 #[case::clique("/cliques/1/topologyConstraint", two_cliques(), true, false)]
 #[case::group(
     "/podCliqueScalingGroups/0/topologyConstraint",
     json!({"cliques": [clique("a")], "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["a"]}]}),
     false, false
 )]
-#[case::set_only_grouped_clique(
+#[case::pcs_with_only_a_grouped_clique(
     "/topologyConstraint",
     json!({"cliques": [clique("a")], "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["a"], "replicas": 3}]}),
     true, true
 )]
-#[case::set_two_in_base(
+#[case::pcs_with_two_podgroups_in_base(
     "/topologyConstraint",
     json!({"cliques": [clique("a")],
            "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["a"], "replicas": 3, "minAvailable": 2}]}),
     false, true
 )]
-fn where_a_required_level_is_honoured(
+fn a_required_level_is_refused_where_it_cannot_be_honoured(
     #[case] place: &str,
     #[case] template: Value,
     #[case] flat: bool,
@@ -103,21 +103,21 @@ fn where_a_required_level_is_honoured(
 ) {
     let (parent, field) = place.rsplit_once('/').unwrap();
     for (scope, honoured) in [(GangScope::PodGroup, flat), (GangScope::PodGang, whole)] {
-        let verdict = |constraint: Value| {
+        let validated = |constraint: Value| {
             let mut template = template.clone();
             template.pointer_mut(parent).unwrap()[field] = constraint;
             validate(&gangs_on(scope), &pcs(template), None, &supported())
         };
-        let required = verdict(pack(Some("rack"), None));
+        let required = validated(pack(Some("rack"), None));
         assert_eq!(required.admits(), honoured, "{scope:?} {:?}", required.errors);
-        assert!(!verdict(pack(None, Some("host"))).admits(), "preferred alone is never honoured");
-        let both = verdict(pack(Some("rack"), Some("host")));
+        assert!(!validated(pack(None, Some("host"))).admits(), "preferred alone is never honoured");
+        let both = validated(pack(Some("rack"), Some("host")));
         assert_eq!((both.admits(), both.warnings.len()), (honoured, usize::from(honoured)));
     }
 }
 
 #[test]
-fn a_clique_constraint_beside_one_of_the_set_is_refused() {
+fn a_second_topology_key_for_a_pod_group_is_refused() {
     let mut template = json!({"cliques": [clique("a")], "topologyConstraint": pack(Some("rack"), None)});
     template["cliques"][0]["topologyConstraint"] = pack(Some("host"), None);
     let refused = paths(&gangs_on(GangScope::PodGroup), &pcs(template), &supported());
@@ -130,8 +130,8 @@ fn without_the_topology_gate_only_constraints_are_refused() {
     let mut template = two_cliques();
     assert!(paths(&gangs_on(GangScope::PodGroup), &pcs(template.clone()), &support).is_empty());
     template["cliques"][0]["topologyConstraint"] = pack(Some("host"), None);
-    let verdict = validate(&gangs_on(GangScope::PodGroup), &pcs(template), None, &support);
-    assert!(verdict.errors[0].message.contains("feature gate X is off"));
+    let validated = validate(&gangs_on(GangScope::PodGroup), &pcs(template), None, &support);
+    assert!(validated.errors[0].message.contains("feature gate X is off"));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn without_the_api_creates_are_refused_and_updates_are_not() {
     let support = Support {
         gangs: Err("API x is not served".into()),
         topology: Err(String::new()),
-        composite: Err(Lack::Absent("API x is not served".into())),
+        composite: Err(Unavailable::Absent("API x is not served".into())),
     };
     let config = gangs_on(GangScope::PodGroup);
     let old = pcs(two_cliques());
@@ -152,7 +152,7 @@ fn without_the_api_creates_are_refused_and_updates_are_not() {
 }
 
 #[test]
-fn the_gang_scope_is_known_and_immutable() {
+fn an_unknown_or_changed_gang_scope_is_refused() {
     let config = gangs_on(GangScope::PodGroup);
     let plain = pcs(two_cliques());
     let with = |value: &str| {
@@ -171,7 +171,11 @@ fn the_gang_scope_is_known_and_immutable() {
 #[case::both_cliques(true, &["a", "b"], true)]
 #[case::one_clique(true, &["a"], false)]
 #[case::without_gang_scheduling(false, &["a", "b"], false)]
-fn preset_membership(#[case] gang_scheduling: bool, #[case] on: &[&str], #[case] admitted: bool) {
+fn preset_scheduling_groups_must_be_complete_and_immutable(
+    #[case] gang_scheduling: bool,
+    #[case] on: &[&str],
+    #[case] admitted: bool,
+) {
     let mut template = two_cliques();
     for clique in template["cliques"].as_array_mut().unwrap() {
         if on.contains(&clique["name"].as_str().unwrap()) {
@@ -192,7 +196,7 @@ fn a_name_with_a_dot_cannot_become_a_host_name() {
 }
 
 #[test]
-fn metadata_edits_pass_whatever_the_spec_says() {
+fn metadata_edits_are_admitted_for_an_invalid_spec() {
     let nine = pcs(json!({"cliques": (0..9).map(|i| clique(&format!("c{i}"))).collect::<Vec<_>>()}));
     let mut edited = nine.clone();
     edited.labels_mut().insert("team".into(), "x".into());
@@ -201,7 +205,7 @@ fn metadata_edits_pass_whatever_the_spec_says() {
 
 /// A tree allows constraints at all places. It still limits the length of its lists.
 #[test]
-fn where_trees_are_served_constraints_nest() {
+fn a_tree_admits_nested_constraints() {
     let template = json!({
         "cliques": [clique("a"), clique("b")],
         "topologyConstraint": pack(Some("block"), None),
@@ -218,27 +222,27 @@ fn where_trees_are_served_constraints_nest() {
 
 /// A requested tree is created or refused, never replaced. An unknown state of the API is an error.
 #[test]
-fn a_tree_that_is_asked_for_is_had_or_refused() {
+fn a_requested_tree_is_never_replaced_by_another_scope() {
     let tree = gangs_on(GangScope::Tree);
     let plain = pcs(two_cliques());
     let refused = validate(&tree, &plain, None, &supported());
     assert!(refused.errors[0].message.contains("CompositePodGroup is not served"), "{:?}", refused.errors);
     assert!(validate(&tree, &plain, None, &with_trees()).admits());
-    let unknown = Support { composite: Err(Lack::Unknown("timed out".into())), ..supported() };
+    let unknown = Support { composite: Err(Unavailable::Unknown("timed out".into())), ..supported() };
     let flat = gangs_on(GangScope::PodGroup);
     assert!(validate(&flat, &plain, None, &unknown).errors[0].message.contains("timed out"));
     let mut scoped = plain;
     scoped.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), "PodGang".into());
-    let told = validate(&flat, &scoped, None, &with_trees()).warnings;
-    assert!(told[0].contains("gang-scope: PodGang has no effect"), "{told:?}");
+    let warnings = validate(&flat, &scoped, None, &with_trees()).warnings;
+    assert!(warnings[0].contains("gang-scope: PodGang has no effect"), "{warnings:?}");
 }
 
 #[rstest::rstest]
 #[case::changed(Some("high"), 1, &["spec.template.priorityClassName"])]
-#[case::taken_away(None, 1, &["spec.template.priorityClassName"])]
-#[case::none_is_empty(Some("low"), 1, &[])]
+#[case::removed(None, 1, &["spec.template.priorityClassName"])]
+#[case::unchanged(Some("low"), 1, &[])]
 #[case::no_gang_yet(Some("high"), 0, &[])]
-fn a_priority_stays_while_there_are_gangs(
+fn a_priority_cannot_change_while_gangs_exist(
     #[case] priority: Option<&str>,
     #[case] replicas: i32,
     #[case] refused: &[&str],

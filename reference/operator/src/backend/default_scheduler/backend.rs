@@ -10,7 +10,7 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 
 use super::config::DefaultSchedulerConfig;
-use super::detection::{Detection, Lack, Support};
+use super::detection::{Detection, Support, Unavailable};
 use super::scope::ANNOTATION_PINNED_SCOPE;
 use super::workload_api::{self, Version};
 use super::{GangScope, admission, plan, release, sync};
@@ -35,7 +35,7 @@ impl DefaultScheduler {
 
     /// Whether this PodGang gets gang resources. It gets none in pass-through (KUBE-13), nor if its pods
     /// already have a scheduling group (KUBE-15).
-    fn makes_gang(&self, pod_gang: &PodGang) -> bool {
+    fn creates_gang_resources(&self, pod_gang: &PodGang) -> bool {
         self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
     }
 
@@ -46,9 +46,9 @@ impl DefaultScheduler {
     async fn support(&self) -> Support {
         match self.config.gang_scheduling {
             true => self.detection.support().await,
-            // The cluster's support does not matter here, so do not query it.
+            // Pass-through does not use the Workload API, so do not query it.
             false => {
-                let composite = Err(Lack::Absent("gangScheduling is false".to_owned()));
+                let composite = Err(Unavailable::Absent("gangScheduling is false".to_owned()));
                 Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
             }
         }
@@ -112,21 +112,21 @@ impl SchedulerBackend for DefaultScheduler {
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
-        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
-        if !self.makes_gang(member.pod_gang) {
+        let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
+        if !self.creates_gang_resources(member.pod_gang) {
             return Ok(());
         }
-        let joins = self.scope(member.pod_gang).pod_group_of(
+        let pod_group = self.scope(member.pod_gang).pod_group_of(
             member.pod_gang,
             member.pod_clique,
             member.pod_index,
             member.min_replicas(),
         );
-        if let Some(pod_group) = joins {
+        if let Some(pod_group) = pod_group {
             spec.insert("schedulingGroup".to_owned(), json!({ "podGroupName": pod_group }));
         }
-        // The priority of a PodGroup counts only with the gate WorkloadAwarePreemption; that of pods always
-        // counts.
+        // kube-scheduler always uses the priority of pods. It uses the priority of a PodGroup only with the
+        // gate WorkloadAwarePreemption.
         pod_spec::inherit_priority(spec, member.pod_gang);
         pod_spec::require_levels(spec, member)
     }
@@ -148,7 +148,7 @@ impl SchedulerBackend for DefaultScheduler {
         existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
-        if !self.makes_gang(pod_gang) {
+        if !self.creates_gang_resources(pod_gang) {
             return Ok(Synced::default());
         }
         let (scope, support) = (self.scope(pod_gang), self.support().await);
@@ -172,7 +172,7 @@ impl SchedulerBackend for DefaultScheduler {
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         // Kubernetes 1.36 uses the first type, later versions the second.
         let types = ["PodGroupScheduled", "PodGroupInitiallyScheduled"];
-        objects::told(&gang_resource.data["status"]["conditions"], |condition| {
+        objects::condition_message(&gang_resource.data["status"]["conditions"], |condition| {
             condition["status"] == "False" && types.iter().any(|type_| condition["type"] == *type_)
         })
     }
@@ -186,19 +186,19 @@ impl SchedulerBackend for DefaultScheduler {
 
     /// Only scope `PodGroup` supports idle podgroups: each has its own PodGroup, which may be empty. A
     /// PodGroup for several podgroups has a fixed size.
-    fn lets_idle(&self, pod_gang: &PodGang) -> bool {
-        !self.makes_gang(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
+    fn allows_idle(&self, pod_gang: &PodGang) -> bool {
+        !self.creates_gang_resources(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }
 
-    fn keeps_places(&self, pod_gang: &PodGang) -> bool {
-        self.makes_gang(pod_gang) && self.scope(pod_gang).leaves_surplus_out()
+    fn has_fixed_members(&self, pod_gang: &PodGang) -> bool {
+        self.creates_gang_resources(pod_gang) && self.scope(pod_gang).leaves_surplus_out()
     }
 
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
-        if !self.makes_gang(gang.pod_gang) {
+        if !self.creates_gang_resources(gang.pod_gang) {
             return Ok(Release::Now(Vec::new()));
         }
-        if let Some(former) = release::counted_still(pod, gang) {
+        if let Some(former) = release::former_pod_in_group(pod, gang) {
             return Ok(Release::Hold(format!("{} of a former generation counts still", former.name_any())));
         }
         let scope = self.scope(gang.pod_gang);
@@ -206,8 +206,8 @@ impl SchedulerBackend for DefaultScheduler {
             return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
-            // An API server with the gate off has dropped the field. Without it the pod would be scheduled on
-            // its own (KUBE-16).
+            // An API server whose feature gate is off has dropped `spec.schedulingGroup`. Without this field,
+            // kube-scheduler would schedule the pod on its own (KUBE-16).
             return Ok(match self.readiness().await {
                 Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
                 Err(reason) => Release::Hold(reason),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tower_test::mock;
 
 use super::*;
-use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::fake_api::FakeApi;
 
 fn backend(gang_scheduling: bool) -> DefaultScheduler {
     let (service, _handle) =
@@ -31,7 +31,7 @@ fn prepared(backend: &DefaultScheduler, pod_gang: &PodGang, pod_index: i32, spec
 }
 
 #[tokio::test]
-async fn flat_every_pod_joins_its_podgroup() {
+async fn in_pod_group_scope_every_pod_joins_its_pod_group() {
     let expected = json!({
         "schedulerName": "default-scheduler", "priorityClassName": "high",
         "schedulingGroup": {"podGroupName": "wl-0-wl-0-a"},
@@ -45,7 +45,7 @@ async fn flat_every_pod_joins_its_podgroup() {
 #[case("PodGang", "wl-0")]
 #[case("Tree", "wl-0-wl-0-a")]
 #[tokio::test]
-async fn surplus_joins_nothing_where_the_hard_gang_is_bound_whole(#[case] scope: &str, #[case] name: &str) {
+async fn surplus_joins_no_pod_group_in_scopes_with_a_hard_gang(#[case] scope: &str, #[case] name: &str) {
     let mut gang = pod_gang();
     gang.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), scope.into());
     let group =
@@ -88,16 +88,16 @@ async fn a_constrained_pod_needs_nodes_with_the_label() {
 }
 
 #[tokio::test]
-async fn a_pinned_scope_stays_and_nobody_is_asked() {
+async fn a_pinned_scope_is_kept_without_a_request() {
     let mut gang = pod_gang();
     gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.into(), "PodGang".into());
     backend(true).prepare_pod_gang(&mut gang, &PodCliqueSet::default()).await.unwrap();
     assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGang");
 }
 
-/// A mapping is permanent, so it must not be guessed.
+/// The scope of a PodGang is permanent, so it must not be guessed.
 #[tokio::test]
-async fn where_the_api_server_does_not_answer_nothing_is_pinned() {
+async fn no_scope_is_pinned_if_the_api_server_does_not_answer() {
     let mut gang = pod_gang();
     let pinned = backend(true).prepare_pod_gang(&mut gang, &PodCliqueSet::default()).await;
     assert!(matches!(pinned, Err(BackendError::NotReady { .. })), "{pinned:?}");
@@ -105,7 +105,7 @@ async fn where_the_api_server_does_not_answer_nothing_is_pinned() {
 }
 
 #[tokio::test]
-async fn a_replacement_goes_where_surplus_of_its_gang_is() {
+async fn a_replacement_gets_the_domain_of_its_gangs_surplus() {
     let pod = |index: i32, node: Option<&str>, group: Option<&str>| {
         let labels =
             json!({"grove.io/podclique": "wl-0-a", "grove.io/podclique-pod-index": index.to_string()});
@@ -116,14 +116,15 @@ async fn a_replacement_goes_where_surplus_of_its_gang_is() {
         )
     };
     let node = json!({"metadata": {"name": "n1", "labels": {"rack": "r1"}}});
-    let api = MadeUpApi::holding([("/api/v1/nodes/n1", node)]);
+    let api = FakeApi::with_objects([("/api/v1/nodes/n1", node)]);
     let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
     let backend = DefaultScheduler::new(api.client.clone(), config, "grove-system");
     let mut gang = pod_gang();
     let pack = PodGangPackConstraint { required: Some("rack".into()), preferred: None };
     gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
     let in_r1 = crate::backend::affinity::in_domain("rack", "r1");
-    // In scope `PodGroup` the surplus is in the same PodGroup, so the scheduler keeps its pods together.
+    // In scope `PodGroup`, the PodGroup also contains the surplus pods, so the scheduler itself keeps all
+    // pods in one domain.
     for (scope, requirements) in
         [("PodGroup", vec![]), ("PodGang", vec![in_r1.clone()]), ("Tree", vec![in_r1])]
     {
@@ -138,15 +139,15 @@ async fn a_replacement_goes_where_surplus_of_its_gang_is() {
     }
 }
 
-/// Required levels: block for the PodGang, rack for a topology group, host for a podgroup. Each domain comes
-/// from a pod that its level packs.
+/// The required levels are block for the PodGang, rack for a topology group, and host for a podgroup. The
+/// domain of a level is that of a bound pod to which the level applies.
 #[rstest::rstest]
 #[case::own_podgroup("wl-0-a", &["n1"], &[("block", "b1"), ("rack", "r1"), ("host", "n1")])]
 #[case::of_the_group("wl-0-b", &["n1"], &[("block", "b1"), ("rack", "r1")])]
 #[case::outside_the_group("wl-0-c", &["n1"], &[("block", "b1")])]
 #[case::nothing_bound("wl-0-a", &[], &[])]
 #[tokio::test]
-async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
+async fn in_a_tree_a_pod_gets_the_domain_of_each_level(
     #[case] clique: &str,
     #[case] bound: &[&str],
     #[case] wanted: &[(&str, &str)],
@@ -187,10 +188,10 @@ async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
         )
     };
     let node = json!({"metadata": {"name": "n1", "labels": {"block": "b1", "rack": "r1", "host": "n1"}}});
-    let api = MadeUpApi::holding([("/api/v1/nodes/n1", node)]);
+    let api = FakeApi::with_objects([("/api/v1/nodes/n1", node)]);
     let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
     let backend = DefaultScheduler::new(api.client.clone(), config, "grove-system");
-    // Surplus of the first podgroup is running; a member is being replaced.
+    // A surplus pod of the first podgroup is running, and a member is being replaced.
     let mut pods = vec![pod(clique, 0, None, Some("its"))];
     pods.extend(bound.iter().map(|node| pod("wl-0-a", 1, Some(*node), None)));
     let state = GangState { pods: &pods, ..GangState::without_pods(&gang) };
@@ -210,7 +211,7 @@ async fn in_a_tree_a_pod_follows_the_gang_at_each_level(
 )]
 #[case::no_level("waiting for minCount pods", None)]
 #[tokio::test]
-async fn of_several_domains_all_are_told(#[case] message: &str, #[case] tried: Option<&str>) {
+async fn domains_tried_covers_all_domains(#[case] message: &str, #[case] tried: Option<&str>) {
     let condition = json!({"type": "PodGroupInitiallyScheduled", "status": "False", "message": message});
     let podgroup = DynamicObject::new("wl-0", &ApiResource::erase::<Pod>(&()))
         .data(json!({"status": {"conditions": [condition]}}));

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_pass_through() {
+    fn the_default_is_pass_through() {
         let config: DefaultSchedulerConfig = serde_json::from_str("{}").unwrap();
         assert!(!config.gang_scheduling);
         assert_eq!(config.gang_scope, GangScope::PodGroup);

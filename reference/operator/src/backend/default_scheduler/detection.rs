@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use super::GangScope;
 use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
-use crate::backend::remembered::Remembered;
+use crate::backend::cached_answer::CachedAnswer;
 
-/// How long to cache complete support.
+/// How long to cache the answer that everything is supported.
 const POSITIVE: Duration = Duration::from_secs(60);
 /// How long to cache an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
@@ -29,20 +29,20 @@ const NEGATIVE: Duration = Duration::from_secs(1);
 /// What the cluster supports. An error names what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// Gangs, with this version of Workload and PodGroup.
+    /// Whether gangs are supported, and in which version of Workload and PodGroup.
     pub gangs: Result<Version, String>,
     pub topology: Result<(), String>,
-    pub composite: Result<(), Lack>,
+    pub composite: Result<(), Unavailable>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum Unavailable {
     Absent(String),
     /// The API server returned no answer.
     Unknown(String),
 }
 
-impl Lack {
+impl Unavailable {
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Absent(reason) | Self::Unknown(reason) => reason,
@@ -51,86 +51,86 @@ impl Lack {
 }
 
 impl Support {
-    /// The scope of a new PodGang that requests `asked`: a tree if CompositePodGroup is available (KUBE-09).
-    /// The error explains why a requested tree is missing, or why the answer is unknown.
-    pub(super) fn scope(&self, asked: GangScope) -> Result<GangScope, String> {
+    /// The scope of a new PodGang that requests `requested`: a tree if CompositePodGroup is available
+    /// (KUBE-09). The error explains why a requested tree is missing, or why the answer is unknown.
+    pub(super) fn scope(&self, requested: GangScope) -> Result<GangScope, String> {
         match &self.composite {
             Ok(()) => Ok(GangScope::Tree),
-            Err(lack) if asked == GangScope::Tree => Err(lack.reason().to_owned()),
-            Err(Lack::Absent(_)) => Ok(asked),
-            Err(Lack::Unknown(reason)) => Err(reason.clone()),
+            Err(unavailable) if requested == GangScope::Tree => Err(unavailable.reason().to_owned()),
+            Err(Unavailable::Absent(_)) => Ok(requested),
+            Err(Unavailable::Unknown(reason)) => Err(reason.clone()),
         }
     }
 
-    fn none(lack: Lack) -> Self {
-        let reason = lack.reason().to_owned();
-        Self { gangs: Err(reason.clone()), topology: Err(reason), composite: Err(lack) }
+    fn none(unavailable: Unavailable) -> Self {
+        let reason = unavailable.reason().to_owned();
+        Self { gangs: Err(reason.clone()), topology: Err(reason), composite: Err(unavailable) }
     }
 }
 
 pub(super) struct Detection {
-    questions: Arc<Questions>,
-    last: Remembered<Support>,
+    probe: Arc<Probe>,
+    last: CachedAnswer<Support>,
 }
 
 impl Detection {
     /// `namespace` must exist: the dry runs use it.
     pub(super) fn new(client: Client, namespace: String, gates: SchedulerFeatureGates) -> Self {
-        let holds = |support: &Support| match (&support.gangs, &support.topology, &support.composite) {
+        let ttl = |support: &Support| match (&support.gangs, &support.topology, &support.composite) {
             (Ok(_), Ok(()), Ok(())) => POSITIVE,
-            (Ok(_), Ok(()), Err(Lack::Absent(_))) => WITHOUT_COMPOSITE,
+            (Ok(_), Ok(()), Err(Unavailable::Absent(_))) => WITHOUT_COMPOSITE,
             _ => NEGATIVE,
         };
-        let unanswered = |reason| Support::none(Lack::Unknown(reason));
-        let questions = Arc::new(Questions { client, namespace, gates });
-        Self { questions, last: Remembered::new(holds, unanswered) }
+        let on_timeout = |reason| Support::none(Unavailable::Unknown(reason));
+        let probe = Arc::new(Probe { client, namespace, gates });
+        Self { probe, last: CachedAnswer::new(ttl, on_timeout) }
     }
 
     pub(super) async fn support(&self) -> Support {
-        let questions = Arc::clone(&self.questions);
-        self.last.answer(async move { questions.ask().await }).await
+        let probe = Arc::clone(&self.probe);
+        self.last.get(async move { probe.run().await }).await
     }
 }
 
-struct Questions {
+struct Probe {
     client: Client,
     namespace: String,
     gates: SchedulerFeatureGates,
 }
 
-impl Questions {
-    async fn ask(&self) -> Support {
+impl Probe {
+    async fn run(&self) -> Support {
         if let Some(gate) = self.gates.missing_for_gangs() {
-            return Support::none(Lack::Absent(declared_off(gate)));
+            return Support::none(Unavailable::Absent(declared_off(gate)));
         }
         let version = match self.version().await {
             Ok(version) => version,
-            Err(lack) => return Support::none(lack),
+            Err(unavailable) => return Support::none(unavailable),
         };
         let pods = Api::<Pod>::namespaced(self.client.clone(), &self.namespace);
-        let gangs = self.survives(pods, &probe_pod()).await;
+        let gangs = self.dry_run(pods, &probe_pod()).await;
         let gangs = gangs.and_then(|object| field(&object, "/spec/schedulingGroup", "GenericWorkload"));
-        if let Err(lack) = gangs {
-            return Support::none(lack);
+        if let Err(unavailable) = gangs {
+            return Support::none(unavailable);
         }
-        let topology = self.topology(version).await.map_err(|lack| lack.reason().to_owned());
+        let topology = self.topology(version).await.map_err(|unavailable| unavailable.reason().to_owned());
         Support { gangs: Ok(version), topology, composite: self.composite(version).await }
     }
 
     /// The newest version that serves both Workload and PodGroup.
-    async fn version(&self) -> Result<Version, Lack> {
-        let mut lacks = Vec::new();
+    async fn version(&self) -> Result<Version, Unavailable> {
+        let mut reasons = Vec::new();
         for version in Version::ALL {
             match self.served(version.as_str(), &["workloads", "podgroups"]).await {
                 Ok(()) => return Ok(version),
-                Err(Lack::Absent(reason)) => lacks.push(reason),
-                Err(lack) => return Err(lack),
+                Err(Unavailable::Absent(reason)) => reasons.push(reason),
+                Err(unavailable) => return Err(unavailable),
             }
         }
-        Err(Lack::Absent(lacks.join("; ")))
+        Err(Unavailable::Absent(reasons.join("; ")))
     }
 
-    async fn served(&self, version: &str, resources: &[&str]) -> Result<(), Lack> {
+    async fn served(&self, version: &str, resources: &[&str]) -> Result<(), Unavailable> {
         let version = format!("{GROUP}/{version}");
         match self.client.list_api_group_resources(&version).await {
             Ok(list) => {
@@ -138,75 +138,79 @@ impl Questions {
                     |resource: &&&str| list.resources.iter().any(|served| served.name == **resource);
                 match resources.iter().find(|resource| !is_served(resource)) {
                     None => Ok(()),
-                    Some(resource) => Err(Lack::Absent(format!("API {version} does not serve {resource}"))),
+                    Some(resource) => {
+                        Err(Unavailable::Absent(format!("API {version} does not serve {resource}")))
+                    }
                 }
             }
-            Err(kube::Error::Api(status)) if status.is_not_found() => Err(Lack::Absent(format!(
+            Err(kube::Error::Api(status)) if status.is_not_found() => Err(Unavailable::Absent(format!(
                 "API {version} ({}) is not served; kube-apiserver needs its feature gates and \
                  --runtime-config={version}=true",
                 resources.join(", ")
             ))),
-            Err(error) => Err(Lack::Unknown(format!("cannot ask the API server for {version}: {error}"))),
+            Err(error) => {
+                Err(Unavailable::Unknown(format!("cannot ask the API server for {version}: {error}")))
+            }
         }
     }
 
-    async fn topology(&self, version: Version) -> Result<(), Lack> {
+    async fn topology(&self, version: Version) -> Result<(), Unavailable> {
         const GATE: &str = "TopologyAwareWorkloadScheduling";
         if !self.gates.topology_aware_workload_scheduling {
-            return Err(Lack::Absent(declared_off(GATE)));
+            return Err(Unavailable::Absent(declared_off(GATE)));
         }
         let object = self.probe_pod_group(version, json!({})).await?;
         field(&object, "/spec/schedulingConstraints/topology/0/key", GATE)
     }
 
-    async fn composite(&self, version: Version) -> Result<(), Lack> {
+    async fn composite(&self, version: Version) -> Result<(), Unavailable> {
         const GATE: &str = "CompositePodGroup";
         if !self.gates.composite_pod_group {
-            return Err(Lack::Absent(declared_off(GATE)));
+            return Err(Unavailable::Absent(declared_off(GATE)));
         }
         if version == Version::V1Alpha2 {
-            return Err(Lack::Absent(format!("{GATE} comes with Kubernetes 1.37")));
+            return Err(Unavailable::Absent(format!("{GATE} comes with Kubernetes 1.37")));
         }
-        let absent = |lack| match lack {
-            Lack::Absent(reason) => Lack::Absent(format!("{reason} (feature gate {GATE})")),
-            unknown @ Lack::Unknown(_) => unknown,
+        let with_gate = |unavailable| match unavailable {
+            Unavailable::Absent(reason) => Unavailable::Absent(format!("{reason} (feature gate {GATE})")),
+            unknown @ Unavailable::Unknown(_) => unknown,
         };
-        self.served(COMPOSITE_VERSION, &["compositepodgroups"]).await.map_err(absent)?;
-        let below = json!({
-            "parentCompositePodGroupName": PROBE,
-            "workloadRef": {"workloadName": PROBE, "templateName": PROBE},
+        self.served(COMPOSITE_VERSION, &["compositepodgroups"]).await.map_err(with_gate)?;
+        let child = json!({
+            "parentCompositePodGroupName": PROBE_NAME,
+            "workloadRef": {"workloadName": PROBE_NAME, "templateName": PROBE_NAME},
         });
-        let object = self.probe_pod_group(version, below).await?;
+        let object = self.probe_pod_group(version, child).await?;
         field(&object, "/spec/parentCompositePodGroupName", GATE)
     }
 
-    async fn probe_pod_group(&self, version: Version, more: Value) -> Result<Value, Lack> {
+    async fn probe_pod_group(&self, version: Version, extra: Value) -> Result<Value, Unavailable> {
         let resource = version.pod_groups();
         let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &self.namespace, &resource);
         let mut probe = probe_pod_group(version);
-        if let (Some(spec), Value::Object(more)) = (probe["spec"].as_object_mut(), more) {
-            spec.extend(more);
+        if let (Some(spec), Value::Object(extra)) = (probe["spec"].as_object_mut(), extra) {
+            spec.extend(extra);
         }
-        self.survives(api, &probe).await
+        self.dry_run(api, &probe).await
     }
 
     /// Creates `probe` as a dry run and returns it as the API server would have stored it.
-    async fn survives<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, Lack>
+    async fn dry_run<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, Unavailable>
     where
         K: Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
     {
-        let unusable =
+        let failure =
             |error: String| format!("cannot probe the Workload API in namespace {}: {error}", self.namespace);
-        let wrong = |error: serde_json::Error| Lack::Unknown(unusable(error.to_string()));
-        let probe: K = serde_json::from_value(probe.clone()).map_err(wrong)?;
+        let malformed = |error: serde_json::Error| Unavailable::Unknown(failure(error.to_string()));
+        let probe: K = serde_json::from_value(probe.clone()).map_err(malformed)?;
         let stored = api.create(&PostParams { dry_run: true, ..PostParams::default() }, &probe).await;
         let stored = stored.map_err(|error| match error {
             kube::Error::Api(status) if status.code < 500 && status.code != 429 => {
-                Lack::Absent(unusable(status.message.clone()))
+                Unavailable::Absent(failure(status.message.clone()))
             }
-            other => Lack::Unknown(unusable(other.to_string())),
+            other => Unavailable::Unknown(failure(other.to_string())),
         })?;
-        serde_json::to_value(stored).map_err(wrong)
+        serde_json::to_value(stored).map_err(malformed)
     }
 }
 
@@ -217,25 +221,25 @@ fn declared_off(gate: &str) -> String {
     )
 }
 
-fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Lack> {
+fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Unavailable> {
     match stored.pointer(pointer) {
         Some(value) if !value.is_null() => Ok(()),
-        _ => Err(Lack::Absent(format!(
+        _ => Err(Unavailable::Absent(format!(
             "kube-apiserver drops {}: its feature gate {gate} is off",
             pointer.trim_start_matches('/')
         ))),
     }
 }
 
-const PROBE: &str = "grove-workload-api-probe";
+const PROBE_NAME: &str = "grove-workload-api-probe";
 
 /// A pod that satisfies even a restricted namespace. It is never stored.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"generateName": format!("{PROBE}-")},
+        "metadata": {"generateName": format!("{PROBE_NAME}-")},
         "spec": {
-            "schedulingGroup": {"podGroupName": PROBE},
+            "schedulingGroup": {"podGroupName": PROBE_NAME},
             "schedulingGates": [{"name": "grove.io/probe"}],
             "automountServiceAccountToken": false,
             "securityContext": {
@@ -255,7 +259,7 @@ fn probe_pod() -> Value {
 fn probe_pod_group(version: Version) -> Value {
     json!({
         "apiVersion": version.api_version(), "kind": "PodGroup",
-        "metadata": {"generateName": format!("{PROBE}-")},
+        "metadata": {"generateName": format!("{PROBE_NAME}-")},
         "spec": {
             "schedulingPolicy": {"gang": {"minCount": 1}},
             "schedulingConstraints": {"topology": [{"key": "kubernetes.io/hostname"}]},

@@ -8,7 +8,7 @@ use super::*;
 
 #[derive(Clone, Copy)]
 struct Server {
-    /// The version in which it serves Workload and PodGroup.
+    /// The version in which the API server serves Workload and PodGroup.
     served: Option<Version>,
     composite: bool,
     generic_workload: bool,
@@ -70,7 +70,7 @@ fn detection(server: Server, gates: SchedulerFeatureGates) -> Detection {
 #[case::gate_off(Server { generic_workload: false, ..FULL }, Some("GenericWorkload"), Some("GenericWorkload"))]
 #[case::no_topology(Server { topology: false, ..FULL }, None, Some("TopologyAwareWorkloadScheduling"))]
 #[tokio::test]
-async fn what_is_missing_is_named(
+async fn a_missing_feature_is_named(
     #[case] server: Server,
     #[case] gangs: Option<&str>,
     #[case] topology: Option<&str>,
@@ -86,7 +86,7 @@ async fn what_is_missing_is_named(
 }
 
 #[tokio::test]
-async fn a_gate_declared_off_is_believed() {
+async fn a_gate_declared_off_counts_as_missing() {
     let gates = SchedulerFeatureGates { gang_scheduling: false, ..SchedulerFeatureGates::default() };
     let support = detection(FULL, gates).support().await;
     assert!(support.gangs.unwrap_err().contains("GangScheduling is declared off"));
@@ -108,18 +108,18 @@ async fn a_gate_declared_off_is_believed() {
     Some("CompositePodGroup is declared off")
 )]
 #[tokio::test]
-async fn trees_are_found_or_what_they_lack_is_named(
+async fn a_missing_part_of_tree_support_is_named(
     #[case] server: Server,
     #[case] gates: SchedulerFeatureGates,
     #[case] version: Version,
-    #[case] lacks: Option<&str>,
+    #[case] missing: Option<&str>,
 ) {
     let support = detection(server, gates).support().await;
     assert_eq!(support.gangs, Ok(version));
     let scope = support.scope(GangScope::PodGang);
-    match (support.composite, lacks) {
+    match (support.composite, missing) {
         (Ok(()), None) => assert_eq!(scope, Ok(GangScope::Tree)),
-        (Err(Lack::Absent(reason)), Some(name)) => {
+        (Err(Unavailable::Absent(reason)), Some(name)) => {
             assert!(reason.contains(name), "{reason}");
             assert_eq!(scope, Ok(GangScope::PodGang));
         }

@@ -15,7 +15,7 @@ use crate::backend::domain::pack_keys;
 pub(super) struct Member {
     pub name: String,
     pub template: String,
-    /// The podgroup that it represents; `None` for the hard gang of a whole PodGang.
+    /// The podgroup that this PodGroup represents; `None` for the hard gang of a whole PodGang.
     pub pod_clique: Option<String>,
     pub shape: PodGroupShape,
 }
@@ -23,7 +23,7 @@ pub(super) struct Member {
 pub(super) struct Composite {
     pub name: String,
     pub template: String,
-    /// Node-label key: all pods below share a value of it.
+    /// The node-label key whose value all pods of the subtree share.
     pub key: Option<String>,
     pub composites: Vec<Composite>,
     pub members: Vec<Member>,
@@ -35,15 +35,15 @@ pub(super) enum Outline {
 }
 
 pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, BackendError> {
-    let draft = Draft { pod_gang };
+    let builder = Builder { pod_gang };
     let outline = match scope {
-        GangScope::PodGroup => Outline::Flat(draft.flat_members()?),
-        GangScope::PodGang => Outline::Flat(vec![draft.hard_gang()?]),
-        GangScope::Tree => Outline::Tree(draft.tree()?),
+        GangScope::PodGroup => Outline::Flat(builder.flat_members()?),
+        GangScope::PodGang => Outline::Flat(vec![builder.hard_gang()?]),
+        GangScope::Tree => Outline::Tree(builder.tree()?),
     };
     match &outline {
-        Outline::Flat(members) => draft.limit("Workload", "podgroups", members.len())?,
-        Outline::Tree(root) => draft.limit_tree(root)?,
+        Outline::Flat(members) => builder.check_limit("Workload", "podgroups", members.len())?,
+        Outline::Tree(root) => builder.check_tree_limits(root)?,
     }
     Ok(outline)
 }
@@ -53,11 +53,11 @@ pub(super) fn too_many(holder: &str, what: &str, count: usize) -> String {
     format!("{count} {what}, but a {holder} of scheduling.k8s.io holds at most {}", MAX_TEMPLATES)
 }
 
-struct Draft<'a> {
+struct Builder<'a> {
     pod_gang: &'a PodGang,
 }
 
-impl Draft<'_> {
+impl Builder<'_> {
     fn flat_members(&self) -> Result<Vec<Member>, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang_key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
@@ -92,20 +92,21 @@ impl Draft<'_> {
         let min_count = spec.podgroups.iter().map(|podgroup| podgroup.min_replicas).sum();
         let shape = self.shape(min_count, key)?;
         let template = names::template(&name);
-        Ok(Member { template, name: names::whole(self.pod_gang), pod_clique: None, shape })
+        Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The root, with a CompositePodGroup per topology group config and the PodGroups that are in none.
+    /// The root of the tree. Its children are a CompositePodGroup per topology group config, and the
+    /// PodGroups that are in no config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();
-        let mut left: Vec<_> = spec.podgroups.iter().collect();
+        let mut ungrouped: Vec<_> = spec.podgroups.iter().collect();
         let mut composites = Vec::new();
         for config in &spec.topology_constraint_group_configs {
-            let (below, others) =
-                left.into_iter().partition(|podgroup| config.pod_group_names.contains(&podgroup.name));
-            left = others;
-            let members = self.members(below)?;
+            let (grouped, others) =
+                ungrouped.into_iter().partition(|podgroup| config.pod_group_names.contains(&podgroup.name));
+            ungrouped = others;
+            let members = self.members(grouped)?;
             if !members.is_empty() {
                 composites.push(Composite {
                     name: names::composite(self.pod_gang, &config.name),
@@ -116,12 +117,12 @@ impl Draft<'_> {
                 });
             }
         }
-        let members = self.members(left)?;
+        let members = self.members(ungrouped)?;
         if composites.is_empty() && members.is_empty() {
             return Err(self.refused("it has no podgroups"));
         }
         let key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
-        let (name, template) = (names::whole(self.pod_gang), names::composite_template(&gang));
+        let (name, template) = (names::whole_gang(self.pod_gang), names::composite_template(&gang));
         Ok(Composite { template, name, key, composites, members })
     }
 
@@ -150,17 +151,17 @@ impl Draft<'_> {
         })
     }
 
-    fn limit(&self, holder: &str, what: &str, count: usize) -> Result<(), BackendError> {
+    fn check_limit(&self, holder: &str, what: &str, count: usize) -> Result<(), BackendError> {
         match count > MAX_TEMPLATES {
             true => Err(self.refused(too_many(holder, what, count))),
             false => Ok(()),
         }
     }
 
-    fn limit_tree(&self, composite: &Composite) -> Result<(), BackendError> {
-        self.limit("CompositePodGroup", "podgroups", composite.members.len())?;
-        self.limit("CompositePodGroup", "topology groups", composite.composites.len())?;
-        composite.composites.iter().try_for_each(|below| self.limit_tree(below))
+    fn check_tree_limits(&self, composite: &Composite) -> Result<(), BackendError> {
+        self.check_limit("CompositePodGroup", "podgroups", composite.members.len())?;
+        self.check_limit("CompositePodGroup", "topology groups", composite.composites.len())?;
+        composite.composites.iter().try_for_each(|child| self.check_tree_limits(child))
     }
 
     fn refuse_group_constraints(&self) -> Result<(), BackendError> {
@@ -174,7 +175,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The required key. A preferred key in addition has no effect; a preferred key alone is refused
+    /// Returns the required key. A preferred key has no effect alongside a required one, and is refused alone
     /// (ADM-17).
     fn required_key(
         &self,

@@ -17,7 +17,7 @@ use crate::backend::names::MAX_LABEL;
 
 /// The objects of one PodGang. Parents come first: a child without its parent is refused, or waits for it.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct GangResources {
     pub version: Version,
     /// The Workload, named like the PodGang.
     pub workload: DynamicObject,
@@ -26,7 +26,11 @@ pub(super) struct Plan {
     pub pod_groups: Vec<DynamicObject>,
 }
 
-pub(super) fn plan(pod_gang: &PodGang, scope: GangScope, version: Version) -> Result<Plan, BackendError> {
+pub(super) fn plan(
+    pod_gang: &PodGang,
+    scope: GangScope,
+    version: Version,
+) -> Result<GangResources, BackendError> {
     let outline = outline(pod_gang, scope)?;
     let planner = Planner { pod_gang, version };
     planner.build(&outline).map_err(|error| refused(pod_gang, error.to_string()))
@@ -38,7 +42,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn build(&self, outline: &Outline) -> Result<Plan, serde_json::Error> {
+    fn build(&self, outline: &Outline) -> Result<GangResources, serde_json::Error> {
         let name = self.pod_gang.name_any();
         let templates = |members: &[Member]| members.iter().map(Member::template).collect();
         let (pod_group_templates, composite_pod_group_templates) = match outline {
@@ -55,24 +59,25 @@ impl Planner<'_> {
             composite_pod_group_templates,
         };
         let workload = self.object(&self.version.workloads(), &name, &spec)?;
-        let mut plan =
-            Plan { version: self.version, workload, composites: Vec::new(), pod_groups: Vec::new() };
+        let mut resources =
+            GangResources { version: self.version, workload, composites: Vec::new(), pod_groups: Vec::new() };
         match outline {
             Outline::Flat(members) => {
                 for member in members {
-                    plan.pod_groups.push(self.pod_group(member, None)?);
+                    resources.pod_groups.push(self.pod_group(member, None)?);
                 }
             }
-            Outline::Tree(root) => self.plant(root, None, &mut plan)?,
+            Outline::Tree(root) => self.add_subtree(root, None, &mut resources)?,
         }
-        Ok(plan)
+        Ok(resources)
     }
 
-    fn plant(
+    /// Adds the objects of `composite` and of everything below it, parents first.
+    fn add_subtree(
         &self,
         composite: &Composite,
         parent: Option<&Composite>,
-        plan: &mut Plan,
+        resources: &mut GangResources,
     ) -> Result<(), serde_json::Error> {
         let spec = CompositePodGroupSpec {
             parent_composite_pod_group_name: parent.map(|parent| parent.name.clone()),
@@ -83,12 +88,12 @@ impl Planner<'_> {
             shape: self.composite_shape(composite),
         };
         let resource = workload_api::composite_pod_groups();
-        plan.composites.push(self.object(&resource, &composite.name, &spec)?);
-        for below in &composite.composites {
-            self.plant(below, Some(composite), plan)?;
+        resources.composites.push(self.object(&resource, &composite.name, &spec)?);
+        for child in &composite.composites {
+            self.add_subtree(child, Some(composite), resources)?;
         }
         for member in &composite.members {
-            plan.pod_groups.push(self.pod_group(member, Some(composite))?);
+            resources.pod_groups.push(self.pod_group(member, Some(composite))?);
         }
         Ok(())
     }
@@ -118,12 +123,12 @@ impl Planner<'_> {
             composite_pod_group_templates: composite
                 .composites
                 .iter()
-                .map(|below| self.composite_template(below))
+                .map(|child| self.composite_template(child))
                 .collect(),
         }
     }
 
-    /// All children or none are bound.
+    /// A gang of all children: all of them are bound, or none.
     fn composite_shape(&self, composite: &Composite) -> CompositeShape {
         let min_group_count = composite.composites.len() + composite.members.len();
         CompositeShape {
@@ -141,7 +146,7 @@ impl Planner<'_> {
     ) -> Result<DynamicObject, serde_json::Error> {
         let namespace = self.pod_gang.namespace().unwrap_or_default();
         let mut object = workload_api::object(resource, &namespace, name, spec)?;
-        adopt(&mut object, self.pod_gang);
+        set_metadata(&mut object, self.pod_gang);
         Ok(object)
     }
 }
@@ -154,7 +159,7 @@ impl Member {
 
 /// Sets the owner and labels. The PodGang owns every object, so garbage collection deletes them with it
 /// (GANG-23, DEL-01).
-fn adopt(object: &mut DynamicObject, pod_gang: &PodGang) {
+fn set_metadata(object: &mut DynamicObject, pod_gang: &PodGang) {
     object.metadata.owner_references = pod_gang.controller_owner_ref(&()).map(|owner| vec![owner]);
     label(object, LABEL_MANAGED_BY, MANAGED_BY_GROVE);
     label(object, LABEL_POD_GANG, &pod_gang.name_any());

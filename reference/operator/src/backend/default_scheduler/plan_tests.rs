@@ -35,14 +35,14 @@ fn pod_gang(podgroups: &[(&str, i32)]) -> PodGang {
     pod_gang
 }
 
-fn yaml(plan: &Plan) -> String {
+fn yaml(plan: &GangResources) -> String {
     let all: Vec<_> =
         std::iter::once(&plan.workload).chain(&plan.composites).chain(&plan.pod_groups).collect();
     grove_yaml::write(&all).unwrap()
 }
 
 #[test]
-fn flat_makes_a_template_and_a_pod_group_per_podgroup() {
+fn pod_group_scope_creates_a_template_and_a_pod_group_per_podgroup() {
     let mut gang = pod_gang(&[("wl-0-a", 2), ("wl-0-b", 3)]);
     gang.spec.priority_class_name = Some("high".into());
     gang.spec.podgroups[1].topology_constraint = required("example.com/rack");
@@ -50,14 +50,14 @@ fn flat_makes_a_template_and_a_pod_group_per_podgroup() {
 }
 
 #[test]
-fn pod_gang_scope_makes_one_pod_group_of_the_hard_gang() {
+fn pod_gang_scope_creates_one_pod_group_for_the_hard_gang() {
     let mut gang = pod_gang(&[("wl-0-a", 2), ("wl-0-b", 3)]);
     gang.spec.topology_constraint = pack(Some("example.com/rack"), Some("example.com/host"));
     insta::assert_snapshot!(yaml(&plan(&gang, GangScope::PodGang, V1).unwrap()));
 }
 
 #[test]
-fn flat_gives_the_gangs_key_to_an_only_podgroup() {
+fn the_gangs_key_applies_to_its_only_podgroup() {
     let mut gang = pod_gang(&[("wl-0-a", 2)]);
     gang.spec.topology_constraint = required("example.com/rack");
     let plan = plan(&gang, GangScope::PodGroup, V1).unwrap();
@@ -68,9 +68,9 @@ fn flat_gives_the_gangs_key_to_an_only_podgroup() {
 /// Router, and two replicas of a scaling group of leader and worker. Required levels: block for the PodGang,
 /// rack for each replica, host for the workers.
 fn nested() -> PodGang {
-    let of_replica = |j: usize| ["leader", "worker"].map(|clique| format!("wl-0-sg-{j}-{clique}"));
+    let podgroups_of_replica = |j: usize| ["leader", "worker"].map(|clique| format!("wl-0-sg-{j}-{clique}"));
     let names: Vec<String> =
-        std::iter::once("wl-0-router".to_owned()).chain((0..2).flat_map(of_replica)).collect();
+        std::iter::once("wl-0-router".to_owned()).chain((0..2).flat_map(podgroups_of_replica)).collect();
     let mut gang = pod_gang(&names.iter().map(|name| (name.as_str(), 2)).collect::<Vec<_>>());
     gang.spec.topology_constraint = required("example.com/block");
     for podgroup in gang.spec.podgroups.iter_mut().filter(|podgroup| podgroup.name.ends_with("worker")) {
@@ -78,7 +78,7 @@ fn nested() -> PodGang {
     }
     let config = |j: usize| TopologyConstraintGroupConfig {
         name: format!("wl-0-sg-{j}"),
-        pod_group_names: of_replica(j).into(),
+        pod_group_names: podgroups_of_replica(j).into(),
         topology_constraint: required("example.com/rack"),
     };
     gang.spec.topology_constraint_group_configs = vec![config(0), config(1)];
@@ -118,7 +118,7 @@ fn wide(count: usize, grouped: bool) -> PodGang {
 #[rstest::rstest]
 #[case::below_the_root(wide(8, false), wide(9, false))]
 #[case::below_a_group(wide(8, true), wide(9, true))]
-fn a_list_of_the_tree_has_room_for_eight(#[case] full: PodGang, #[case] over: PodGang) {
+fn a_template_list_of_a_tree_holds_at_most_eight(#[case] full: PodGang, #[case] over: PodGang) {
     assert!(plan(&full, GangScope::Tree, Version::V1Beta1).is_ok());
     let refused = plan(&over, GangScope::Tree, Version::V1Beta1).unwrap_err().to_string();
     assert!(refused.contains("9 podgroups, but a CompositePodGroup"), "{refused}");

@@ -14,8 +14,9 @@ use crate::backend::domain::{self, Level, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
 use crate::cache::observed_pod::Pod;
 
-/// Releases a member of a PodGroup. If surplus is in no PodGroup, the scheduler does not relate it to the
-/// gang. So a replacement gets the domains of the gang's bound pods, which may all be surplus.
+/// Releases a member of a PodGroup. In scopes that leave surplus out of PodGroups, the scheduler does not
+/// know that surplus belongs to the gang. So this function gives a replacement the domains of the gang's
+/// bound pods, even if all of these are surplus.
 pub(super) async fn member(
     client: &Client,
     pod: &Pod,
@@ -23,7 +24,7 @@ pub(super) async fn member(
     scope: GangScope,
 ) -> Result<Release, BackendError> {
     match scope.leaves_surplus_out() {
-        true => into_domains(client, pod, gang).await,
+        true => release_into_domains(client, pod, gang).await,
         false => Ok(Release::Now(Vec::new())),
     }
 }
@@ -36,17 +37,22 @@ pub(super) async fn surplus_pod(
 ) -> Result<Release, BackendError> {
     match excess_pods::unbound(gang) {
         Some(reason) => Ok(Release::Hold(reason)),
-        None => into_domains(client, pod, gang).await,
+        None => release_into_domains(client, pod, gang).await,
     }
 }
 
-/// Releases a pod into the domain of each required level in which a pod of its gang is bound.
-async fn into_domains(client: &Client, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
+/// Releases a pod. For each required level at which a pod of its gang is bound, the pod must join the domain
+/// of that bound pod.
+async fn release_into_domains(
+    client: &Client,
+    pod: &Pod,
+    gang: &GangState<'_>,
+) -> Result<Release, BackendError> {
     let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map_or("", String::as_str);
     let mut requirements = Vec::new();
     for level in domain::levels(gang.pod_gang, pod_clique) {
         let Some(node) = node_within(gang, &level) else { continue };
-        match domain::release_beside(client, node, std::iter::once(level.key)).await? {
+        match domain::release_into_domains_of(client, node, std::iter::once(level.key)).await? {
             Release::Now(more) => requirements.extend(more),
             other => return Ok(other),
         }
@@ -54,8 +60,8 @@ async fn into_domains(client: &Client, pod: &Pod, gang: &GangState<'_>) -> Resul
     Ok(Release::Now(requirements))
 }
 
-/// The node of a bound pod that the level packs. Members are preferred, because the scheduler considers only
-/// them.
+/// The node of a bound pod to which the level applies. Members of PodGroups take precedence over surplus
+/// pods, because the scheduler considers only members.
 fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
     let is_within = |pod: &Pod| {
         pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|clique| level.podgroups.contains(&clique.as_str()))
@@ -67,9 +73,9 @@ fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
 
 /// A bound pod of a former generation in the same PodGroup. Until it is deleted, kube-scheduler counts it
 /// towards the quorum and would bind the new pods one by one. This affects only a scaling-group replica that
-/// is terminated within its PodGang, because it gets the same PodGroup again; a terminated PodGang gets new
+/// is terminated alone, because its pods join the same PodGroup again. A terminated PodGang gets new
 /// PodGroups.
-pub(super) fn counted_still<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
+pub(super) fn former_pod_in_group<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
     let group = |pod: &Pod| {
         let spec = pod.spec.as_ref()?;
         spec.scheduling_group.as_ref()?.pod_group_name.clone()

@@ -48,11 +48,12 @@ impl GangScope {
     /// The pinned scope of a PodGang, else the one mirrored from its PodCliqueSet, else the profile's.
     pub(super) fn of(pod_gang: &PodGang, profile: GangScope) -> Self {
         let annotations = pod_gang.annotations();
-        let said = [ANNOTATION_PINNED_SCOPE, ANNOTATION_GANG_SCOPE];
-        said.iter()
-            .filter_map(|key| annotations.get(*key))
-            .find_map(|value| Self::parse(value))
-            .unwrap_or(profile)
+        for key in [ANNOTATION_PINNED_SCOPE, ANNOTATION_GANG_SCOPE] {
+            if let Some(scope) = annotations.get(key).and_then(|value| Self::parse(value)) {
+                return scope;
+            }
+        }
+        profile
     }
 
     /// Name of the PodGroup of the pod with this index; `None` for a surplus pod in no PodGroup.
@@ -70,7 +71,7 @@ impl GangScope {
         let is_member = !self.leaves_surplus_out() || pod_index < min_replicas.unwrap_or(0);
         is_member.then(|| match self {
             Self::PodGroup | Self::Tree => names::pod_group(pod_gang, pod_clique),
-            Self::PodGang => names::whole(pod_gang),
+            Self::PodGang => names::whole_gang(pod_gang),
         })
     }
 
@@ -91,10 +92,14 @@ mod tests {
     #[case(GangScope::Tree, 2, None)]
     #[case(GangScope::PodGang, 1, Some("wl-0"))]
     #[case(GangScope::PodGang, 2, None)]
-    fn membership(#[case] scope: GangScope, #[case] index: i32, #[case] joins: Option<&str>) {
+    fn surplus_is_in_no_pod_group_of_a_hard_gang(
+        #[case] scope: GangScope,
+        #[case] index: i32,
+        #[case] pod_group: Option<&str>,
+    ) {
         let mut pod_gang = PodGang::default();
         pod_gang.metadata.name = Some("wl-0".to_owned());
-        assert_eq!(scope.pod_group_of(&pod_gang, "wl-0-a", index, Some(2)).as_deref(), joins);
+        assert_eq!(scope.pod_group_of(&pod_gang, "wl-0-a", index, Some(2)).as_deref(), pod_group);
     }
 
     #[rstest::rstest]

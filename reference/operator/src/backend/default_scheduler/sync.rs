@@ -13,7 +13,7 @@ use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 
-use super::plan::Plan;
+use super::plan::GangResources;
 use super::workload_api;
 use crate::backend::gang_objects::{Owner, owner};
 use crate::backend::{BackendError, GangState, Synced, gang_objects};
@@ -21,7 +21,7 @@ use crate::backend::{BackendError, GangState, Synced, gang_objects};
 pub(super) async fn sync(
     client: &Client,
     gang: &GangState<'_>,
-    plan: &Plan,
+    plan: &GangResources,
     existing: &[Arc<DynamicObject>],
 ) -> Result<Synced, BackendError> {
     let pod_gang = gang.pod_gang;
@@ -83,11 +83,11 @@ async fn ensure(
                 }
                 // A create cannot restore the owner reference, and a running gang must not be disturbed
                 // (GANG-12).
-                Owner::Nobody if is_as_planned(wanted, &found) => Ok(Some(format!(
+                Owner::Absent if is_as_planned(wanted, &found) => Ok(Some(format!(
                     "{what} has lost its owner reference, which cannot be given back: it will not be \
                      collected with its PodGang"
                 ))),
-                Owner::Nobody | Owner::Other => Err(BackendError::NameTaken(what)),
+                Owner::Absent | Owner::Other => Err(BackendError::NameTaken(what)),
             }
         }
         Err(source) => Err(failed("create", source)),
@@ -125,18 +125,18 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
             found.finalizers()
         ));
     }
-    let wrong =
+    let differs =
         |path: String| format!("{what} differs at {path}, and is never patched; the gang is left as it is");
     let (wanted_spec, found_spec) = (&wanted.data["spec"], &found.data["spec"]);
-    let in_spec = difference("spec", wanted_spec, found_spec).map(wrong);
-    let label_lost = || {
+    let in_spec = difference("spec", wanted_spec, found_spec).map(differs);
+    let lost_label = || {
         let mut labels = wanted.labels().iter();
         let lost = labels.find(|(key, value)| found.labels().get(*key) != Some(value));
         lost.map(|(key, _)| {
             format!("{what} has lost or changed label {key}, which no part of the gang depends on")
         })
     };
-    in_spec.or_else(label_lost)
+    in_spec.or_else(lost_label)
 }
 
 /// The first path at which `found` lacks or contradicts a wanted value. Fields that the server adds do not
@@ -147,7 +147,7 @@ fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
             let path = format!("{path}.{key}");
             match found.get(key) {
                 Some(found) => difference(&path, value, found),
-                // An API server with the gate WorkloadAwarePreemption off drops the field.
+                // An API server with the gate WorkloadAwarePreemption off drops `priorityClassName`.
                 None if key == "priorityClassName" => None,
                 None => Some(path),
             }
@@ -190,13 +190,13 @@ mod tests {
         json!({"spec": {"min": 2}}),
         Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
     )]
-    fn defects(#[case] mut found: Value, #[case] says: Option<&str>) {
+    fn differences_are_reported(#[case] mut found: Value, #[case] message: Option<&str>) {
         let wanted = json!({"metadata": {"name": "g"}, "spec": {
             "min": 2, "topology": [{"key": "k"}], "priorityClassName": "dropped with the gate off"
         }});
         found["metadata"] = json!({"name": "g"});
         let defect = defect(&Version::V1Alpha2.pod_groups(), &object(wanted), &object(found));
-        assert_eq!(defect.as_deref(), says);
+        assert_eq!(defect.as_deref(), message);
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// The result for a planned Workload whose name `found` already has.
-    async fn beside(found: Value) -> Result<Option<String>, BackendError> {
+    async fn ensured_with_existing(found: Value) -> Result<Option<String>, BackendError> {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(async move {
             while let Some((request, send)) = handle.next_request().await {
@@ -240,29 +240,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disowned_one_as_planned_is_told_and_the_gang_goes_on() {
-        let disowned = |min| json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": min}});
-        let warning = beside(disowned(2)).await.unwrap().unwrap();
+    async fn a_lost_owner_reference_is_a_warning_if_the_spec_matches() {
+        let unowned = |min| json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": min}});
+        let warning = ensured_with_existing(unowned(2)).await.unwrap().unwrap();
         assert!(warning.starts_with("Workload ns/g has lost its owner reference"), "{warning}");
-        assert!(matches!(beside(disowned(3)).await, Err(BackendError::NameTaken(_))));
+        assert!(matches!(ensured_with_existing(unowned(3)).await, Err(BackendError::NameTaken(_))));
     }
 
     #[tokio::test]
-    async fn one_of_another_owner_keeps_the_name_until_it_goes() {
-        assert_eq!(beside(taken_by("PodGang", "g", "mine")).await.unwrap(), None);
-        let before = beside(taken_by("PodGang", "g", "before")).await;
+    async fn an_object_of_another_owner_blocks_the_name() {
+        assert_eq!(ensured_with_existing(taken_by("PodGang", "g", "mine")).await.unwrap(), None);
+        let before = ensured_with_existing(taken_by("PodGang", "g", "before")).await;
         assert!(matches!(before, Err(BackendError::Waiting(_))), "{before:?}");
-        let mut going = taken_by("PodGang", "g", "before");
-        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        let held = beside(going).await;
+        let mut deleting = taken_by("PodGang", "g", "before");
+        deleting["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let held = ensured_with_existing(deleting).await;
         assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
-        let other = beside(taken_by("Job", "g", "other")).await.unwrap_err();
+        let other = ensured_with_existing(taken_by("Job", "g", "other")).await.unwrap_err();
         assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
         assert!(matches!(other, BackendError::NameTaken(_)));
     }
 
     #[test]
-    fn one_that_is_being_deleted_is_reported_and_left() {
+    fn an_object_that_is_being_deleted_is_reported() {
         let found = json!({"metadata": {
             "name": "g", "deletionTimestamp": "2026-01-01T00:00:00Z",
             "finalizers": ["scheduling.k8s.io/podgroup-protection"],

@@ -1,9 +1,9 @@
 //! The parts of `scheduling.k8s.io` that this backend writes: Workload and PodGroup of Kubernetes 1.36
 //! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`).
 //!
-//! These are own types, because the API changes with every minor version and one build of k8s-openapi knows
-//! only one. [`Version`] hides the differences. Objects are read back as raw JSON and compared with what was
-//! written.
+//! The types are defined here, because the API changes with every minor version and one build of
+//! k8s-openapi contains only one version. [`Version`] hides the differences. Objects are read back as raw
+//! JSON and compared with what was written.
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Newest first.
+    /// All supported versions, newest first.
     pub(super) const ALL: [Self; 2] = [Self::V1Beta1, Self::V1Alpha2];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -74,7 +74,7 @@ pub(super) struct WorkloadSpec {
     pub controller_ref: TypedLocalObjectReference,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pod_group_templates: Vec<PodGroupTemplate>,
-    /// The root of the tree.
+    /// The template of the root of the tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }
@@ -148,11 +148,11 @@ pub(super) type CompositeShape = Shape<CompositeGang>;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Shape<G> {
     pub scheduling_policy: SchedulingPolicy<G>,
-    /// An API server with the gate TopologyAwareWorkloadScheduling off drops it.
+    /// An API server with the gate TopologyAwareWorkloadScheduling off drops this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<SchedulingConstraints>,
-    /// The same in a whole tree. An API server of 1.36 with the gate WorkloadAwarePreemption off drops it
-    /// from PodGroups.
+    /// All objects of a tree have the same class. An API server of 1.36 with the gate WorkloadAwarePreemption
+    /// off drops this field from PodGroups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
 }
@@ -171,7 +171,7 @@ pub(super) struct Gang {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SchedulingConstraints {
-    /// At most one.
+    /// At most one entry.
     pub topology: Vec<TopologyKey>,
 }
 

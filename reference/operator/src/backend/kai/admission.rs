@@ -12,11 +12,11 @@ use crate::backend::Validation;
 const KEPT: &str = ": KAI keeps the queue that a PodGroup was created with";
 
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
-    let error = match queue::of(pcs) {
-        Ok(queue) => old.and_then(|old| queue.moved_from(queue::of(old).ok()?.name, old, KEPT)),
-        Err(fault) => Some(fault),
+    let error = match queue::of_pcs(pcs) {
+        Ok(queue) => old.and_then(|old| queue.refuse_move(queue::of_pcs(old).ok()?.name, old, KEPT)),
+        Err(error) => Some(error),
     };
-    Validation { errors: error.into_iter().chain(node_pool::fault(pcs, old)).collect(), warnings: Vec::new() }
+    Validation { errors: error.into_iter().chain(node_pool::check(pcs, old)).collect(), warnings: Vec::new() }
 }
 
 #[cfg(test)]
@@ -34,21 +34,25 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::new(pcs(1, "q"), None, true)]
-    #[case::new_without(pcs(1, ""), None, false)]
+    #[case::new_with_queue(pcs(1, "q"), None, true)]
+    #[case::new_without_queue(pcs(1, ""), None, false)]
     #[case::kept(pcs(2, "q"), Some(pcs(1, "q")), true)]
     #[case::changed(pcs(1, "r"), Some(pcs(1, "q")), false)]
     #[case::changed_while_scaling_in(pcs(0, "r"), Some(pcs(1, "q")), false)]
     #[case::removed(pcs(1, ""), Some(pcs(1, "q")), false)]
     #[case::changed_before_there_is_a_gang(pcs(1, "r"), Some(pcs(0, "q")), true)]
-    #[case::mended(pcs(1, "q"), Some(pcs(1, "")), true)]
-    fn queues(#[case] new: PodCliqueSet, #[case] old: Option<PodCliqueSet>, #[case] admitted: bool) {
+    #[case::queue_added(pcs(1, "q"), Some(pcs(1, "")), true)]
+    fn a_queue_is_required_and_fixed_while_gangs_exist(
+        #[case] new: PodCliqueSet,
+        #[case] old: Option<PodCliqueSet>,
+        #[case] admitted: bool,
+    ) {
         let found = validate(&new, old.as_ref());
         assert_eq!(found.admits(), admitted, "{found:?}");
     }
 
     #[test]
-    fn message() {
+    fn a_moved_queue_is_named() {
         let found = validate(&pcs(1, "r"), Some(&pcs(1, "q")));
         insta::assert_snapshot!(found.errors[0], @r#"metadata.labels[kai.scheduler/queue]: Forbidden: the queue is "q" and cannot become "r" while there are gangs: KAI keeps the queue that a PodGroup was created with"#);
     }

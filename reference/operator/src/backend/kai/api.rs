@@ -11,7 +11,7 @@ pub const KAI_SCHEDULER: &str = "kai-scheduler";
 pub(super) const RELEASE: &str = "KAI 0.15";
 
 /// The CRDs that KAI's scheduler needs: it hangs if one is missing. `minSubGroup` exists since release 0.15.
-/// An older CRD would drop it, and with it the number of subgroups of a constrained group that must start
+/// An older CRD would drop that field, which sets how many subgroups of a constrained group must start
 /// together.
 pub(super) const CRDS: [Crd; 4] = [
     Crd {

@@ -62,18 +62,18 @@ impl SchedulerBackend for Kai {
     /// name.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
-        if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of(pcs)) {
+        if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of_pcs(pcs)) {
             pod_gang.annotations_mut().insert(KEY_QUEUE.to_owned(), queue.name.to_owned());
         }
-        if let (None, Ok(Some(pool))) = (node_pool::of_gang(pod_gang), node_pool::of(pcs)) {
+        if let (None, Ok(Some(pool))) = (node_pool::of_gang(pod_gang), node_pool::of_pcs(pcs)) {
             pod_gang.labels_mut().insert(LABEL_NODE_POOL.to_owned(), pool.to_owned());
         }
         Ok(())
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
-        pod_spec::schedule_by(self.name(), pod, member)?;
-        // KAI-03
+        pod_spec::set_scheduler_name(self.name(), pod, member)?;
+        // The label assigns the pod to its podgroup's subgroup (KAI-03).
         pod.labels_mut().insert(LABEL_SUB_GROUP.to_owned(), plan::leaf(member.pod_clique));
         // The scheduler of a node pool sees only pods and PodGroups with the label of the pool (KAI-09).
         if let Some(pool) = node_pool::of_gang(member.pod_gang) {
@@ -108,7 +108,7 @@ impl SchedulerBackend for Kai {
         let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
         // Read the PodGroup even if the cache lacks it, because the plan keeps the fields that KAI wrote
         // (KAI-05).
-        let found = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
+        let found = gang_objects::read_current(&self.client, pod_gang, &resource, names, existing).await?;
         let wanted = plan::plan(pod_gang, topology.as_deref(), found.first().map(AsRef::as_ref))?;
         gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, &found).await?;
         Ok(Synced::default())
@@ -120,12 +120,12 @@ impl SchedulerBackend for Kai {
         Ok(Release::Now(Vec::new()))
     }
 
-    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+    fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
         true
     }
 
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
-        objects::told(&gang_resource.data["status"]["schedulingConditions"], |condition| {
+        objects::condition_message(&gang_resource.data["status"]["schedulingConditions"], |condition| {
             condition["type"] == "UnschedulableOnNodePool" && condition["status"] == "True"
         })
     }

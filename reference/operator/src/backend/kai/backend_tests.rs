@@ -4,8 +4,8 @@ use grove_api::{ClusterTopologyBinding, PodGangSpec};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::kai::made_up::{self, cluster};
-use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::fake_api::FakeApi;
+use crate::backend::kai::fake_cluster::{self, cluster};
 
 const POD_GROUPS: &str = "/apis/scheduling.run.ai/v2alpha2/namespaces/ns/podgroups";
 const BINDINGS: &str = "/apis/grove.io/v1alpha1/clustertopologybindings";
@@ -26,12 +26,12 @@ fn packed() -> PodGang {
     pod_gang
 }
 
-async fn sync(api: &MadeUpApi, pod_gang: &PodGang) -> Result<Synced, BackendError> {
+async fn sync(api: &FakeApi, pod_gang: &PodGang) -> Result<Synced, BackendError> {
     Kai::new(api.client.clone()).sync_pod_gang(&GangState::without_pods(pod_gang), &[]).await
 }
 
 #[tokio::test]
-async fn a_pod_group_is_made() {
+async fn a_pod_group_is_created() {
     let api = cluster(&[]);
     sync(&api, &pod_gang()).await.unwrap();
     let written = api.written();
@@ -43,7 +43,7 @@ async fn a_pod_group_is_made() {
 }
 
 #[tokio::test]
-async fn one_that_the_cache_lacks_keeps_the_queue_that_kai_gave_it() {
+async fn an_uncached_pod_group_keeps_the_queue_that_kai_set() {
     let first = cluster(&[]);
     sync(&first, &pod_gang()).await.unwrap();
     let (_, mut pod_group) = first.written().remove(0);
@@ -57,11 +57,11 @@ async fn one_that_the_cache_lacks_keeps_the_queue_that_kai_gave_it() {
 }
 
 #[rstest::rstest]
-#[case::of_the_bindings_name(json!([]), "topo")]
-#[case::referred_to(json!([{"schedulerName": "kai-scheduler", "topologyReference": "site"}]), "site")]
-#[case::of_another_scheduler(json!([{"schedulerName": "volcano", "topologyReference": "site"}]), "topo")]
+#[case::named_like_the_binding(json!([]), "topo")]
+#[case::referenced(json!([{"schedulerName": "kai-scheduler", "topologyReference": "site"}]), "site")]
+#[case::for_another_scheduler(json!([{"schedulerName": "volcano", "topologyReference": "site"}]), "topo")]
 #[tokio::test]
-async fn the_topology_of_a_constraint(#[case] references: Value, #[case] expected: &str) {
+async fn a_constraint_uses_the_referenced_topology(#[case] references: Value, #[case] expected: &str) {
     let binding = json!({
         "metadata": {"name": "topo"},
         "spec": {"levels": [{"domain": "rack", "key": "rack"}], "schedulerTopologyBindings": references},
@@ -75,7 +75,7 @@ async fn the_topology_of_a_constraint(#[case] references: Value, #[case] expecte
 }
 
 #[tokio::test]
-async fn a_binding_that_the_caller_has_is_not_asked_for() {
+async fn a_cached_binding_is_not_requested() {
     let references = json!([{"schedulerName": "kai-scheduler", "topologyReference": "site"}]);
     let binding: ClusterTopologyBinding = serde_json::from_value(json!({
         "metadata": {"name": "topo"},
@@ -91,7 +91,7 @@ async fn a_binding_that_the_caller_has_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn a_constraint_without_a_topology_makes_nothing() {
+async fn a_constraint_without_a_topology_is_refused() {
     let api = cluster(&[]);
     let mut pod_gang = packed();
     pod_gang.annotations_mut().clear();
@@ -104,12 +104,12 @@ async fn a_constraint_without_a_topology_makes_nothing() {
 
 #[tokio::test]
 async fn nothing_is_written_to_an_older_kai() {
-    let mut crds = made_up::crds();
+    let mut crds = fake_cluster::crds();
     let pod_groups = crds.iter_mut().find(|(path, _)| path.contains("podgroups")).unwrap();
     let fields =
         "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/subGroups/items/properties";
     pod_groups.1.pointer_mut(fields).unwrap().as_object_mut().unwrap().remove("minSubGroup").unwrap();
-    let api = MadeUpApi::holding(crds.iter().map(|(path, crd)| (path.as_str(), crd.clone())));
+    let api = FakeApi::with_objects(crds.iter().map(|(path, crd)| (path.as_str(), crd.clone())));
     let error = sync(&api, &pod_gang()).await.unwrap_err().to_string();
     insta::assert_snapshot!(error, @r#"scheduler backend "kai-scheduler" is not ready: CRD podgroups.scheduling.run.ai has no spec.subGroups[].minSubGroup: KAI 0.15 or newer is needed"#);
     assert_eq!(api.written(), []);
@@ -131,13 +131,13 @@ async fn a_pod_joins_by_annotation_and_label() {
 }
 
 #[rstest::rstest]
-#[case::of_the_set(json!({"labels": {"kai.scheduler/queue": "q"}}), json!({}), None)]
+#[case::of_the_pod_clique_set(json!({"labels": {"kai.scheduler/queue": "q"}}), json!({}), None)]
 #[case::of_a_clique(json!({}), json!({"kai.scheduler/queue": "q"}), Some("q"))]
 #[tokio::test]
-async fn a_pod_gang_is_kept_from_the_podgrouper_and_has_a_queue(
+async fn a_pod_gang_is_skipped_by_the_podgrouper_and_has_a_queue(
     #[case] metadata: Value,
     #[case] clique_labels: Value,
-    #[case] handed_down: Option<&str>,
+    #[case] copied_queue: Option<&str>,
 ) {
     let clique = json!({"name": "a", "labels": clique_labels, "spec": {"replicas": 1, "podSpec": {}}});
     let spec = json!({"replicas": 1, "template": {"cliques": [clique]}});
@@ -147,6 +147,6 @@ async fn a_pod_gang_is_kept_from_the_podgrouper_and_has_a_queue(
     pod_gang.metadata.labels = pcs.metadata.labels.clone();
     Kai::new(cluster(&[]).client).prepare_pod_gang(&mut pod_gang, &pcs).await.unwrap();
     assert_eq!(pod_gang.annotations()[ANNOTATION_SKIP_PODGROUPER], "true");
-    assert_eq!(pod_gang.annotations().get(KEY_QUEUE).map(String::as_str), handed_down);
+    assert_eq!(pod_gang.annotations().get(KEY_QUEUE).map(String::as_str), copied_queue);
     assert_eq!(queue::of_gang(&pod_gang), Some("q"));
 }

@@ -9,7 +9,7 @@ mod admission;
 mod api;
 mod backend;
 #[cfg(test)]
-mod made_up;
+mod fake_cluster;
 mod node_pool;
 mod plan;
 mod queue;

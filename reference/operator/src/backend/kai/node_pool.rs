@@ -14,7 +14,7 @@ use crate::backend::FieldError;
 const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
 
 /// The node pool that `pcs` names, if any. Returns an error if it names several.
-pub(super) fn of(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
+pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     let mut all = named(pcs);
     let Some((first, place)) = all.next() else { return Ok(None) };
     match all.find(|(other, _)| *other != first) {
@@ -31,16 +31,16 @@ pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
 }
 
 /// Why `pcs` is refused: it names several pools, or a pool other than that of its gangs.
-pub(super) fn fault(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<FieldError> {
-    let pool = match of(pcs) {
+pub(super) fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<FieldError> {
+    let pool = match of_pcs(pcs) {
         Ok(pool) => pool,
-        Err(fault) => return Some(fault),
+        Err(error) => return Some(error),
     };
-    let before = of(old.filter(|old| old.spec.replicas > 0)?).ok()?;
+    let before = of_pcs(old.filter(|old| old.spec.replicas > 0)?).ok()?;
     (before != pool).then(|| {
         let path = named(pcs).next().map_or_else(|| path("metadata"), |(_, path)| path);
-        let told = |pool: Option<&str>| pool.map_or_else(|| "none".to_owned(), |pool| format!("{pool:?}"));
-        let (before, pool) = (told(before), told(pool));
+        let quoted = |pool: Option<&str>| pool.map_or_else(|| "none".to_owned(), |pool| format!("{pool:?}"));
+        let (before, pool) = (quoted(before), quoted(pool));
         let message =
             format!("the node pool is {before} and cannot become {pool} while there are gangs: {KEPT}");
         FieldError::forbidden(path, message)
@@ -48,10 +48,10 @@ pub(super) fn fault(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<Fi
 }
 
 fn named(pcs: &PodCliqueSet) -> impl Iterator<Item = (&str, String)> {
-    let set = [("metadata".to_owned(), pcs.labels())];
+    let own = [("metadata".to_owned(), pcs.labels())];
     let cliques = pcs.spec.template.cliques.iter().enumerate();
     let cliques = cliques.map(|(i, clique)| (format!("spec.template.cliques[{i}]"), &clique.labels));
-    set.into_iter().chain(cliques).filter_map(|(metadata, labels)| {
+    own.into_iter().chain(cliques).filter_map(|(metadata, labels)| {
         let pool = labels.get(LABEL_NODE_POOL).filter(|pool| !pool.is_empty())?;
         Some((pool.as_str(), path(&metadata)))
     })
@@ -70,11 +70,11 @@ mod tests {
     /// A PodCliqueSet and two cliques with these pools; an empty text means no label.
     fn pcs(replicas: i32, pools: [&str; 3]) -> PodCliqueSet {
         let labels = |pool: &str| if pool.is_empty() { json!({}) } else { json!({LABEL_NODE_POOL: pool}) };
-        let [set, a, b] = pools.map(labels);
+        let [own, a, b] = pools.map(labels);
         let clique = |name: &str, labels| json!({"name": name, "labels": labels, "spec": {"replicas": 1, "podSpec": {}}});
         let template = json!({"cliques": [clique("a", a), clique("b", b)]});
         serde_json::from_value(json!({
-            "metadata": {"name": "wl", "labels": set},
+            "metadata": {"name": "wl", "labels": own},
             "spec": {"replicas": replicas, "template": template},
         }))
         .unwrap()
@@ -82,26 +82,26 @@ mod tests {
 
     #[rstest::rstest]
     #[case::none(["", "", ""], None)]
-    #[case::of_the_set(["p", "", ""], Some("p"))]
+    #[case::of_the_pod_clique_set(["p", "", ""], Some("p"))]
     #[case::of_a_clique(["", "", "p"], Some("p"))]
     #[case::all_alike(["p", "p", "p"], Some("p"))]
-    fn one_pool(#[case] pools: [&str; 3], #[case] wanted: Option<&str>) {
-        assert_eq!(of(&pcs(1, pools)), Ok(wanted));
+    fn all_labels_must_name_one_pool(#[case] pools: [&str; 3], #[case] wanted: Option<&str>) {
+        assert_eq!(of_pcs(&pcs(1, pools)), Ok(wanted));
     }
 
     #[test]
-    fn refused() {
-        let faults = [
-            fault(&pcs(0, ["", "p", "q"]), None),
-            fault(&pcs(1, ["q", "", ""]), Some(&pcs(1, ["p", "", ""]))),
-            fault(&pcs(1, ["", "", ""]), Some(&pcs(1, ["", "p", ""]))),
+    fn several_pools_or_a_changed_pool_are_refused() {
+        let errors = [
+            check(&pcs(0, ["", "p", "q"]), None),
+            check(&pcs(1, ["q", "", ""]), Some(&pcs(1, ["p", "", ""]))),
+            check(&pcs(1, ["", "", ""]), Some(&pcs(1, ["", "p", ""]))),
         ];
-        let faults = faults.map(|fault| fault.unwrap().to_string()).join("\n");
-        insta::assert_snapshot!(faults, @r#"
+        let errors = errors.map(|error| error.unwrap().to_string()).join("\n");
+        insta::assert_snapshot!(errors, @r#"
         spec.template.cliques[1].labels[kai.scheduler/node-pool]: Invalid value: "q" is not "p" of spec.template.cliques[0].labels[kai.scheduler/node-pool]: a gang is in one node pool
         metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become "q" while there are gangs: KAI keeps the node pool that a PodGroup was created with
         metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become none while there are gangs: KAI keeps the node pool that a PodGroup was created with
         "#);
-        assert_eq!(fault(&pcs(1, ["q", "", ""]), Some(&pcs(0, ["p", "", ""]))), None);
+        assert_eq!(check(&pcs(1, ["q", "", ""]), Some(&pcs(0, ["p", "", ""]))), None);
     }
 }

@@ -1,9 +1,9 @@
 //! Plans the PodGroup for a PodGang.
 //!
 //! The plan is pure. The tree has at most two levels: a parent subgroup per topology group config, and a leaf
-//! per podgroup, under its parent or at the root. If subgroups exist, KAI uses them instead of the PodGroup's
-//! own `minMember`: it requires every child of the root, and `minMember` pods of a leaf. So a PodGang starts
-//! as a whole.
+//! per podgroup, under its parent or at the root. If a PodGroup has subgroups, KAI ignores its own
+//! `minMember`. Instead, KAI requires every child of the root, and `minMember` pods of each leaf. So a
+//! PodGang starts as a whole.
 //!
 //! Fields that KAI owns are copied from the `existing` PodGroup: the queue, and the labels for queue and node
 //! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). Labels and annotations of
@@ -11,6 +11,7 @@
 //! foreign annotation on a PodGang causes no write (GANG-09).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use grove_api::names::GROVE_PREFIX;
 use grove_api::{PodGang, PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig};
@@ -30,8 +31,7 @@ pub(super) fn plan(
     topology: Option<&str>,
     existing: Option<&DynamicObject>,
 ) -> Result<DynamicObject, BackendError> {
-    let spec = spec(&Gang { pod_gang, topology }, existing)
-        .map_err(|reason| BackendError::Refused(format!("PodGang {}: {reason}", pod_gang.name_any())))?;
+    let spec = spec(&Gang { pod_gang, topology }, existing)?;
     let resource = pod_groups();
     Ok(DynamicObject {
         types: Some(TypeMeta { api_version: resource.api_version, kind: resource.kind }),
@@ -39,7 +39,7 @@ pub(super) fn plan(
             pod_gang,
             &pod_gang.name_any(),
             labels(pod_gang, existing),
-            in_step(pod_gang.annotations(), existing).collect(),
+            synchronised(pod_gang.annotations(), existing).collect(),
         ),
         data: json!({ "spec": spec }),
     })
@@ -65,18 +65,18 @@ struct Gang<'a> {
     topology: Option<&'a str>,
 }
 
-fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, String> {
+fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, BackendError> {
     let spec = &gang.pod_gang.spec;
     let queue = existing.and_then(queue_of).or_else(|| queue::of_gang(gang.pod_gang));
     let min_member: i32 = spec.podgroups.iter().map(|podgroup| podgroup.min_replicas).sum();
     if min_member < 1 {
-        return Err(format!("minReplicas {min_member}: a gang has at least one pod"));
+        return Err(gang.refused(format!("minReplicas {min_member}: a gang has at least one pod")));
     }
     Ok(json!({
-        "queue": queue.ok_or_else(|| format!("no queue ({KEY_QUEUE})"))?,
+        "queue": queue.ok_or_else(|| gang.refused(format!("no queue ({KEY_QUEUE})")))?,
         "minMember": min_member,
         "minSubGroup": null,
-        "stalenessGracePeriod": never_stale(existing),
+        "stalenessGracePeriod": staleness_grace_period(existing),
         "priorityClassName": spec.priority_class_name,
         "topologyConstraint": gang.constraint(spec.topology_constraint.as_ref())?,
         "subGroups": gang.sub_groups()?,
@@ -84,7 +84,13 @@ fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, Stri
 }
 
 impl Gang<'_> {
-    fn sub_groups(&self) -> Result<Vec<Value>, String> {
+    fn refused(&self, reason: impl Display) -> BackendError {
+        BackendError::Refused(format!("PodGang {}: {reason}", self.pod_gang.name_any()))
+    }
+
+    /// The parents, then the leaves. Returns an error if a config names an unknown podgroup, or if two
+    /// configs name the same one.
+    fn sub_groups(&self) -> Result<Vec<Value>, BackendError> {
         let spec = &self.pod_gang.spec;
         let configs =
             || spec.topology_constraint_group_configs.iter().filter(|c| !c.pod_group_names.is_empty());
@@ -92,28 +98,32 @@ impl Gang<'_> {
         for config in configs() {
             for podgroup in &config.pod_group_names {
                 if spec.podgroups.iter().all(|known| known.name != *podgroup) {
-                    return Err(format!(
-                        "{} is of a podgroup {podgroup}, which there is none of",
-                        config.name
-                    ));
+                    let name = &config.name;
+                    return Err(
+                        self.refused(format!("{name} is of a podgroup {podgroup}, which there is none of"))
+                    );
                 }
                 if let Some(other) = parents.insert(podgroup.as_str(), config.name.as_str()) {
-                    return Err(format!("podgroup {podgroup} is in {other} and in {}", config.name));
+                    let reason = format!("podgroup {podgroup} is in {other} and in {}", config.name);
+                    return Err(self.refused(reason));
                 }
             }
         }
-        let parent = |config| self.parent(config);
-        let leaf = |podgroup: &PodGroup| self.leaf(podgroup, parents.get(podgroup.name.as_str()).copied());
-        let sub_groups: Vec<_> =
-            configs().map(parent).chain(spec.podgroups.iter().map(leaf)).collect::<Result<_, _>>()?;
+        let mut sub_groups = Vec::new();
+        for config in configs() {
+            sub_groups.push(self.parent(config)?);
+        }
+        for podgroup in &spec.podgroups {
+            sub_groups.push(self.leaf(podgroup, parents.get(podgroup.name.as_str()).copied())?);
+        }
         let mut names = BTreeSet::new();
         match sub_groups.iter().find(|sub_group| !names.insert(sub_group["name"].as_str())) {
-            Some(twice) => Err(format!("two subgroups of the name {}", twice["name"])),
+            Some(duplicate) => Err(self.refused(format!("two subgroups of the name {}", duplicate["name"]))),
             None => Ok(sub_groups),
         }
     }
 
-    fn parent(&self, config: &TopologyConstraintGroupConfig) -> Result<Value, String> {
+    fn parent(&self, config: &TopologyConstraintGroupConfig) -> Result<Value, BackendError> {
         Ok(json!({
             "name": names::dns_label(&config.name),
             "parent": null,
@@ -123,7 +133,7 @@ impl Gang<'_> {
         }))
     }
 
-    fn leaf(&self, podgroup: &PodGroup, parent: Option<&str>) -> Result<Value, String> {
+    fn leaf(&self, podgroup: &PodGroup, parent: Option<&str>) -> Result<Value, BackendError> {
         Ok(json!({
             "name": leaf(&podgroup.name),
             "parent": parent.map(names::dns_label),
@@ -135,13 +145,14 @@ impl Gang<'_> {
 
     /// Sets all three fields, so that a repair removes a stale one. The API uses an empty object for no
     /// constraint. Returns an error if a constraint has no topology (KAI-08).
-    fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, String> {
+    fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, BackendError> {
         let (required, preferred) = pack_keys(constraint);
         let topology = match (required.or(preferred), self.topology) {
             (None, _) => None,
             (Some(_), Some(topology)) => Some(topology),
             (Some(key), None) => {
-                return Err(format!("a topology constraint ({key}) without a topology's name"));
+                let reason = format!("a topology constraint ({key}) without a topology's name");
+                return Err(self.refused(reason));
             }
         };
         Ok(json!({
@@ -152,12 +163,12 @@ impl Gang<'_> {
     }
 }
 
-/// Disables KAI's eviction of a broken gang, which happens after one minute: Grove terminates gangs after its
-/// own delay. If an existing PodGroup lacks the field, its release drops it; writing it again would cost a
-/// request each time.
-fn never_stale(existing: Option<&DynamicObject>) -> Option<&'static str> {
-    let takes_it = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
-    existing.is_none_or(takes_it).then_some("-1s")
+/// Disables KAI's eviction of broken gangs after one minute, because Grove terminates gangs after its own
+/// delay. Returns `None` if an existing PodGroup lacks the field: its KAI release drops the field, and each
+/// further write would cost a request without effect.
+fn staleness_grace_period(existing: Option<&DynamicObject>) -> Option<&'static str> {
+    let has_field = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
+    existing.is_none_or(has_field).then_some("-1s")
 }
 
 fn queue_of(pod_group: &DynamicObject) -> Option<&str> {
@@ -165,7 +176,7 @@ fn queue_of(pod_group: &DynamicObject) -> Option<&str> {
 }
 
 fn labels(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> BTreeMap<String, String> {
-    let mut labels: BTreeMap<_, _> = in_step(pod_gang.labels(), existing).collect();
+    let mut labels: BTreeMap<_, _> = synchronised(pod_gang.labels(), existing).collect();
     for key in [KEY_QUEUE, LABEL_NODE_POOL] {
         if existing.is_some_and(|existing| existing.labels().get(key).is_some_and(|value| !value.is_empty()))
         {
@@ -176,13 +187,14 @@ fn labels(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> BTreeMap<Stri
 }
 
 /// The labels or annotations of the PodGang that the PodGroup must have.
-fn in_step(
+fn synchronised(
     pairs: &BTreeMap<String, String>,
     existing: Option<&DynamicObject>,
 ) -> impl Iterator<Item = (String, String)> {
-    let created = existing.is_some();
-    let kept = move |key: &str| !created || key.starts_with(GROVE_PREFIX) || key.starts_with(PREFIX);
-    pairs.iter().filter(move |(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone()))
+    let exists = existing.is_some();
+    let is_synchronised =
+        move |key: &str| !exists || key.starts_with(GROVE_PREFIX) || key.starts_with(PREFIX);
+    pairs.iter().filter(move |(key, _)| is_synchronised(key)).map(|(key, value)| (key.clone(), value.clone()))
 }
 
 #[cfg(test)]

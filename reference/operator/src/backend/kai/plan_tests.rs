@@ -48,17 +48,17 @@ fn constrained() -> PodGang {
 
 /// The spec without nulls, which only mark absent fields.
 fn spec(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> Value {
-    fn stated(value: &Value) -> Value {
+    fn without_nulls(value: &Value) -> Value {
         match value {
             Value::Object(fields) => {
                 let fields = fields.iter().filter(|(_, value)| !value.is_null());
-                Value::Object(fields.map(|(key, value)| (key.clone(), stated(value))).collect())
+                Value::Object(fields.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
             }
-            Value::Array(entries) => Value::Array(entries.iter().map(stated).collect()),
+            Value::Array(entries) => Value::Array(entries.iter().map(without_nulls).collect()),
             other => other.clone(),
         }
     }
-    stated(&plan(pod_gang, Some("topo"), existing).unwrap().data["spec"])
+    without_nulls(&plan(pod_gang, Some("topo"), existing).unwrap().data["spec"])
 }
 
 fn refusal(pod_gang: &PodGang, topology: Option<&str>) -> String {
@@ -86,9 +86,9 @@ fn one_pod_group_with_a_leaf_per_podgroup() {
     assert_eq!(spec(&pod_gang(), None), expected);
 }
 
-/// A release without the field drops it, so it is written only once.
+/// A KAI release without the field drops it, so the plan contains it only at creation.
 #[test]
-fn staleness_is_left_alone_where_the_release_has_no_such_field() {
+fn staleness_is_not_written_again_if_the_release_drops_it() {
     let mut existing = plan(&pod_gang(), None, None).unwrap();
     assert_eq!(spec(&pod_gang(), Some(&existing))["stalenessGracePeriod"], "-1s");
     existing.data["spec"].as_object_mut().unwrap().remove("stalenessGracePeriod");
@@ -96,7 +96,7 @@ fn staleness_is_left_alone_where_the_release_has_no_such_field() {
 }
 
 #[test]
-fn constraints_at_all_three_levels() {
+fn constraints_are_planned_at_all_three_levels() {
     let on = |required: Option<&str>, preferred: Option<&str>| {
         let mut constraint = json!({"topology": "topo"});
         for (key, level) in [("requiredTopologyLevel", required), ("preferredTopologyLevel", preferred)] {
@@ -137,7 +137,7 @@ fn a_constraint_without_a_topology_is_refused(#[case] edit: fn(&mut PodGang)) {
 }
 
 #[test]
-fn an_empty_constraint_is_none() {
+fn an_empty_constraint_counts_as_none() {
     let mut pod_gang = pod_gang();
     pod_gang.spec.topology_constraint = packed(&json!({}));
     assert!(!is_constrained(&pod_gang));
@@ -173,7 +173,7 @@ fn what_kai_cannot_express_is_refused() {
 }
 
 #[test]
-fn what_kai_has_taken_over_is_kept() {
+fn fields_that_kai_owns_are_not_planned() {
     let mut existing = plan(&pod_gang(), None, None).unwrap();
     existing.data["spec"]["queue"] = json!("moved");
     existing.labels_mut().insert(KEY_QUEUE.into(), "moved".into());
@@ -191,7 +191,7 @@ fn what_kai_has_taken_over_is_kept() {
 }
 
 #[test]
-fn later_only_the_keys_of_grove_and_kai_are_kept_in_step() {
+fn after_creation_only_keys_of_grove_and_kai_are_synchronised() {
     let existing = plan(&pod_gang(), None, None).unwrap();
     let mut pod_gang = pod_gang();
     pod_gang.annotations_mut().insert("example.com/note".into(), "new".into());
@@ -201,7 +201,7 @@ fn later_only_the_keys_of_grove_and_kai_are_kept_in_step() {
 }
 
 #[test]
-fn names_that_are_no_dns_labels_are_cut_alike_for_leaf_and_pod() {
+fn a_shortened_subgroup_name_is_the_same_for_leaf_and_pod() {
     let mut pod_gang = pod_gang();
     pod_gang.spec.podgroups[0].name = "w.l-0-a".into();
     let name = leaf("w.l-0-a");

@@ -14,12 +14,12 @@ use crate::backend::FieldError;
 use crate::backend::queue::Queue;
 
 /// The queue of `pcs`. Returns an error if it names none, or several.
-pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
-    let set = named("metadata", pcs.labels(), pcs.annotations());
+pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
+    let own = named("metadata", pcs.labels(), pcs.annotations());
     let cliques = pcs.spec.template.cliques.iter().enumerate().filter_map(|(i, clique)| {
         named(&format!("spec.template.cliques[{i}]"), &clique.labels, &clique.annotations)
     });
-    let mut all = set.into_iter().chain(cliques);
+    let mut all = own.into_iter().chain(cliques);
     let Some(queue) = all.next() else {
         let message = "KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation";
         return Err(FieldError::required(path("metadata", "labels"), message));
@@ -63,14 +63,14 @@ mod tests {
     /// A PodCliqueSet and two cliques with these queues as label and annotation; an empty text means none.
     fn pcs(queues: [(&str, &str); 3]) -> PodCliqueSet {
         let pairs = |queue: &str| if queue.is_empty() { json!({}) } else { json!({KEY_QUEUE: queue}) };
-        let [set, a, b] = queues.map(|(label, annotation)| (pairs(label), pairs(annotation)));
+        let [own, a, b] = queues.map(|(label, annotation)| (pairs(label), pairs(annotation)));
         let clique = |name: &str, (labels, annotations)| {
             let spec = json!({"replicas": 1, "podSpec": {}});
             json!({"name": name, "labels": labels, "annotations": annotations, "spec": spec})
         };
         let template = json!({"cliques": [clique("a", a), clique("b", b)]});
         serde_json::from_value(json!({
-            "metadata": {"name": "wl", "labels": set.0, "annotations": set.1},
+            "metadata": {"name": "wl", "labels": own.0, "annotations": own.1},
             "spec": {"replicas": 1, "template": template},
         }))
         .unwrap()
@@ -82,19 +82,19 @@ mod tests {
     #[case::label_before_annotation([("q", "other"), ("", ""), ("", "")])]
     #[case::one_clique([("", ""), ("", ""), ("", "q")])]
     #[case::all_alike([("q", ""), ("", "q"), ("q", "q")])]
-    fn one_queue(#[case] queues: [(&str, &str); 3]) {
-        assert_eq!(of(&pcs(queues)).map(|queue| queue.name), Ok("q"));
+    fn all_labels_and_annotations_must_name_one_queue(#[case] queues: [(&str, &str); 3]) {
+        assert_eq!(of_pcs(&pcs(queues)).map(|queue| queue.name), Ok("q"));
     }
 
     #[test]
-    fn none_or_several() {
-        let faults = [
+    fn no_queue_or_several_are_refused() {
+        let errors = [
             [("", ""), ("", ""), ("", "")],
             [("q", ""), ("", ""), ("r", "")],
             [("", ""), ("", "q"), ("", "r")],
         ];
-        let faults = faults.map(|queues| of(&pcs(queues)).unwrap_err().to_string()).join("\n");
-        insta::assert_snapshot!(faults, @r#"
+        let errors = errors.map(|queues| of_pcs(&pcs(queues)).unwrap_err().to_string()).join("\n");
+        insta::assert_snapshot!(errors, @r#"
         metadata.labels[kai.scheduler/queue]: Required value: KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation
         spec.template.cliques[1].labels[kai.scheduler/queue]: Invalid value: "r" is not "q" of metadata.labels[kai.scheduler/queue]: a gang is in one queue
         spec.template.cliques[1].annotations[kai.scheduler/queue]: Invalid value: "r" is not "q" of spec.template.cliques[0].annotations[kai.scheduler/queue]: a gang is in one queue

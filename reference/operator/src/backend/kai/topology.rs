@@ -20,6 +20,7 @@ impl TopologyBackend for Kai {
         vec![topologies()]
     }
 
+    /// Replaces the Topology if its levels differ, because they are immutable.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -93,8 +94,8 @@ impl Kai {
 
     async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let name = found.name_any();
-        let this_one = Preconditions { uid: found.uid(), resource_version: None };
-        match self.topologies().delete(&name, &DeleteParams::background().preconditions(this_one)).await {
+        let precondition = Preconditions { uid: found.uid(), resource_version: None };
+        match self.topologies().delete(&name, &DeleteParams::background().preconditions(precondition)).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {
                 Err(BackendError::Waiting(format!("another KAI Topology {name} is there, or none")))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::*;
-use crate::backend::kai::made_up::cluster;
+use crate::backend::kai::fake_cluster::cluster;
 
 const PATH: &str = "/apis/kai.scheduler/v1alpha1/topologies";
 const DIFFERENT: &str = "KAI Topology levels differ from ClusterTopologyBinding levels";
@@ -37,7 +37,7 @@ async fn sync(cached: Option<DynamicObject>) -> (Result<TopologyState, BackendEr
 }
 
 #[tokio::test]
-async fn levels_become_keys_in_their_order() {
+async fn levels_become_keys_in_order() {
     let (state, written) = sync(None).await;
     assert_eq!(state.unwrap(), TopologyState::InSync);
     let [(request, topology)] = written.as_slice() else { panic!("{written:?}") };
@@ -48,14 +48,14 @@ async fn levels_become_keys_in_their_order() {
 }
 
 #[tokio::test]
-async fn one_that_says_the_same_is_left_alone() {
+async fn a_topology_in_sync_is_not_written() {
     let (state, written) = sync(Some(topology(&["z", "r"], "u1"))).await;
     assert_eq!(state.unwrap(), TopologyState::InSync);
     assert_eq!(written, []);
 }
 
 #[tokio::test]
-async fn other_levels_need_another_object() {
+async fn changed_levels_need_a_new_topology() {
     let existing = [Arc::new(topology(&["z"], "u1"))];
     let api = cluster(&[(&format!("{PATH}/topo"), serde_json::to_value(&*existing[0]).unwrap())]);
     let view = TopologyView { bindings: &[], nodes: &[], existing: &existing };
@@ -65,17 +65,20 @@ async fn other_levels_need_another_object() {
     let written = api.written();
     let requests: Vec<_> = written.iter().map(|(request, _)| request.as_str()).collect();
     assert_eq!(requests, [format!("DELETE {PATH}/topo"), format!("POST {PATH}")]);
-    assert_eq!(written[0].1["preconditions"]["uid"], "t1", "this one and no other");
+    assert_eq!(written[0].1["preconditions"]["uid"], "t1", "only this object is deleted");
 }
 
 #[tokio::test]
-async fn another_owners_is_never_taken_over() {
+async fn a_topology_of_another_owner_is_never_taken_over() {
     let (state, written) = sync(Some(topology(&["z"], "before"))).await;
-    assert!(matches!(state, Err(BackendError::Waiting(_))), "that of a deleted binding goes: {state:?}");
+    assert!(
+        matches!(state, Err(BackendError::Waiting(_))),
+        "the garbage collector deletes that of a deleted binding: {state:?}"
+    );
     assert_eq!(written, []);
-    let mut of_nobody = topology(&["z", "r"], "u1");
-    of_nobody.metadata.owner_references = None;
-    let (state, written) = sync(Some(of_nobody)).await;
+    let mut unowned = topology(&["z", "r"], "u1");
+    unowned.metadata.owner_references = None;
+    let (state, written) = sync(Some(unowned)).await;
     let reason = "KAI Topology topo exists and is not controlled by this ClusterTopologyBinding";
     assert_eq!(state.unwrap(), TopologyState::Refused(reason.to_owned()));
     assert_eq!(written, []);
@@ -86,7 +89,7 @@ async fn another_owners_is_never_taken_over() {
 #[case("topo", &["r", "z"], TopologyState::Drift(DIFFERENT.into()))]
 #[case("gone", &["z", "r"], TopologyState::NotFound("KAI Topology \"gone\" not found".into()))]
 #[tokio::test]
-async fn comparing_with_somebody_elses(
+async fn a_referenced_topology_is_only_compared(
     #[case] reference: &str,
     #[case] keys: &[&str],
     #[case] expected: TopologyState,

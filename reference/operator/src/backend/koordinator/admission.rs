@@ -22,20 +22,20 @@ const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod whose claim is being
                               that shares one";
 
 pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
-    let mut found = Validation { errors: mnnvl(pcs), ..Validation::default() };
-    refuse_shared_claims(&pcs.spec.template, KOORD_SCHEDULER, CLAIMS_BLOCKED, &mut found);
+    let mut findings = Validation { errors: mnnvl(pcs), ..Validation::default() };
+    refuse_shared_claims(&pcs.spec.template, KOORD_SCHEDULER, CLAIMS_BLOCKED, &mut findings);
     let podgroups = podgroup_counts(&pcs.spec.template).base;
     for constrained in constraints(&pcs.spec.template) {
         match refusal(&constrained, podgroups) {
-            Some(reason) => found.errors.push(constrained.refused(KOORD_SCHEDULER, reason)),
-            None => constrained.required_only(KOORD_SCHEDULER, &mut found),
+            Some(reason) => findings.errors.push(constrained.refused(KOORD_SCHEDULER, reason)),
+            None => constrained.check_required_only(KOORD_SCHEDULER, &mut findings),
         }
     }
-    found
+    findings
 }
 
-/// Why Koordinator cannot honour a constraint at its place. A base PodGang has `podgroups`; no scaled one has
-/// more.
+/// Why Koordinator cannot honour a constraint at its place. `podgroups` is the number of podgroups in a base
+/// PodGang. No scaled PodGang has more.
 fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
     match constrained.place {
         ConstraintPath::PodCliqueSet => None,
@@ -57,18 +57,18 @@ fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let groups = template.pod_clique_scaling_groups.iter().enumerate();
     let groups =
         groups.map(|(i, g)| (format!("{TEMPLATE}.podCliqueScalingGroups[{i}].annotations"), &g.annotations));
-    let own = ("metadata.annotations".to_owned(), pcs.annotations());
-    let asking = |(path, annotations): (String, &BTreeMap<String, String>)| {
+    let metadata = ("metadata.annotations".to_owned(), pcs.annotations());
+    let errors_at = |(path, annotations): (String, &BTreeMap<String, String>)| {
         let auto = annotations.get(ANNOTATION_AUTO_MNNVL).is_some_and(|value| value == "enabled");
         let group = annotations.get(ANNOTATION_MNNVL_GROUP).is_some_and(|group| group != "none");
         let keys = [(ANNOTATION_AUTO_MNNVL, auto), (ANNOTATION_MNNVL_GROUP, group)];
         let message = format!("scheduler backend {KOORD_SCHEDULER} has no multi-node NVLink (MNNVL)");
         keys.into_iter()
-            .filter(|(_, asks)| *asks)
+            .filter(|(_, is_requested)| *is_requested)
             .map(move |(key, _)| FieldError::forbidden(format!("{path}[{key}]"), &message))
             .collect::<Vec<_>>()
     };
-    std::iter::once(own).chain(cliques).chain(groups).flat_map(asking).collect()
+    std::iter::once(metadata).chain(cliques).chain(groups).flat_map(errors_at).collect()
 }
 
 #[cfg(test)]

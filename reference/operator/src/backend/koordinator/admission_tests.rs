@@ -37,7 +37,7 @@ fn nothing_special_is_admitted() {
 }
 
 #[test]
-fn a_required_level_of_the_set_is_admitted() {
+fn a_required_level_of_the_pod_clique_set_is_admitted() {
     let set = |pcs: &mut Value| {
         pcs["spec"]["template"]["topologyConstraint"] = constraint(&json!({"required": "rack"}));
     };
@@ -45,7 +45,7 @@ fn a_required_level_of_the_set_is_admitted() {
 }
 
 #[test]
-fn a_level_of_a_clique_or_a_group_would_be_ignored() {
+fn a_level_of_a_clique_or_a_group_is_refused() {
     let pcs = pcs(|pcs| {
         let template = &mut pcs["spec"]["template"];
         template["cliques"][0]["topologyConstraint"] = constraint(&json!({"required": "rack"}));
@@ -78,7 +78,7 @@ fn the_only_podgroup_of_its_gangs_may_have_a_level(#[case] groups: Value, #[case
 #[rstest::rstest]
 #[case(json!({"preferred": "rack"}), false)]
 #[case(json!({"required": "block", "preferred": "rack"}), true)]
-fn preferred_levels(#[case] pack: Value, #[case] admitted: bool) {
+fn a_preferred_level_alone_is_refused(#[case] pack: Value, #[case] admitted: bool) {
     let found = validate(&pcs(|pcs| pcs["spec"]["template"]["topologyConstraint"] = constraint(&pack)));
     assert_eq!(found.admits(), admitted, "{found:?}");
     assert_eq!(found.warnings.len(), usize::from(admitted), "{found:?}");
@@ -89,7 +89,7 @@ fn preferred_levels(#[case] pack: Value, #[case] admitted: bool) {
 #[case("grove.io/auto-mnnvl", "disabled", 0)]
 #[case("grove.io/mnnvl-group", "train", 3)]
 #[case("grove.io/mnnvl-group", "none", 0)]
-fn mnnvl_is_refused_wherever_it_is_asked_for(#[case] key: &str, #[case] value: &str, #[case] errors: usize) {
+fn mnnvl_is_refused_at_every_level(#[case] key: &str, #[case] value: &str, #[case] errors: usize) {
     let pcs = pcs(|pcs| {
         let annotations = json!({key: value});
         pcs["metadata"]["annotations"] = annotations.clone();

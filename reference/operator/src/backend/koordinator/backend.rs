@@ -39,28 +39,30 @@ impl Koordinator {
         Self { detection: CrdDetection::new(client.clone(), CRDS, RELEASE), client, config }
     }
 
-    /// Limits `asked` to the layers that the cluster declares. A missing layer may be declared later, so the
-    /// error is retried. The cluster is queried only if the PodGroups do not contain the topology yet. The
-    /// error fails a gang only if it lacks a PodGroup; otherwise it becomes a warning.
+    /// Limits `requested` to the layers that the cluster declares. Queries the cluster only if a PodGroup is
+    /// missing or does not contain the topology. A missing layer causes a warning if all PodGroups exist, and
+    /// otherwise an error that is retried.
     async fn within_cluster(
         &self,
-        asked: Gather,
+        requested: Gather,
         pod_gang: &PodGang,
-        standing: &[Arc<DynamicObject>],
+        current: &[Arc<DynamicObject>],
     ) -> Result<Gather, BackendError> {
-        let stands = standing.len() == pod_gang.spec.podgroups.len();
-        let spec = asked.network_topology_spec();
-        let says = |found: &Arc<DynamicObject>| {
+        let is_complete = current.len() == pod_gang.spec.podgroups.len();
+        let spec = requested.network_topology_spec();
+        let has_topology = |found: &Arc<DynamicObject>| {
             found.annotations().get(ANNOTATION_NETWORK_TOPOLOGY) == spec.as_ref()
         };
-        if spec.is_none() || stands && standing.iter().all(says) {
-            return Ok(asked);
+        if spec.is_none() || is_complete && current.iter().all(has_topology) {
+            return Ok(requested);
         }
         let declared = network_topology::declared_layers(&self.client).await;
-        match declared.and_then(|declared| asked.within(&declared).map_err(|reason| self.not_ready(reason))) {
-            Err(error) if stands => {
-                let warnings = asked.warnings.into_iter().chain([error.to_string()]).collect();
-                Ok(Gather { warnings, ..asked })
+        match declared.and_then(|declared| {
+            requested.within(&declared).map_err(|undeclared| self.not_ready(undeclared.to_string()))
+        }) {
+            Err(error) if is_complete => {
+                let warnings = requested.warnings.into_iter().chain([error.to_string()]).collect();
+                Ok(Gather { warnings, ..requested })
             }
             found => found,
         }
@@ -79,11 +81,11 @@ impl Koordinator {
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
         let (resource, names) = (pod_groups(), plan::names(pod_gang));
-        let asked = gather(pod_gang, &self.config.topology_key_mappings)?;
-        let standing = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
-        let gather = self.within_cluster(asked, pod_gang, &standing).await?;
-        let plan = plan::plan(&self.config, gang, &gather, &standing)?;
-        let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &standing);
+        let requested = gather(pod_gang, &self.config.topology_key_mappings)?;
+        let current = gang_objects::read_current(&self.client, pod_gang, &resource, names, existing).await?;
+        let gather = self.within_cluster(requested, pod_gang, &current).await?;
+        let plan = plan::plan(&self.config, gang, &gather, &current)?;
+        let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &current);
         future::try_join_all(plan.iter().map(ensure)).await?;
         // A former generation keeps its PodGroups until its last pod has been deleted.
         if gang.former.is_empty() {
@@ -124,10 +126,10 @@ impl SchedulerBackend for Koordinator {
             let pod_group = pod_group::name(member.pod_gang, member.pod_clique);
             pod.labels_mut().insert(LABEL_POD_GROUP.to_owned(), pod_group);
         }
-        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
+        let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
         // koord-scheduler orders gangs by the priority of their pods; its PodGroup has none.
         pod_spec::inherit_priority(spec, member.pod_gang);
-        // To Koordinator, a node without the label of the layer above it is a domain of its own.
+        // Koordinator treats a node that lacks the label of the layer above it as a domain of its own.
         pod_spec::require_levels(spec, member)
     }
 
@@ -148,14 +150,14 @@ impl SchedulerBackend for Koordinator {
         synced
     }
 
-    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+    fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
         true
     }
 
     /// A surplus pod joins its PodGroup when it is released, after the hard gang is bound. Once
-    /// koord-scheduler 1.8 tries a gang, it ignores scheduling gates. It takes every pod with the label,
-    /// fails to bind a gated one, and forgets it. `plan` explains how the backend delays the first try until
-    /// the hard gang is released.
+    /// koord-scheduler 1.8 tries a gang, it ignores scheduling gates. It then takes every pod with the label,
+    /// fails to bind the gated pods, and forgets them. `plan` explains how the backend delays the first try
+    /// until the hard gang is released.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
@@ -163,7 +165,7 @@ impl SchedulerBackend for Koordinator {
 
     /// Koordinator plans a gang with every existing pod, and forgets those that it did not need. So a surplus
     /// pod is held until the hard gang is bound. Koordinator checks the topology of a gang only at its first
-    /// placement. So later pods follow the gang by node affinity.
+    /// placement. So later pods get the gang's domain as a node affinity.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if excess_pods::is_surplus(pod, gang.pod_gang)
             && let Some(reason) = excess_pods::unbound(gang)
@@ -175,7 +177,7 @@ impl SchedulerBackend for Koordinator {
         match bound {
             Some(node) => {
                 let keys = domain::required_keys(gang.pod_gang, podgroup);
-                domain::release_beside(&self.client, node, keys).await
+                domain::release_into_domains_of(&self.client, node, keys).await
             }
             None => Ok(Release::Now(Vec::new())),
         }

@@ -7,8 +7,8 @@ use grove_api::{
 use serde_json::{Value, json};
 
 use super::*;
+use crate::backend::fake_api::FakeApi;
 use crate::backend::koordinator::layers::Layer;
-use crate::backend::made_up_api::MadeUpApi;
 
 const POD_GROUPS: &str = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/team/podgroups";
 const TOPOLOGY: &str = "/apis/scheduling.koordinator.sh/v1alpha1/clusternetworktopologies/default";
@@ -54,11 +54,11 @@ fn crd() -> Value {
     })
 }
 
-fn backend(api: &MadeUpApi, config: Value) -> Koordinator {
+fn backend(api: &FakeApi, config: Value) -> Koordinator {
     Koordinator::new(api.client.clone(), serde_json::from_value(config).unwrap())
 }
 
-fn there(pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
+fn existing_pod_groups(pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
     let pods = excess_pods::released_pods(pod_gang);
     let state = GangState { pods: &pods, ..GangState::without_pods(pod_gang) };
     let mut plan = plan::plan(&KoordinatorConfig::default(), &state, &Gather::default(), &[]).unwrap();
@@ -68,13 +68,13 @@ fn there(pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
     plan.into_iter().map(Arc::new).collect()
 }
 
-fn requests(api: &MadeUpApi) -> Vec<String> {
+fn requests(api: &FakeApi) -> Vec<String> {
     api.written().into_iter().map(|(request, _)| request).collect()
 }
 
 fn prepared(config: Value, pod_gang: &PodGang, pod: Value) -> Value {
     let mut pod: DynamicObject = serde_json::from_value(pod).unwrap();
-    let api = MadeUpApi::holding([]);
+    let api = FakeApi::with_objects([]);
     let member = Membership { pod_gang, pod_clique: "wl-0-a", pod_index: 0 };
     backend(&api, config).prepare_pod(&mut pod, &member).unwrap();
     serde_json::to_value(pod).unwrap()
@@ -98,16 +98,16 @@ async fn a_member_joins_at_once_and_surplus_when_it_is_released() {
     );
     let mut surplus: DynamicObject = serde_json::from_value(json!({"spec": {}})).unwrap();
     let member = Membership { pod_gang: &pod_gang, pod_clique: "wl-0-a", pod_index: 1 };
-    backend(&MadeUpApi::holding([]), json!({})).prepare_pod(&mut surplus, &member).unwrap();
+    backend(&FakeApi::with_objects([]), json!({})).prepare_pod(&mut surplus, &member).unwrap();
     assert_eq!(surplus.metadata.labels, None);
     let created: Pod =
         serde_json::from_value(json!({"metadata": {"labels": {"grove.io/podclique": "wl-0-a"}}})).unwrap();
-    let joins = backend(&MadeUpApi::holding([]), json!({})).release_labels(&pod_gang, &created);
-    assert_eq!(json!(joins), json!({"pod-group.scheduling.sigs.k8s.io": "wl-0-wl-0-a"}));
+    let labels = backend(&FakeApi::with_objects([]), json!({})).release_labels(&pod_gang, &created);
+    assert_eq!(json!(labels), json!({"pod-group.scheduling.sigs.k8s.io": "wl-0-wl-0-a"}));
 }
 
 #[tokio::test]
-async fn the_default_qos_class_is_for_pods_that_say_none() {
+async fn the_default_qos_class_applies_to_pods_without_one() {
     let class = |labels: Value| {
         let pod = json!({"metadata": {"labels": labels}, "spec": {}});
         let pod = prepared(json!({"defaultQoSClass": "LSR"}), &pod_gang(&["wl-0-a"]), pod);
@@ -118,11 +118,11 @@ async fn the_default_qos_class_is_for_pods_that_say_none() {
 }
 
 #[tokio::test]
-async fn what_stands_is_left_alone() {
-    let api = MadeUpApi::holding([]);
+async fn existing_pod_groups_are_not_written_again() {
+    let api = FakeApi::with_objects([]);
     let pod_gang = pod_gang(&["wl-0-a", "wl-0-b"]);
     let synced = backend(&api, json!({}))
-        .sync_pod_gang(&GangState::without_pods(&pod_gang), &there(&pod_gang))
+        .sync_pod_gang(&GangState::without_pods(&pod_gang), &existing_pod_groups(&pod_gang))
         .await
         .unwrap();
     assert_eq!((synced, requests(&api)), (Synced::default(), Vec::<String>::new()));
@@ -130,11 +130,11 @@ async fn what_stands_is_left_alone() {
 
 #[tokio::test]
 async fn members_are_created_and_updated_before_one_is_pruned() {
-    let api = MadeUpApi::holding([
+    let api = FakeApi::with_objects([
         (format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), json!({"metadata": {"name": "wl-0-wl-0-a"}})),
         (format!("{POD_GROUPS}/wl-0-wl-0-b").as_str(), json!({"metadata": {"name": "wl-0-wl-0-b"}})),
     ]);
-    let existing = there(&pod_gang(&["wl-0-a", "wl-0-b"]));
+    let existing = existing_pod_groups(&pod_gang(&["wl-0-a", "wl-0-b"]));
     backend(&api, json!({}))
         .sync_pod_gang(&GangState::without_pods(&pod_gang(&["wl-0-a", "wl-0-c"])), &existing)
         .await
@@ -158,7 +158,7 @@ async fn members_are_created_and_updated_before_one_is_pruned() {
 async fn a_pod_group_of_another_controller_is_left_alone() {
     let owner = json!([{"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "u", "controller": true}]);
     let taken = json!({"metadata": {"name": "wl-0-wl-0-a", "namespace": "team", "ownerReferences": owner}});
-    let api = MadeUpApi::holding([(format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), taken)]);
+    let api = FakeApi::with_objects([(format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), taken)]);
     let error = backend(&api, json!({}))
         .sync_pod_gang(&GangState::without_pods(&pod_gang(&["wl-0-a"])), &[])
         .await
@@ -169,13 +169,13 @@ async fn a_pod_group_of_another_controller_is_left_alone() {
 
 #[rstest::rstest]
 #[case::late_cache(false)]
-#[case::owner_reference_gone(true)]
+#[case::owner_reference_lost(true)]
 #[tokio::test]
-async fn a_begun_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned: bool) {
+async fn a_started_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned: bool) {
     let pod_gang = pod_gang(&["wl-0-a"]);
-    let mut found = DynamicObject::clone(&there(&pod_gang)[0]);
+    let mut found = DynamicObject::clone(&existing_pod_groups(&pod_gang)[0]);
     found.metadata.owner_references.take_if(|_| orphaned);
-    let api = MadeUpApi::holding([(format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), json!(found))]);
+    let api = FakeApi::with_objects([(format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), json!(found))]);
     backend(&api, json!({})).sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap();
     match (orphaned, api.written().as_slice()) {
         (false, []) => {}
@@ -191,22 +191,22 @@ async fn a_begun_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned: b
 /// The cluster does not declare the layer. The PodGroup of the gang contains it, or has lost it.
 #[rstest::rstest]
 #[case::as_planned(true, 0, &[])]
-#[case::spoilt(false, 1, &["ClusterNetworkTopology default declares no rackLayer"])]
+#[case::annotation_lost(false, 1, &["ClusterNetworkTopology default declares no rackLayer"])]
 #[tokio::test]
-async fn a_gang_that_stands_needs_no_declared_layer(
+async fn a_gang_with_pod_groups_needs_no_declared_layer(
     #[case] as_planned: bool,
     #[case] patches: usize,
     #[case] reasons: &[&str],
 ) {
     let pod_gang = required(pod_gang(&["wl-0-a"]), RACK);
-    let mut existing = there(&pod_gang);
+    let mut existing = existing_pod_groups(&pod_gang);
     if as_planned {
         let layer = Gather { required: Some(Layer::Rack), ..Gather::default() };
         let annotations = Arc::make_mut(&mut existing[0]).annotations_mut();
         annotations.insert(ANNOTATION_NETWORK_TOPOLOGY.to_owned(), layer.network_topology_spec().unwrap());
     }
     let path = format!("{POD_GROUPS}/wl-0-wl-0-a");
-    let api = MadeUpApi::holding([(path.as_str(), json!(*existing[0]))]);
+    let api = FakeApi::with_objects([(path.as_str(), json!(*existing[0]))]);
     let state = GangState::without_pods(&pod_gang);
     let synced = backend(&api, json!({})).sync_pod_gang(&state, &existing).await.unwrap();
     assert_eq!(requests(&api), vec![format!("PATCH {path}"); patches]);
@@ -218,9 +218,9 @@ async fn a_gang_that_stands_needs_no_declared_layer(
 }
 
 #[tokio::test]
-async fn a_layer_has_to_be_declared() {
+async fn a_required_layer_must_be_declared() {
     let pod_gang = required(pod_gang(&["wl-0-a"]), RACK);
-    let declared = MadeUpApi::holding([(TOPOLOGY, network_topology("rackLayer"))]);
+    let declared = FakeApi::with_objects([(TOPOLOGY, network_topology("rackLayer"))]);
     backend(&declared, json!({})).sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap();
     let (request, body) = declared.written().remove(0);
     assert_eq!(request, format!("POST {POD_GROUPS}"));
@@ -229,7 +229,8 @@ async fn a_layer_has_to_be_declared() {
         r#"{"gatherStrategy":[{"layer":"rackLayer","strategy":"MustGather"}]}"#
     );
 
-    let others = [MadeUpApi::holding([(TOPOLOGY, network_topology("blockLayer"))]), MadeUpApi::holding([])];
+    let others =
+        [FakeApi::with_objects([(TOPOLOGY, network_topology("blockLayer"))]), FakeApi::with_objects([])];
     for api in others {
         let error = backend(&api, json!({}))
             .sync_pod_gang(&GangState::without_pods(&pod_gang), &[])
@@ -243,8 +244,8 @@ async fn a_layer_has_to_be_declared() {
 }
 
 #[tokio::test]
-async fn a_gang_that_cannot_be_expressed_gets_nothing() {
-    let api = MadeUpApi::holding([(TOPOLOGY, network_topology("rackLayer"))]);
+async fn a_gang_that_cannot_be_expressed_gets_no_pod_groups() {
+    let api = FakeApi::with_objects([(TOPOLOGY, network_topology("rackLayer"))]);
     let mut grouped = pod_gang(&["wl-0-a", "wl-0-b"]);
     grouped.spec.topology_constraint_group_configs = vec![TopologyConstraintGroupConfig::default()];
     for pod_gang in [grouped, required(pod_gang(&["wl-0-a"]), "example.com/rack")] {
@@ -258,10 +259,10 @@ async fn a_gang_that_cannot_be_expressed_gets_nothing() {
 }
 
 #[tokio::test]
-async fn readiness_asks_for_the_pod_groups() {
-    let ready = backend(&MadeUpApi::holding([(CRD, crd())]), json!({})).readiness().await;
+async fn readiness_requires_the_pod_group_crd() {
+    let ready = backend(&FakeApi::with_objects([(CRD, crd())]), json!({})).readiness().await;
     assert_eq!(ready, Ok(()));
-    let missing = backend(&MadeUpApi::holding([]), json!({})).readiness().await.unwrap_err();
+    let missing = backend(&FakeApi::with_objects([]), json!({})).readiness().await.unwrap_err();
     insta::assert_snapshot!(missing, @"CRD podgroups.scheduling.sigs.k8s.io is not installed: Koordinator 1.8 or newer is needed");
 }
 
@@ -274,9 +275,9 @@ fn pod(node: Option<&str>) -> Arc<Pod> {
 }
 
 #[tokio::test]
-async fn a_later_pod_follows_the_gang_into_its_domain() {
+async fn a_later_pod_gets_the_domain_of_its_gang() {
     let node = json!({"metadata": {"name": "n1", "labels": {RACK: "r1"}}});
-    let api = MadeUpApi::holding([("/api/v1/nodes/n1", node)]);
+    let api = FakeApi::with_objects([("/api/v1/nodes/n1", node)]);
     let backend = backend(&api, json!({}));
     let in_r1 = crate::backend::affinity::in_domain(RACK, "r1");
     let constrained = required(pod_gang(&["wl-0-a"]), RACK);

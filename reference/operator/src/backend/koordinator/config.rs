@@ -119,15 +119,15 @@ mod tests {
     use crate::backend::koordinator::layers::Layer;
 
     #[test]
-    fn nothing_said_is_the_proposals_default() {
+    fn the_defaults_are_those_of_the_proposal() {
         let config: KoordinatorConfig = serde_json::from_str("{}").unwrap();
-        let said = (
+        let values = (
             config.gang_mode.as_str(),
             config.match_policy.as_str(),
             config.schedule_timeout_seconds.seconds(),
             config.default_qos_class,
         );
-        assert_eq!(said, ("Strict", "once-satisfied", 30, None));
+        assert_eq!(values, ("Strict", "once-satisfied", 30, None));
     }
 
     #[test]
@@ -137,32 +137,32 @@ mod tests {
             "defaultQoSClass": "LSR", "topologyKeyMappings": {"example.com/rack": "rackLayer"},
         }))
         .unwrap();
-        let said = (
+        let values = (
             config.gang_mode.as_str(),
             config.match_policy.as_str(),
             config.schedule_timeout_seconds.seconds(),
             config.default_qos_class.map(QosClass::as_str),
             config.topology_key_mappings.layer("example.com/rack"),
         );
-        assert_eq!(said, ("NonStrict", "waiting-and-running", 90, Some("LSR"), Some(Layer::Rack)));
+        assert_eq!(values, ("NonStrict", "waiting-and-running", 90, Some("LSR"), Some(Layer::Rack)));
     }
 
     #[rstest::rstest]
     #[case::field(json!({"gangmode": "Strict"}), "gangmode")]
     #[case::mode(json!({"gangMode": "strict"}), "gangMode")]
     #[case::policy(json!({"matchPolicy": "Once"}), "matchPolicy")]
-    #[case::no_time(json!({"scheduleTimeoutSeconds": 0}), "scheduleTimeoutSeconds")]
-    #[case::less_than_no_time(json!({"scheduleTimeoutSeconds": -1}), "scheduleTimeoutSeconds")]
-    #[case::for_ever(json!({"scheduleTimeoutSeconds": 2_147_483_648_u32}), "scheduleTimeoutSeconds")]
-    #[case::words(json!({"scheduleTimeoutSeconds": "30s"}), "scheduleTimeoutSeconds")]
+    #[case::zero_time(json!({"scheduleTimeoutSeconds": 0}), "scheduleTimeoutSeconds")]
+    #[case::negative_time(json!({"scheduleTimeoutSeconds": -1}), "scheduleTimeoutSeconds")]
+    #[case::too_long(json!({"scheduleTimeoutSeconds": 2_147_483_648_u32}), "scheduleTimeoutSeconds")]
+    #[case::duration_text(json!({"scheduleTimeoutSeconds": "30s"}), "scheduleTimeoutSeconds")]
     #[case::qos(json!({"defaultQoSClass": "SYSTEM"}), "defaultQoSClass")]
     #[case::layer(json!({"topologyKeyMappings": {"rack": "zoneLayer"}}), "topologyKeyMappings.rack")]
     #[case::key(json!({"topologyKeyMappings": {"a b": "rackLayer"}}), "topologyKeyMappings")]
-    #[case::contradiction(
+    #[case::changed_well_known_key(
         json!({"topologyKeyMappings": {"kubernetes.io/hostname": "rackLayer"}}),
         "topologyKeyMappings"
     )]
-    fn what_is_wrong_is_told_with_its_path(#[case] config: serde_json::Value, #[case] path: &str) {
+    fn an_invalid_value_is_reported_with_its_path(#[case] config: serde_json::Value, #[case] path: &str) {
         let error = serde_path_to_error::deserialize::<_, KoordinatorConfig>(config).unwrap_err();
         assert_eq!(error.path().to_string(), path, "{error}");
     }

@@ -23,18 +23,22 @@ pub(super) struct Gather {
     pub warnings: Vec<String>,
 }
 
+/// A layer that the cluster's network topology lacks.
+#[derive(Debug, thiserror::Error)]
+#[error("ClusterNetworkTopology default declares no {}", .0.as_str())]
+pub(super) struct UndeclaredLayer(Layer);
+
 impl Gather {
     /// Leaves out a preferred layer that `declared` lacks. Returns an error if the required layer is not
     /// declared, because Koordinator would leave the gang pending indefinitely.
-    pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, String> {
+    pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, UndeclaredLayer> {
         let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());
-        let fault = |layer: Layer| format!("ClusterNetworkTopology default declares no {}", layer.as_str());
         if let Some(layer) = self.required.filter(undeclared) {
-            return Err(fault(layer));
+            return Err(UndeclaredLayer(layer));
         }
         if let Some(layer) = gather.preferred.take_if(|layer| undeclared(layer)) {
-            gather.warnings.push(format!("{}: the preferred level is left out", fault(layer)));
+            gather.warnings.push(format!("{}: the preferred level is left out", UndeclaredLayer(layer)));
         }
         Ok(gather)
     }
@@ -66,7 +70,7 @@ pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gat
         let reason = "honours one topology for all podgroups of a gang, not one for each".to_owned();
         return Err(refused(reason));
     }
-    // The level of an only podgroup lies within the PodGang's level (ADM-07).
+    // If the gang has only one podgroup, that podgroup's level lies within the PodGang's level (ADM-07).
     let (required, preferred) = own.unwrap_or_default();
     let whole = pack_keys(spec.topology_constraint.as_ref());
     let mut gather = Gather::default();

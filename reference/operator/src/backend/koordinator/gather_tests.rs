@@ -56,18 +56,18 @@ fn gathered(pod_gang: &PodGang) -> Result<Gather, BackendError> {
     pack(HOST, ""),
     Some(r#"{"gatherStrategy":[{"layer":"hostLayer","strategy":"MustGather"}]}"#)
 )]
-#[case::preferred_beside(
+#[case::required_and_preferred(
     pack(RACK, HOST), None,
     Some(
         r#"{"gatherStrategy":[{"layer":"rackLayer","strategy":"MustGather"},{"layer":"hostLayer","strategy":"PreferGather"}]}"#
     )
 )]
-#[case::the_same_twice(
+#[case::the_same_level_twice(
     pack(RACK, RACK),
     None,
     Some(r#"{"gatherStrategy":[{"layer":"rackLayer","strategy":"MustGather"}]}"#)
 )]
-fn the_annotation(
+fn the_network_topology_annotation_names_the_layers(
     #[case] gang: Option<PodGangTopologyConstraint>,
     #[case] podgroup: Option<PodGangTopologyConstraint>,
     #[case] expected: Option<&str>,
@@ -78,7 +78,7 @@ fn the_annotation(
 }
 
 #[test]
-fn an_unknown_preferred_level_is_left_out_and_told() {
+fn an_unknown_preferred_level_is_left_out_with_a_warning() {
     let gather = gathered(&pod_gang(pack(RACK, "example.com/row"), vec![None, None])).unwrap();
     assert_eq!((gather.required, gather.preferred), (Some(Layer::Rack), None));
     insta::assert_snapshot!(gather.warnings.join("\n"), @"Koordinator has no layer for the preferred level example.com/row, which is left out");
@@ -105,14 +105,14 @@ fn a_mapped_level_is_known() {
     pod_gang(pack(RACK, ""), vec![None, pack("", HOST)]),
     "PodGang wl-0: Koordinator honours one topology for all podgroups of a gang, not one for each"
 )]
-fn what_would_be_ignored_is_refused(#[case] pod_gang: PodGang, #[case] says: &str) {
+fn a_constraint_that_koordinator_would_ignore_is_refused(#[case] pod_gang: PodGang, #[case] message: &str) {
     let error = gathered(&pod_gang).unwrap_err();
     assert!(matches!(error, BackendError::Refused(_)), "{error:?}");
-    assert_eq!(error.to_string(), says);
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
-fn a_group_of_podgroups_is_refused_whatever_it_asks_for() {
+fn a_topology_group_config_is_always_refused() {
     let mut pod_gang = pod_gang(None, vec![None, None]);
     let config = TopologyConstraintGroupConfig { name: "wl-0-sg-0".into(), ..Default::default() };
     pod_gang.spec.topology_constraint_group_configs = vec![config];
@@ -122,7 +122,7 @@ fn a_group_of_podgroups_is_refused_whatever_it_asks_for() {
 }
 
 #[test]
-fn what_the_cluster_declares_decides() {
+fn an_undeclared_layer_is_left_out_or_refused() {
     let gather = gathered(&pod_gang(pack(RACK, HOST), vec![None])).unwrap();
     let declared = |layers: &[&str]| layers.iter().map(|layer| (*layer).to_owned()).collect();
     let both = gather.clone().within(&declared(&["rackLayer", "hostLayer"])).unwrap();

@@ -74,7 +74,7 @@ mod tests {
     #[case("example.com/row", Some(Layer::Block))]
     #[case("topology.kubernetes.io/zone", None)]
     #[case("hostname", None)]
-    fn keys(#[case] key: &str, #[case] layer: Option<Layer>) {
+    fn keys_map_to_layers(#[case] key: &str, #[case] layer: Option<Layer>) {
         let mappings = BTreeMap::from([("example.com/row".to_owned(), Layer::Block)]);
         assert_eq!(LayerMappings::try_from(mappings).unwrap().layer(key), layer);
     }

@@ -28,13 +28,13 @@ pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
     pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
-/// The PodGroups of the PodGang, in podgroup order. `standing` are the existing ones, regardless of owner.
+/// The PodGroups of the PodGang, in podgroup order. `current` are the existing ones, regardless of owner.
 /// Returns [`BackendError::Refused`] if a podgroup has no minimum.
 pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
     gather: &Gather,
-    standing: &[Arc<DynamicObject>],
+    current: &[Arc<DynamicObject>],
 ) -> Result<Vec<DynamicObject>, BackendError> {
     let pod_gang = state.pod_gang;
     let (gang, namespace) = (pod_gang.name_any(), pod_gang.namespace().unwrap_or_default());
@@ -50,15 +50,15 @@ pub(super) fn plan(
     let object = |podgroup: &PodGroup| {
         let name = name(podgroup);
         let mut spec = json!({
-            "minMember": min_member(podgroup, released, found(&name, standing)),
+            "minMember": min_member(podgroup, released, found(&name, current)),
             "scheduleTimeoutSeconds": config.schedule_timeout_seconds.seconds(),
         });
-        if !has_dropped_priority(&name, standing) {
+        if !has_dropped_priority(&name, current) {
             spec["priorityClassName"] = json!(pod_gang.spec.priority_class_name);
         }
         let mut annotations = common.clone();
         annotations.insert(ANNOTATION_TOTAL_NUMBER.to_owned(), total_number(podgroup));
-        // For people: a shortened name no longer identifies the podgroup.
+        // This label is informational: omit it if the podgroup's name is too long for a label value.
         let pod_clique = Some(&podgroup.name).filter(|name| is_label_value(name));
         let labels = pod_clique.map(|name| (LABEL_POD_CLIQUE.to_owned(), name.clone())).into_iter().collect();
         let mut object = DynamicObject::new(&name, &pod_groups()).data(json!({ "spec": spec }));
@@ -69,15 +69,17 @@ pub(super) fn plan(
 }
 
 /// Returns the minimum once every pod of the hard gang is released, and before that an unreachable value. So
-/// koord-scheduler ignores the gang while its pods are gated. It looks at a held gang again only when the
-/// minimum of a PodGroup comes within reach. So this change starts the gang and is never reverted. A PodGroup
-/// without its owner reference must first be repaired unchanged, so its minimum stays until then.
+/// koord-scheduler ignores the gang while its pods are gated.
+///
+/// koord-scheduler tries a held gang again only when the minimum of a PodGroup becomes reachable. So this
+/// change starts the gang, and it is never reverted. If a PodGroup has lost its owner reference, its minimum
+/// stays unchanged until that reference is restored, because the repair allows no other change.
 fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
     let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
     let is_claimed =
         |found: &DynamicObject| found.owner_references().iter().any(|owner| owner.controller == Some(true));
-    let begun = found.map_or(released, |found| !is_held(found) || released && is_claimed(found));
-    if begun { podgroup.min_replicas } else { HELD }
+    let is_started = found.map_or(released, |found| !is_held(found) || released && is_claimed(found));
+    if is_started { podgroup.min_replicas } else { HELD }
 }
 
 fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -> Pairs {
@@ -91,7 +93,8 @@ fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The number of pods, if it is at least the minimum: Koordinator rejects a lower total.
+/// The number of pods. The annotation is absent while that is below the minimum, because Koordinator rejects
+/// such a total.
 fn total_number(podgroup: &PodGroup) -> String {
     let total = podgroup.pod_references.len();
     match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {
@@ -100,14 +103,14 @@ fn total_number(podgroup: &PodGroup) -> String {
     }
 }
 
-fn found<'a>(name: &str, standing: &'a [Arc<DynamicObject>]) -> Option<&'a DynamicObject> {
-    standing.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
+fn found<'a>(name: &str, current: &'a [Arc<DynamicObject>]) -> Option<&'a DynamicObject> {
+    current.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
 }
 
 /// Whether the PodGroup exists without a priority class. The proposal sets one, but Koordinator 1.8 has no
 /// such field and the API server drops it. Writing it again would cost a request each time.
-fn has_dropped_priority(name: &str, standing: &[Arc<DynamicObject>]) -> bool {
-    found(name, standing)
+fn has_dropped_priority(name: &str, current: &[Arc<DynamicObject>]) -> bool {
+    found(name, current)
         .is_some_and(|found| found.data.pointer("/spec/priorityClassName").is_none_or(Value::is_null))
 }
 

@@ -45,7 +45,7 @@ fn annotation<'a>(object: &'a DynamicObject, key: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn a_pod_group_per_podgroup() {
+fn there_is_one_pod_group_per_podgroup() {
     let mut pod_gang = pod_gang(vec![podgroup("wl-0-a", 2, 3), podgroup("wl-0-b", 1, 0)]);
     pod_gang.spec.priority_class_name = Some("high".into());
     let gather = Gather { required: Some(Layer::Rack), ..Gather::default() };
@@ -120,7 +120,7 @@ fn the_profile_reaches_every_pod_group() {
 }
 
 #[test]
-fn every_member_lists_all_by_the_names_they_have() {
+fn every_pod_group_lists_all_by_their_final_names() {
     let long = format!("wl-0-{}", "x".repeat(60));
     let plan = planned(&pod_gang(vec![podgroup("wl-0-a", 1, 1), podgroup(&long, 1, 1)]));
     let names: Vec<_> = plan.iter().map(|found| format!("team/{}", found.name_any())).collect();
@@ -135,23 +135,23 @@ fn every_member_lists_all_by_the_names_they_have() {
 #[case::one_lost(1, ABSENT)]
 #[case::the_minimum(2, "2")]
 #[case::surplus(5, "5")]
-fn the_total_is_told_where_it_is_enough(#[case] pods: usize, #[case] total: &str) {
+fn the_total_is_set_if_it_reaches_the_minimum(#[case] pods: usize, #[case] total: &str) {
     let plan = planned(&pod_gang(vec![podgroup("wl-0-a", 2, pods)]));
     assert_eq!(annotation(&plan[0], ANNOTATION_TOTAL_NUMBER), Some(total));
 }
 
 #[test]
-fn a_priority_class_that_the_api_server_dropped_is_not_asked_for_again() {
+fn a_priority_class_that_the_api_server_dropped_is_not_written_again() {
     let mut pod_gang = pod_gang(vec![podgroup("wl-0-a", 1, 1)]);
     pod_gang.spec.priority_class_name = Some("high".into());
-    let mut there = planned(&pod_gang).remove(0);
-    let again = |there: &DynamicObject| {
-        let existing = [Arc::new(there.clone())];
+    let mut existing = planned(&pod_gang).remove(0);
+    let again = |existing: &DynamicObject| {
+        let existing = [Arc::new(existing.clone())];
         plan(&KoordinatorConfig::default(), &pod_gang, &Gather::default(), &existing).unwrap().remove(0)
     };
-    assert_eq!(again(&there).data["spec"]["priorityClassName"], "high");
-    there.data["spec"].as_object_mut().unwrap().remove("priorityClassName");
-    assert_eq!(again(&there).data, there.data);
+    assert_eq!(again(&existing).data["spec"]["priorityClassName"], "high");
+    existing.data["spec"].as_object_mut().unwrap().remove("priorityClassName");
+    assert_eq!(again(&existing).data, existing.data);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_podgroup_without_a_minimum_is_refused() {
 }
 
 #[test]
-fn a_gang_is_out_of_reach_until_it_is_released_and_never_again() {
+fn a_gang_is_held_until_it_is_released_and_never_again() {
     let pod_gang = pod_gang(vec![podgroup("wl-0-a", 2, 2)]);
     let min_member = |pods: &[Arc<crate::cache::observed_pod::Pod>], existing: &[Arc<DynamicObject>]| {
         let state = GangState { pods, ..GangState::without_pods(&pod_gang) };
@@ -175,9 +175,9 @@ fn a_gang_is_out_of_reach_until_it_is_released_and_never_again() {
     let mut orphan = held.clone();
     orphan.metadata.owner_references = None;
     let claimed = min_member(&released, &[Arc::new(orphan)]);
-    assert_eq!(claimed.data["spec"]["minMember"], HELD, "claimed before it begins");
-    let begun = min_member(&released, &[Arc::new(held)]);
-    assert_eq!(begun.data["spec"]["minMember"], 2);
-    let one_lost = min_member(&released[..1], &[Arc::new(begun)]);
+    assert_eq!(claimed.data["spec"]["minMember"], HELD, "claimed before it starts");
+    let started = min_member(&released, &[Arc::new(held)]);
+    assert_eq!(started.data["spec"]["minMember"], 2);
+    let one_lost = min_member(&released[..1], &[Arc::new(started)]);
     assert_eq!(one_lost.data["spec"]["minMember"], 2);
 }

@@ -5,7 +5,7 @@ use kube::ResourceExt;
 use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::idle;
-use crate::backend::names::{MAX_LABEL, within};
+use crate::backend::names::{MAX_LABEL, shorten};
 
 pub const KOORD_SCHEDULER: &str = "koord-scheduler";
 
@@ -30,12 +30,12 @@ pub(super) fn pod_groups() -> ApiResource {
 }
 
 /// The PodGroup of a podgroup: `<podgang>-<podgroup>`, shortened to the limit of a label value. It depends
-/// only on the PodGang, so that the object, the list of the GangGroup and every pod have the same name.
-/// Koordinator keeps a GangGroup satisfied once it was. So a gang that was terminated and created again gets
-/// a new GangGroup, and so does one to which an idle podgroup returns.
+/// only on the PodGang, so that the object, the list of the GangGroup and every pod have the same name. Once
+/// a GangGroup was satisfied, Koordinator always treats it as satisfied. So a gang that was terminated and
+/// created again gets a new GangGroup, and so does a gang to which an idle podgroup returns.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
-    within(MAX_LABEL, idle::named(pod_gang, podgroup, name))
+    shorten(MAX_LABEL, idle::resource_name(pod_gang, podgroup, name))
 }
 
 #[cfg(test)]
@@ -43,14 +43,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_cut_to_a_label() {
+    fn names_are_shortened_to_a_label() {
         let podgroup = |clique: &str| format!("workload-of-some-length-0-{clique}");
         let mut pod_gang = PodGang::default();
         pod_gang.metadata.name = Some("workload-of-some-length-0".to_owned());
         insta::assert_snapshot!(name(&pod_gang, &podgroup("leader")), @"workload-of-some-length-0-workload-of-some-length-0-leader");
-        let cut = name(&pod_gang, &podgroup("prefill-worker"));
-        assert_eq!(cut.len(), MAX_LABEL);
-        assert!(cut.starts_with("workload-of-some-length-0-workload-of-some-length-0-pr-"), "{cut}");
-        assert_ne!(cut, name(&pod_gang, &podgroup("prefill-leader")));
+        let shortened = name(&pod_gang, &podgroup("prefill-worker"));
+        assert_eq!(shortened.len(), MAX_LABEL);
+        assert!(
+            shortened.starts_with("workload-of-some-length-0-workload-of-some-length-0-pr-"),
+            "{shortened}"
+        );
+        assert_ne!(shortened, name(&pod_gang, &podgroup("prefill-leader")));
     }
 }

@@ -17,21 +17,21 @@ const CLAIMS_UNREAD: &str = "Volcano's scheduler looks at no claim in its defaul
                              devices that they share";
 
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
-    let mut found = Validation::default();
-    match queue::of(pcs) {
+    let mut findings = Validation::default();
+    match queue::of_pcs(pcs) {
         Ok(queue) => {
-            let moved = old.and_then(|old| queue.moved_from(queue::of(old).ok()?.name, old, RECREATE));
-            found.errors.extend(moved);
+            let moved = old.and_then(|old| queue.refuse_move(queue::of_pcs(old).ok()?.name, old, RECREATE));
+            findings.errors.extend(moved);
         }
-        Err(fault) => found.errors.push(fault),
+        Err(error) => findings.errors.push(error),
     }
-    refuse_shared_claims(&pcs.spec.template, VOLCANO, CLAIMS_UNREAD, &mut found);
+    refuse_shared_claims(&pcs.spec.template, VOLCANO, CLAIMS_UNREAD, &mut findings);
     for constrained in constraints(&pcs.spec.template) {
         match constrained.place {
             ConstraintPath::PodCliqueSet | ConstraintPath::Clique => {
-                constrained.required_only(VOLCANO, &mut found)
+                constrained.check_required_only(VOLCANO, &mut findings)
             }
-            ConstraintPath::ScalingGroup => found.errors.push(constrained.refused(
+            ConstraintPath::ScalingGroup => findings.errors.push(constrained.refused(
                 VOLCANO,
                 "Volcano knows the gang and its podgroups, and cannot keep the podgroups of a scaling-group \
                  replica in one domain",
@@ -39,20 +39,20 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
         }
     }
     if old.is_none() {
-        found.warnings.extend(best_effort(&pcs.spec.template));
+        findings.warnings.extend(best_effort(&pcs.spec.template));
     }
-    found
+    findings
 }
 
 /// Whether the queue of `pcs` must be looked up: the PodCliqueSet is new, or its queue has changed.
 pub(super) fn enters_queue(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> bool {
-    let name = |pcs| queue::of(pcs).ok().map(|queue| queue.name);
+    let name = |pcs| queue::of_pcs(pcs).ok().map(|queue| queue.name);
     old.is_none_or(|old| name(old) != name(pcs))
 }
 
 fn best_effort(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = String> {
     let cliques = template.cliques.iter().enumerate();
-    cliques.filter(|(_, clique)| !asks_for_resources(&clique.spec.pod_spec)).map(|(i, _)| {
+    cliques.filter(|(_, clique)| !requests_resources(&clique.spec.pod_spec)).map(|(i, _)| {
         format!(
             "{TEMPLATE}.cliques[{i}].spec.podSpec asks for no resources: Volcano counts such pods as placed before they \
              are, and places them one by one, so they are not held together as a gang"
@@ -60,14 +60,14 @@ fn best_effort(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = Stri
     })
 }
 
-fn asks_for_resources(PodSpecJson(pod_spec): &PodSpecJson) -> bool {
-    let asks = |owner: &Value| {
+fn requests_resources(PodSpecJson(pod_spec): &PodSpecJson) -> bool {
+    let is_set = |owner: &Value| {
         let has =
             |field: &str| owner["resources"][field].as_object().is_some_and(|amounts| !amounts.is_empty());
         has("requests") || has("limits")
     };
     let containers = ["containers", "initContainers"].map(|field| pod_spec[field].as_array());
-    asks(pod_spec) || containers.into_iter().flatten().flatten().any(asks)
+    is_set(pod_spec) || containers.into_iter().flatten().flatten().any(is_set)
 }
 
 #[cfg(test)]

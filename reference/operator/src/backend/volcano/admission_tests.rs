@@ -34,22 +34,22 @@ fn queued(replicas: i32, queue: &str) -> PodCliqueSet {
 #[case::set("/topologyConstraint", true)]
 #[case::clique("/cliques/0/topologyConstraint", true)]
 #[case::scaling_group("/podCliqueScalingGroups/0/topologyConstraint", false)]
-fn where_a_required_level_is_honoured(#[case] place: &str, #[case] honoured: bool) {
+fn a_required_level_is_refused_on_a_scaling_group(#[case] place: &str, #[case] honoured: bool) {
     let (parent, field) = place.rsplit_once('/').unwrap();
-    let verdict = |pack: Value| {
+    let validated = |pack: Value| {
         let mut template = template();
         template.pointer_mut(parent).unwrap()[field] = json!({"topologyName": "t", "pack": pack});
         validate(&pcs(template), None)
     };
-    let required = verdict(json!({"required": "rack"}));
+    let required = validated(json!({"required": "rack"}));
     assert_eq!((required.admits(), required.warnings.len()), (honoured, 0), "{required:?}");
-    assert!(!verdict(json!({"preferred": "rack"})).admits(), "preferred alone is never honoured");
-    let both = verdict(json!({"required": "rack", "preferred": "host"}));
+    assert!(!validated(json!({"preferred": "rack"})).admits(), "preferred alone is never honoured");
+    let both = validated(json!({"required": "rack", "preferred": "host"}));
     assert_eq!((both.admits(), both.warnings.len()), (honoured, usize::from(honoured)), "{both:?}");
 }
 
 #[test]
-fn a_set_and_its_cliques_may_be_constrained_at_once() {
+fn a_pod_clique_set_and_its_cliques_may_both_be_constrained() {
     let mut template = template();
     template["topologyConstraint"] = json!({"topologyName": "t", "pack": {"required": "block"}});
     for clique in template["cliques"].as_array_mut().unwrap() {
@@ -65,7 +65,7 @@ fn a_set_and_its_cliques_may_be_constrained_at_once() {
 #[case::removed(pcs(template()), queued(1, "q"), false, true)]
 #[case::default_by_name(queued(1, "default"), pcs(template()), true, false)]
 #[case::changed_before_there_is_a_gang(queued(1, "r"), queued(0, "q"), true, true)]
-fn queues(
+fn a_queue_is_fixed_while_gangs_exist(
     #[case] new: PodCliqueSet,
     #[case] old: PodCliqueSet,
     #[case] admitted: bool,
@@ -85,17 +85,17 @@ fn queues(
 #[case::claims_only(json!({"containers": [{"resources": {"claims": [{"name": "x"}]}}]}), false)]
 #[case::empty(json!({"containers": [{"resources": {"requests": {}}}]}), false)]
 #[case::nothing(json!({}), false)]
-fn best_effort_pods_are_told(#[case] pod_spec: Value, #[case] asks: bool) {
+fn best_effort_pods_cause_a_warning(#[case] pod_spec: Value, #[case] has_resources: bool) {
     let mut template = template();
     template["cliques"][1]["spec"]["podSpec"] = pod_spec;
     let new = pcs(template);
     let found = validate(&new, None);
     assert!(found.admits());
-    assert_eq!(found.warnings.len(), usize::from(!asks), "{found:?}");
+    assert_eq!(found.warnings.len(), usize::from(!has_resources), "{found:?}");
     assert!(
         found.warnings.iter().all(|warning| warning.starts_with("spec.template.cliques[1].spec.podSpec "))
     );
-    assert!(validate(&new, Some(&new)).warnings.is_empty(), "an update is not told again");
+    assert!(validate(&new, Some(&new)).warnings.is_empty(), "an update causes no second warning");
 }
 
 #[test]

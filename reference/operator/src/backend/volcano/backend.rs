@@ -39,7 +39,7 @@ impl Volcano {
 
     /// Refuses a required level of a topology from which no HyperNodes are created: Volcano would never
     /// honour it.
-    async fn unheld(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
+    async fn refuse_unapplied_topology(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
         let name = constrained.constraint.topology_name.as_deref()?;
@@ -61,9 +61,9 @@ impl Volcano {
             return None;
         }
         let hyper_nodes = hyper_nodes.iter().map(|found| &found.metadata);
-        let holder =
-            hyper_nodes::holder(&bindings, hyper_nodes).filter(|holder| holder.name_any() != name)?;
-        Some(constrained.refused(VOLCANO, &hyper_nodes::refusal(holder)))
+        let applied = hyper_nodes::applied_binding(&bindings, hyper_nodes)
+            .filter(|applied| applied.name_any() != name)?;
+        Some(constrained.refused(VOLCANO, &hyper_nodes::refusal(applied)))
     }
 }
 
@@ -79,18 +79,18 @@ impl SchedulerBackend for Volcano {
 
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
         let mut found = admission::validate(pcs, old);
-        if let (Ok(queue), true) = (queue::of(pcs), found.admits() && admission::enters_queue(pcs, old)) {
+        if let (Ok(queue), true) = (queue::of_pcs(pcs), found.admits() && admission::enters_queue(pcs, old)) {
             found.errors.extend(queue::closed(&self.client, &queue).await);
         }
         if old.is_none() && found.admits() {
-            found.errors.extend(self.unheld(pcs).await);
+            found.errors.extend(self.refuse_unapplied_topology(pcs).await);
         }
         found
     }
 
     /// Pins the queue, so that the PodGroup gets a queue that only cliques name (VOL-03).
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
-        if let Ok(queue) = queue::of(pcs) {
+        if let Ok(queue) = queue::of_pcs(pcs) {
             let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());
             pinned.or_insert_with(|| queue.name.to_owned());
         }
@@ -101,8 +101,9 @@ impl SchedulerBackend for Volcano {
         for key in ANNOTATIONS_GROUP_NAME {
             pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
-        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
-        // A node without the label of a rack may still be in a HyperNode of a lower tier, as a host.
+        let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
+        // Volcano could otherwise use a node without the label of a required level, if that node is in a
+        // HyperNode of a lower tier.
         pod_spec::require_levels(spec, member)
     }
 
@@ -124,32 +125,34 @@ impl SchedulerBackend for Volcano {
         Ok(Synced { warnings: warning.into_iter().collect() })
     }
 
-    /// Volcano stores the domain of a gang with its PodGroup and loses it with the PodGroup. So later pods
-    /// also follow the gang by node affinity. The level of a podgroup applies only if a pod of that podgroup
-    /// is bound.
+    /// Volcano stores the domain of a gang only as long as the PodGroup exists. So later pods get the gang's
+    /// domain as a node affinity. The level of a podgroup applies only if a pod of that podgroup is bound.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         let bound = gang.pods.iter().filter_map(|pod| Some((domain::node_name(pod)?, pod)));
-        let is_beside = |pod: &Pod| pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|of| of == pod_clique);
-        let (beside, elsewhere): (Vec<_>, Vec<_>) = bound.partition(|(_, pod)| is_beside(pod));
-        match (beside.first(), elsewhere.first()) {
+        let is_same_clique =
+            |pod: &Pod| pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|label| label == pod_clique);
+        let (same_clique, other_cliques): (Vec<_>, Vec<_>) = bound.partition(|(_, pod)| is_same_clique(pod));
+        match (same_clique.first(), other_cliques.first()) {
             (Some((node, _)), _) => {
                 let keys = domain::required_keys(gang.pod_gang, pod_clique);
-                domain::release_beside(&self.client, node, keys).await
+                domain::release_into_domains_of(&self.client, node, keys).await
             }
             (None, Some((node, _))) => {
-                domain::release_beside(&self.client, node, domain::required_keys(gang.pod_gang, "")).await
+                domain::release_into_domains_of(&self.client, node, domain::required_keys(gang.pod_gang, ""))
+                    .await
             }
             (None, None) => Ok(Release::Now(Vec::new())),
         }
     }
 
-    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+    fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
         true
     }
 
     /// Volcano never resets a condition. Of Unschedulable and Scheduled, the one that became True later
-    /// applies. Within one second their order is unknown, and then neither counts as a refusal.
+    /// applies. If both became True in the same second, their order is unknown, and the gang does not count
+    /// as refused.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         let conditions = &gang_resource.data["status"]["conditions"];
         let is_true =
@@ -157,7 +160,9 @@ impl SchedulerBackend for Volcano {
         let since = |condition: &Value| condition["lastTransitionTime"].as_str()?.parse::<Timestamp>().ok();
         let all = conditions.as_array().into_iter().flatten();
         let bound = all.filter(|condition| is_true(condition, "Scheduled")).filter_map(since).max();
-        objects::told(conditions, |condition| is_true(condition, "Unschedulable") && since(condition) > bound)
+        objects::condition_message(conditions, |condition| {
+            is_true(condition, "Unschedulable") && since(condition) > bound
+        })
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {

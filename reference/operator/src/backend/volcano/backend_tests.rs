@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::fake_api::FakeApi;
 use crate::backend::volcano::api::ANNOTATION_QUEUE;
 use crate::cache::observed_pod::Pod;
 
@@ -24,14 +24,14 @@ fn crd(name: &str, version: &str, field: &str) -> (String, Value) {
     (format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), crd)
 }
 
-/// A cluster with Volcano, whose PodGroup has this field, and with these objects.
-fn cluster(field: &str, objects: &[(&str, Value)]) -> MadeUpApi {
+/// A cluster with these objects and with Volcano, whose PodGroup CRD has this field.
+fn cluster(field: &str, objects: &[(&str, Value)]) -> FakeApi {
     let crds = CRDS.iter().map(|wanted| crd(wanted.name, wanted.version, field)).collect::<Vec<_>>();
     let crds = crds.iter().map(|(path, crd)| (path.as_str(), crd.clone()));
-    MadeUpApi::holding(crds.chain(objects.iter().cloned()))
+    FakeApi::with_objects(crds.chain(objects.iter().cloned()))
 }
 
-fn with_volcano(objects: &[(&str, Value)]) -> (Volcano, MadeUpApi) {
+fn with_volcano(objects: &[(&str, Value)]) -> (Volcano, FakeApi) {
     let api = cluster("subGroupPolicy", objects);
     (Volcano::new(api.client.clone()), api)
 }
@@ -63,7 +63,7 @@ fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
 }
 
 #[tokio::test]
-async fn an_old_volcano_is_told_by_name() {
+async fn an_old_volcano_release_is_not_ready() {
     let api = cluster("minTaskMember", &[]);
     let volcano = Volcano::new(api.client.clone());
     let reason =
@@ -108,7 +108,7 @@ async fn a_constrained_gang_has_no_pod_group_before_its_hyper_nodes() {
 }
 
 #[tokio::test]
-async fn a_queue_of_cliques_is_pinned_when_the_pod_gang_is_made() {
+async fn a_queue_of_cliques_is_pinned_when_the_pod_gang_is_created() {
     let (volcano, _) = with_volcano(&[]);
     let queued = |queue: &str| {
         pcs(|pcs| pcs["spec"]["template"]["cliques"][0]["annotations"] = json!({ANNOTATION_QUEUE: queue}))
@@ -175,10 +175,13 @@ fn pod(clique: &str, node: Option<&str>) -> Arc<Pod> {
 /// A pod of `wl-0-a`, the other pods of its gang, and the keys whose domain the pod must follow.
 #[rstest::rstest]
 #[case::first(&[("wl-0-a", None), ("wl-0-b", None)], &[])]
-#[case::beside_its_own(&[("wl-0-b", Some("other")), ("wl-0-a", Some("n0"))], &["example.com/block", "example.com/rack"])]
-#[case::beside_another_podgroup(&[("wl-0-a", None), ("wl-0-b", Some("n0"))], &["example.com/block"])]
+#[case::same_clique_bound(&[("wl-0-b", Some("other")), ("wl-0-a", Some("n0"))], &["example.com/block", "example.com/rack"])]
+#[case::other_clique_bound(&[("wl-0-a", None), ("wl-0-b", Some("n0"))], &["example.com/block"])]
 #[tokio::test]
-async fn a_late_pod_follows_its_gang(#[case] pods: &[(&str, Option<&str>)], #[case] keys: &[&str]) {
+async fn a_late_pod_gets_the_domain_of_its_gang(
+    #[case] pods: &[(&str, Option<&str>)],
+    #[case] keys: &[&str],
+) {
     let labels = json!({"example.com/block": "b0", "example.com/rack": "r0"});
     let node = json!({"metadata": {"name": "n0", "labels": labels}});
     let (volcano, _) = with_volcano(&[("/api/v1/nodes/n0", node)]);
@@ -191,7 +194,7 @@ async fn a_late_pod_follows_its_gang(#[case] pods: &[(&str, Option<&str>)], #[ca
 }
 
 #[tokio::test]
-async fn a_closed_queue_stops_new_gangs_and_no_update() {
+async fn a_closed_queue_blocks_new_gangs_but_no_update() {
     let closed = json!({"metadata": {"name": "default"}, "status": {"state": "Closed"}});
     let (volcano, _) = with_volcano(&[(QUEUE, closed)]);
     let new = pcs(|_| {});
@@ -203,7 +206,7 @@ async fn a_closed_queue_stops_new_gangs_and_no_update() {
 }
 
 #[tokio::test]
-async fn a_topology_that_is_not_held_is_refused() {
+async fn a_topology_that_is_not_applied_is_refused() {
     let binding = |name: &str, created: &str, references: Value| {
         json!({
             "metadata": {"name": name, "uid": name, "creationTimestamp": created},
@@ -235,13 +238,13 @@ async fn a_topology_that_is_not_held_is_refused() {
 #[case::bound_since(json!([["Unschedulable", 2], ["Scheduled", 3]]), false)]
 #[case::in_one_second(json!([["Unschedulable", 3], ["Scheduled", 3]]), false)]
 #[tokio::test]
-async fn of_conditions_that_stay_the_later_holds(#[case] conditions: Value, #[case] is_refused: bool) {
-    let told = conditions.as_array().unwrap().iter().map(|told| {
-        json!({"type": told[0], "status": "True", "message": "no room",
-               "lastTransitionTime": format!("2026-01-01T00:00:0{}Z", told[1])})
+async fn of_two_true_conditions_the_later_applies(#[case] conditions: Value, #[case] is_refused: bool) {
+    let conditions = conditions.as_array().unwrap().iter().map(|condition| {
+        json!({"type": condition[0], "status": "True", "message": "no room",
+               "lastTransitionTime": format!("2026-01-01T00:00:0{}Z", condition[1])})
     });
-    let told: Vec<_> = told.collect();
+    let conditions: Vec<_> = conditions.collect();
     let mut group = DynamicObject::new("wl-0", &pod_groups());
-    group.data = json!({"status": {"conditions": told}});
+    group.data = json!({"status": {"conditions": conditions}});
     assert_eq!(with_volcano(&[]).0.refusal(&group).is_some(), is_refused);
 }

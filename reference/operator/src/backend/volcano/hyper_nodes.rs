@@ -33,24 +33,24 @@ pub(super) struct HyperNodes {
 
 /// The binding from which Volcano's tree is created: the oldest of those that do not reference HyperNodes of
 /// another owner. Among equally old ones, it is the one that already has `hyper_nodes`.
-pub(super) fn holder<'a>(
+pub(super) fn applied_binding<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
 ) -> Option<&'a ClusterTopologyBinding> {
-    let making = bindings.into_iter().filter(|binding| {
+    let candidates = bindings.into_iter().filter(|binding| {
         binding.spec.reference(VOLCANO).is_none() && binding.metadata.deletion_timestamp.is_none()
     });
     let controllers: BTreeSet<_> = hyper_nodes.filter_map(controller).map(|owner| &owner.uid).collect();
-    making.min_by_key(|binding| {
-        let holds = binding.metadata.uid.as_ref().is_some_and(|uid| controllers.contains(uid));
-        (binding.creation_timestamp().map(|created| created.0), !holds, binding.name_any())
+    candidates.min_by_key(|binding| {
+        let has_tree = binding.metadata.uid.as_ref().is_some_and(|uid| controllers.contains(uid));
+        (binding.creation_timestamp().map(|created| created.0), !has_tree, binding.name_any())
     })
 }
 
-pub(super) fn refusal(holder: &ClusterTopologyBinding) -> String {
+pub(super) fn refusal(applied: &ClusterTopologyBinding) -> String {
     format!(
         "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding {} came first",
-        holder.name_any()
+        applied.name_any()
     )
 }
 
@@ -59,27 +59,27 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
 }
 
 /// The existing HyperNodes, by their relation to one binding.
-struct Found<'a> {
+struct ExistingHyperNodes<'a> {
     own: BTreeMap<String, &'a DynamicObject>,
     /// HyperNodes of another ClusterTopologyBinding, which may have been deleted.
-    of_bindings: BTreeSet<String>,
-    of_others: BTreeSet<String>,
+    of_other_bindings: BTreeSet<String>,
+    foreign: BTreeSet<String>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> ExistingHyperNodes<'a> {
     fn new(binding: &ClusterTopologyBinding, existing: &'a [Arc<DynamicObject>]) -> Self {
         let mut found =
-            Self { own: BTreeMap::new(), of_bindings: BTreeSet::new(), of_others: BTreeSet::new() };
+            Self { own: BTreeMap::new(), of_other_bindings: BTreeSet::new(), foreign: BTreeSet::new() };
         for object in existing {
             match controller(&object.metadata) {
                 Some(owner) if Some(&owner.uid) == binding.meta().uid.as_ref() => {
                     found.own.insert(object.name_any(), object);
                 }
                 Some(owner) if owner.kind == ClusterTopologyBinding::kind(&()) => {
-                    found.of_bindings.insert(object.name_any());
+                    found.of_other_bindings.insert(object.name_any());
                 }
                 _ => {
-                    found.of_others.insert(object.name_any());
+                    found.foreign.insert(object.name_any());
                 }
             }
         }
@@ -100,12 +100,12 @@ impl HyperNodes {
     ) -> Result<(), BackendError> {
         for same_tier in by_tier(wanted.iter()).into_values() {
             let found = |wanted: &DynamicObject| own.get(&wanted.name_any()).copied();
-            all(same_tier.into_iter().map(|wanted| self.ensure(wanted, found(wanted))).collect()).await?;
+            run_all(same_tier.into_iter().map(|wanted| self.ensure(wanted, found(wanted))).collect()).await?;
         }
         let kept: BTreeSet<_> = wanted.iter().map(ResourceExt::name_any).collect();
         let leftover = own.iter().filter(|(name, _)| !kept.contains(*name)).map(|(_, found)| *found);
         for same_tier in by_tier(leftover).into_values().rev() {
-            all(same_tier.into_iter().map(|found| self.delete(found)).collect()).await?;
+            run_all(same_tier.into_iter().map(|found| self.delete(found)).collect()).await?;
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl HyperNodes {
             }
             None => match target.create(wanted).await? {
                 Created::New => Ok(()),
-                // The cache will show who owns it.
+                // A retry finds the HyperNode and its owner in the cache.
                 Created::Taken => Err(BackendError::Waiting(format!("{target} is there already"))),
             },
         }
@@ -155,24 +155,25 @@ impl TopologyBackend for HyperNodes {
         binding: &ClusterTopologyBinding,
         cluster: &TopologyView<'_>,
     ) -> Result<TopologyState, BackendError> {
-        let found = Found::new(binding, cluster.existing);
+        let found = ExistingHyperNodes::new(binding, cluster.existing);
         let hyper_nodes = cluster.existing.iter().map(|found| &found.metadata);
-        let holder = holder(cluster.bindings.iter().map(|binding| &**binding), hyper_nodes);
-        if let Some(holder) = holder.filter(|holder| holder.uid() != binding.uid()) {
+        let bindings = cluster.bindings.iter().map(|binding| &**binding);
+        let applied = applied_binding(bindings, hyper_nodes);
+        if let Some(applied) = applied.filter(|applied| applied.uid() != binding.uid()) {
             // The binding may have been applied earlier, before it temporarily referenced other HyperNodes.
             self.write(&[], &found.own).await?;
-            return Ok(TopologyState::Refused(refusal(holder)));
+            return Ok(TopologyState::Refused(refusal(applied)));
         }
         // Volcano would merge two trees. The tree of a deleted binding, or of one that is not applied, is
         // being deleted.
-        if let Some(name) = found.of_bindings.first() {
+        if let Some(name) = found.of_other_bindings.first() {
             let what = format!("HyperNode {name} of another ClusterTopologyBinding has to go first");
             return Err(BackendError::Waiting(what));
         }
         let planned =
             tree(&binding.name_any(), &binding.spec.levels, cluster.nodes.iter().map(|node| &**node));
         let is_planned = |name: &&String| planned.iter().any(|hyper_node| hyper_node.name == **name);
-        let taken: Vec<_> = found.of_others.iter().filter(is_planned).cloned().collect();
+        let taken: Vec<_> = found.foreign.iter().filter(is_planned).cloned().collect();
         let wanted: Vec<_> = without_taken(planned, |name| taken.iter().any(|taken| taken == name))
             .iter()
             .map(|hyper_node| hyper_node.object(binding))
@@ -183,7 +184,7 @@ impl TopologyBackend for HyperNodes {
                 format!("HyperNode {name} exists and is not controlled by this ClusterTopologyBinding");
             return Ok(TopologyState::Refused(what));
         }
-        Ok(match found.of_others.first() {
+        Ok(match found.foreign.first() {
             Some(name) => TopologyState::Drift(format!(
                 "HyperNode {name} is not of this ClusterTopologyBinding: Volcano takes it for a domain of its tier"
             )),
@@ -200,27 +201,33 @@ impl TopologyBackend for HyperNodes {
         reference: &str,
         cluster: &TopologyView<'_>,
     ) -> Result<TopologyState, BackendError> {
-        self.write(&[], &Found::new(binding, cluster.existing).own).await?;
+        self.write(&[], &ExistingHyperNodes::new(binding, cluster.existing).own).await?;
         let all: BTreeMap<_, _> = cluster.existing.iter().map(|found| (found.name_any(), &**found)).collect();
         if !all.contains_key(reference) {
             return Ok(TopologyState::NotFound(format!("HyperNode {reference:?} not found")));
         }
         let below = descendants(reference, &all);
         let tiers = Tiers::new(&binding.spec.levels);
-        let misnamed = below.iter().find_map(|found| {
-            let (called, level) = (found.data["spec"]["tierName"].as_str()?, tiers.level(tier(found))?);
-            let named = !called.is_empty() && called != level.domain;
-            named.then(|| {
-                format!("HyperNode {} is a {called}, and its tier that of {}", found.name_any(), level.domain)
-            })
-        });
-        let missing =
-            (1..=tiers.highest()).rev().find(|wanted| below.iter().all(|found| tier(found) != *wanted));
-        let missing = missing.and_then(|missing| Some((missing, tiers.level(missing)?)));
-        let missing = missing.map(|(tier, level)| {
-            format!("no HyperNode of tier {tier} ({}) is under HyperNode {reference:?}", level.domain)
-        });
-        Ok(misnamed.or(missing).map_or(TopologyState::InSync, TopologyState::Drift))
+        for found in &below {
+            let Some(level) = tiers.level(tier(found)) else { continue };
+            let tier_name = found.data["spec"]["tierName"].as_str().unwrap_or_default();
+            if !tier_name.is_empty() && tier_name != level.domain {
+                let (name, domain) = (found.name_any(), &level.domain);
+                return Ok(TopologyState::Drift(format!(
+                    "HyperNode {name} is a {tier_name}, and its tier that of {domain}"
+                )));
+            }
+        }
+        for wanted in (1..=tiers.highest()).rev() {
+            let Some(level) = tiers.level(wanted) else { continue };
+            if below.iter().all(|found| tier(found) != wanted) {
+                let domain = &level.domain;
+                return Ok(TopologyState::Drift(format!(
+                    "no HyperNode of tier {wanted} ({domain}) is under HyperNode {reference:?}"
+                )));
+            }
+        }
+        Ok(TopologyState::InSync)
     }
 }
 
@@ -252,7 +259,7 @@ fn by_tier<'a>(
     tiers
 }
 
-async fn all<F>(writes: Vec<F>) -> Result<(), BackendError>
+async fn run_all<F>(writes: Vec<F>) -> Result<(), BackendError>
 where
     F: Future<Output = Result<(), BackendError>>,
 {

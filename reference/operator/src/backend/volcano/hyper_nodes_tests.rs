@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::fake_api::FakeApi;
 
 const HYPER_NODES: &str = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
 
@@ -29,7 +29,7 @@ fn node(name: &str, block: &str, rack: &str) -> Arc<Node> {
     Arc::new(serde_json::from_value(json!({"metadata": {"name": name, "labels": labels}})).unwrap())
 }
 
-fn standing(nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
+fn current_tree(nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
     owned_by("t", nodes)
 }
 
@@ -49,7 +49,7 @@ async fn synced(
 ) -> (Result<TopologyState, BackendError>, Vec<String>) {
     let paths: Vec<_> = existing.iter().map(|found| format!("{HYPER_NODES}/{}", found.name_any())).collect();
     let held = paths.iter().zip(existing).map(|(path, found)| (path.as_str(), json!(**found)));
-    let api = MadeUpApi::holding(held);
+    let api = FakeApi::with_objects(held);
     let cluster = TopologyView { bindings, nodes, existing };
     let outcome = HyperNodes::new(api.client.clone()).sync_topology(&mine(), &cluster).await;
     let request = |(request, body): (String, Value)| {
@@ -61,7 +61,7 @@ async fn synced(
 }
 
 #[tokio::test]
-async fn members_are_created_before_what_they_are_in() {
+async fn members_are_created_before_their_parents() {
     let nodes = [node("n0", "b0", "r0"), node("n1", "b1", "r0")];
     let (outcome, mut requests) = synced(&[mine()], &nodes, &[]).await;
     assert_eq!(outcome.unwrap(), TopologyState::InSync);
@@ -71,16 +71,16 @@ async fn members_are_created_before_what_they_are_in() {
 }
 
 #[tokio::test]
-async fn at_rest_nothing_is_written() {
+async fn an_existing_tree_is_not_written_again() {
     let nodes = [node("n0", "b0", "r0"), node("n1", "b1", "r0")];
-    let (outcome, requests) = synced(&[mine()], &nodes, &standing(&nodes)).await;
+    let (outcome, requests) = synced(&[mine()], &nodes, &current_tree(&nodes)).await;
     assert_eq!((outcome.unwrap(), requests), (TopologyState::InSync, vec![]));
 }
 
 #[tokio::test]
-async fn a_domain_that_went_is_out_of_its_parent_before_it_is_deleted() {
+async fn a_removed_domain_leaves_its_parent_before_it_is_deleted() {
     let before = [node("n0", "b0", "r0"), node("n1", "b0", "r1"), node("n2", "b1", "r0")];
-    let (outcome, requests) = synced(&[mine()], &before[..1], &standing(&before)).await;
+    let (outcome, requests) = synced(&[mine()], &before[..1], &current_tree(&before)).await;
     assert_eq!(outcome.unwrap(), TopologyState::InSync);
     assert_eq!(requests[..2], ["PATCH t-b0", "DELETE t-b1"]);
     assert_eq!(BTreeSet::from_iter(&requests[2..]).len(), 2);
@@ -88,16 +88,16 @@ async fn a_domain_that_went_is_out_of_its_parent_before_it_is_deleted() {
 }
 
 #[tokio::test]
-async fn an_edited_one_is_restored() {
+async fn an_edited_hyper_node_is_restored() {
     let nodes = [node("n0", "b0", "r0")];
-    let mut existing = standing(&nodes);
+    let mut existing = current_tree(&nodes);
     Arc::make_mut(&mut existing[0]).data["spec"]["tier"] = json!(7);
     let (_, requests) = synced(&[mine()], &nodes, &existing).await;
     assert_eq!(requests, ["PATCH t-b0-r0"]);
 }
 
 #[tokio::test]
-async fn who_came_first_holds() {
+async fn the_oldest_binding_is_applied() {
     let nodes = [node("n0", "b0", "r0")];
     let earlier = binding("other", "2025-01-01T00:00:00Z");
     let (outcome, requests) = synced(&[mine(), Arc::clone(&earlier)], &nodes, &[]).await;
@@ -105,8 +105,8 @@ async fn who_came_first_holds() {
         "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding other came first".to_owned();
     assert_eq!((outcome.unwrap(), requests), (TopologyState::Refused(refusal), vec![]));
 
-    let (_, requests) = synced(&[mine(), Arc::clone(&earlier)], &nodes, &standing(&nodes)).await;
-    assert_eq!(requests, ["DELETE t-b0", "DELETE t-b0-r0"], "what it held before goes");
+    let (_, requests) = synced(&[mine(), Arc::clone(&earlier)], &nodes, &current_tree(&nodes)).await;
+    assert_eq!(requests, ["DELETE t-b0", "DELETE t-b0-r0"], "its former tree is deleted");
 
     let later = binding("other", "2026-06-01T00:00:00Z");
     let mut referring = ClusterTopologyBinding::clone(&earlier);
@@ -127,17 +127,17 @@ fn owned_by(name: &str, nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
 }
 
 #[tokio::test]
-async fn of_two_of_one_second_the_one_with_a_tree_holds() {
+async fn of_two_equally_old_bindings_the_one_with_a_tree_is_applied() {
     let nodes = [node("n0", "b0", "r0")];
     let bindings = [mine(), binding("a", "2026-01-01T00:00:00Z")];
     let (outcome, _) = synced(&bindings, &nodes, &[]).await;
     assert!(matches!(outcome, Ok(TopologyState::Refused(_))), "{outcome:?}");
-    let (outcome, requests) = synced(&bindings, &nodes, &standing(&nodes)).await;
+    let (outcome, requests) = synced(&bindings, &nodes, &current_tree(&nodes)).await;
     assert_eq!((outcome.unwrap(), requests), (TopologyState::InSync, vec![]));
 }
 
 #[tokio::test]
-async fn no_tree_is_written_beside_another_bindings() {
+async fn no_tree_is_written_while_another_bindings_exists() {
     let nodes = [node("n0", "b0", "r0")];
     let later = binding("other", "2026-06-01T00:00:00Z");
     let (outcome, requests) = synced(&[mine(), later], &nodes, &owned_by("other", &nodes)).await;
@@ -146,12 +146,13 @@ async fn no_tree_is_written_beside_another_bindings() {
 }
 
 #[tokio::test]
-async fn a_binding_that_refers_to_another_tree_gives_up_its_own() {
-    let mut existing = standing(&[node("n0", "b0", "r0")]);
+async fn a_binding_that_references_another_tree_deletes_its_own() {
+    let mut existing = current_tree(&[node("n0", "b0", "r0")]);
     existing.extend([hyper_node("root", 2, "block", "r"), hyper_node("r", 1, "rack", "")]);
     let paths: Vec<_> = existing.iter().map(|found| format!("{HYPER_NODES}/{}", found.name_any())).collect();
-    let api =
-        MadeUpApi::holding(paths.iter().zip(&existing).map(|(path, found)| (path.as_str(), json!(**found))));
+    let api = FakeApi::with_objects(
+        paths.iter().zip(&existing).map(|(path, found)| (path.as_str(), json!(**found))),
+    );
     let cluster = TopologyView { bindings: &[], nodes: &[], existing: &existing };
     let compared = HyperNodes::new(api.client.clone()).compare_topology(&mine(), "root", &cluster).await;
     assert_eq!(compared.unwrap(), TopologyState::InSync);
@@ -160,9 +161,9 @@ async fn a_binding_that_refers_to_another_tree_gives_up_its_own() {
 }
 
 #[tokio::test]
-async fn one_of_somebody_else_keeps_the_name() {
+async fn a_foreign_hyper_node_keeps_its_name() {
     let nodes = [node("n0", "b0", "r0"), node("n1", "b0", "r1")];
-    let mut taken = standing(&nodes).remove(0);
+    let mut taken = current_tree(&nodes).remove(0);
     Arc::make_mut(&mut taken).metadata.owner_references = None;
     let name = taken.name_any();
     let (outcome, requests) = synced(&[mine()], &nodes, &[taken]).await;
@@ -172,9 +173,9 @@ async fn one_of_somebody_else_keeps_the_name() {
 }
 
 #[tokio::test]
-async fn one_of_somebody_else_beside_is_reported() {
+async fn a_foreign_hyper_node_in_the_tree_is_reported() {
     let nodes = [node("n0", "b0", "r0")];
-    let mut existing = standing(&nodes);
+    let mut existing = current_tree(&nodes);
     existing.push(hyper_node("spine", 1, "", ""));
     let (outcome, requests) = synced(&[mine()], &nodes, &existing).await;
     let drift =
@@ -183,16 +184,16 @@ async fn one_of_somebody_else_beside_is_reported() {
 }
 
 #[tokio::test]
-async fn what_is_going_is_waited_for() {
+async fn hyper_nodes_that_are_being_deleted_block_the_sync() {
     let nodes = [node("n0", "b0", "r0")];
-    let mut of_a_predecessor = standing(&nodes);
+    let mut of_a_predecessor = current_tree(&nodes);
     for found in &mut of_a_predecessor {
         Arc::make_mut(found).metadata.owner_references.as_mut().unwrap()[0].uid = "before".to_owned();
     }
-    let mut deleting = standing(&nodes);
-    let going = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-    let going: DynamicObject = serde_json::from_value(going).unwrap();
-    Arc::make_mut(&mut deleting[0]).metadata.deletion_timestamp = going.metadata.deletion_timestamp;
+    let mut deleting = current_tree(&nodes);
+    let deleted = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+    let deleted: DynamicObject = serde_json::from_value(deleted).unwrap();
+    Arc::make_mut(&mut deleting[0]).metadata.deletion_timestamp = deleted.metadata.deletion_timestamp;
     for existing in [of_a_predecessor, deleting] {
         let (outcome, requests) = synced(&[mine()], &nodes, &existing).await;
         assert!(matches!(outcome, Err(BackendError::Waiting(_))), "{outcome:?}");
@@ -215,19 +216,19 @@ async fn what_is_going_is_waited_for() {
     &[("root", 2, "block", "r"), ("r", 1, "row", "")],
     TopologyState::Drift("HyperNode r is a row, and its tier that of rack".to_owned())
 )]
-#[case::circle(
+#[case::cycle(
     &[("root", 2, "block", "r"), ("r", 1, "rack", "root")],
     TopologyState::InSync
 )]
 #[tokio::test]
-async fn a_tree_that_is_referred_to_is_compared(
+async fn a_referenced_tree_is_compared(
     #[case] tree: &[(&str, u64, &str, &str)],
     #[case] state: TopologyState,
 ) {
     let existing: Vec<_> =
         tree.iter().map(|(name, tier, domain, member)| hyper_node(name, *tier, domain, member)).collect();
     let cluster = TopologyView { bindings: &[], nodes: &[], existing: &existing };
-    let api = MadeUpApi::holding([]);
+    let api = FakeApi::with_objects([]);
     let compared = HyperNodes::new(api.client.clone()).compare_topology(&mine(), "root", &cluster).await;
     assert_eq!(compared.unwrap(), state);
     assert!(api.written().is_empty());

@@ -81,14 +81,14 @@ pub(super) fn tree<'a>(
 
 /// Removes the HyperNodes whose name `is_taken`, and then those that have no members left.
 pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> bool) -> Vec<HyperNode> {
-    let mut gone = BTreeSet::new();
+    let mut removed = BTreeSet::new();
     let keep = |mut hyper_node: HyperNode| {
         hyper_node.members.retain(|member| match member {
-            Member::HyperNode(name) => !gone.contains(name),
+            Member::HyperNode(name) => !removed.contains(name),
             Member::Node(_) => true,
         });
         if is_taken(&hyper_node.name) || hyper_node.members.is_empty() {
-            gone.insert(hyper_node.name);
+            removed.insert(hyper_node.name);
             return None;
         }
         Some(hyper_node)
@@ -127,11 +127,11 @@ impl Member {
 }
 
 pub(super) fn topology_label(binding: &str) -> String {
-    names::within(names::MAX_LABEL, binding.to_owned())
+    names::shorten(names::MAX_LABEL, binding.to_owned())
 }
 
-/// Binding and label values, as far as a name can contain them, plus a hash: label values may contain
-/// capitals and other characters that a name may not.
+/// The name of a HyperNode: the binding, the label values and a hash. A label value may contain capitals and
+/// other characters that a name must not contain. These are replaced, and the hash keeps such names distinct.
 fn name(binding: &str, path: &[Option<&str>]) -> String {
     // A label value contains neither '/' nor '='.
     let exact = path.iter().map(|value| value.map_or(String::new(), |value| format!("={value}")));
@@ -139,7 +139,7 @@ fn name(binding: &str, path: &[Option<&str>]) -> String {
     let values = path.iter().flatten().map(|value| value.to_ascii_lowercase());
     let readable = std::iter::once(binding.to_owned()).chain(values).collect::<Vec<_>>().join("-");
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    names::cut(&whole, &readable.chars().map(plain).collect::<String>(), names::MAX_SUBDOMAIN)
+    names::shorten_with_hash(&whole, &readable.chars().map(plain).collect::<String>(), names::MAX_SUBDOMAIN)
 }
 
 #[cfg(test)]

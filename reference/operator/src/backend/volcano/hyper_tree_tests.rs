@@ -37,7 +37,7 @@ fn text(tree: &[HyperNode]) -> String {
 }
 
 #[test]
-fn racks_in_blocks() {
+fn racks_are_members_of_blocks() {
     let nodes =
         nodes(&["n3 block=b1 rack=r0", "n0 block=b0 rack=r0", "n1 block=b0 rack=r0", "n2 block=b0 rack=r1"]);
     insta::assert_snapshot!(text(&tree("t", &levels(&["block", "rack"]), &nodes)), @"
@@ -52,7 +52,7 @@ fn racks_in_blocks() {
 /// A node without the label of a level is in no domain of that level, but in the wider ones. Without a wider
 /// label it is in a domain without a parent, which differs from a domain of the same value that has a parent.
 #[test]
-fn nodes_that_lack_labels() {
+fn a_node_without_a_label_is_in_the_wider_domains() {
     let nodes = nodes(&[
         "all zone=z block=b rack=r",
         "no-rack zone=z block=b",
@@ -89,7 +89,7 @@ fn without_nodes_there_is_no_tree() {
 }
 
 #[test]
-fn every_domain_has_a_name_of_its_own() {
+fn every_domain_has_a_unique_name() {
     let levels = levels(&["block", "rack"]);
     let nodes = nodes(&[
         "n0 block=a-b rack=c",
@@ -106,7 +106,7 @@ fn every_domain_has_a_name_of_its_own() {
 }
 
 #[test]
-fn a_long_name_is_cut() {
+fn a_long_name_is_shortened() {
     let value = "v".repeat(63);
     let nodes = nodes(&[&format!("n0 zone={value} block={value} rack={value} host={value}")]);
     let tree = tree("t", &levels(&["zone", "block", "rack", "host"]), &nodes);
@@ -114,7 +114,7 @@ fn a_long_name_is_cut() {
 }
 
 #[test]
-fn a_taken_name_is_left_out_and_with_it_what_would_be_empty() {
+fn a_taken_name_is_left_out_and_so_are_empty_parents() {
     let levels = levels(&["block", "rack"]);
     let nodes = nodes(&["n0 block=b0 rack=r0", "n1 block=b0 rack=r1", "n2 block=b1 rack=r0"]);
     let whole = tree("t", &levels, &nodes);

@@ -29,8 +29,7 @@ pub(super) type GangTiers = BTreeMap<String, usize>;
 /// Plans the PodGroup of `pod_gang`. `tiers` are the tiers of its required levels. Returns
 /// [`BackendError::Refused`] if Volcano cannot express the PodGang.
 pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObject, BackendError> {
-    let spec = spec(pod_gang, tiers)
-        .map_err(|reason| BackendError::Refused(format!("PodGang {}: {reason}", pod_gang.name_any())))?;
+    let spec = Planner { pod_gang, tiers }.spec()?;
     let resource = pod_groups();
     Ok(DynamicObject {
         types: Some(TypeMeta { api_version: resource.api_version, kind: resource.kind }),
@@ -45,54 +44,68 @@ pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }
 
-fn spec(pod_gang: &PodGang, tiers: &GangTiers) -> Result<Value, String> {
-    let gang = &pod_gang.spec;
-    let mut groups = gang.topology_constraint_group_configs.iter();
-    if let Some(group) = groups.find(|group| pack_keys(group.topology_constraint.as_ref()) != (None, None)) {
-        return Err(format!("Volcano has no topology for a part of a gang ({})", group.name));
-    }
-    let policies = gang.podgroups.iter().map(|podgroup| policy(podgroup, tiers));
-    let min_member: i64 = gang.podgroups.iter().map(|podgroup| i64::from(podgroup.min_replicas)).sum();
-    Ok(json!({
-        "minMember": min_member,
-        "subGroupPolicy": policies.collect::<Result<Vec<_>, _>>()?,
-        "queue": queue::of_gang(pod_gang),
-        "priorityClassName": gang.priority_class_name,
-        "networkTopology": network_topology("the PodGang", gang.topology_constraint.as_ref(), tiers)?,
-    }))
+struct Planner<'a> {
+    pod_gang: &'a PodGang,
+    tiers: &'a GangTiers,
 }
 
-fn policy(podgroup: &PodGroup, tiers: &GangTiers) -> Result<Value, String> {
-    let PodGroup { name, min_replicas, .. } = podgroup;
-    if *min_replicas < 1 {
-        return Err(format!(
-            "podgroup {name} has minReplicas {min_replicas}: a gang has at least one pod of each"
-        ));
-    }
-    Ok(json!({
-        "name": name,
-        "labelSelector": {"matchLabels": {LABEL_POD_CLIQUE: name}},
-        // Without a key, Volcano assigns the pods to no subgroup.
-        "matchLabelKeys": [LABEL_POD_CLIQUE],
-        "subGroupSize": min_replicas,
-        "minSubGroups": 1,
-        "networkTopology": network_topology(name, podgroup.topology_constraint.as_ref(), tiers)?,
-    }))
-}
-
-/// `null` without a constraint. A preferred level in addition to a required one has no effect (ADM-17).
-fn network_topology(
-    place: &str,
-    constraint: Option<&PodGangTopologyConstraint>,
-    tiers: &GangTiers,
-) -> Result<Value, String> {
-    match pack_keys(constraint) {
-        (None, None) => Ok(Value::Null),
-        (None, Some(_)) => Err(format!("{place}: Volcano has no preferred topology")),
-        (Some(key), _) => {
-            let tier = tiers.get(key).ok_or_else(|| format!("{place}: no tier for node label {key}"))?;
-            Ok(json!({"mode": "hard", "highestTierAllowed": tier}))
+impl Planner<'_> {
+    fn spec(&self) -> Result<Value, BackendError> {
+        let gang = &self.pod_gang.spec;
+        let mut groups = gang.topology_constraint_group_configs.iter();
+        if let Some(group) =
+            groups.find(|group| pack_keys(group.topology_constraint.as_ref()) != (None, None))
+        {
+            let reason = format!("Volcano has no topology for a part of a gang ({})", group.name);
+            return Err(self.refused(reason));
         }
+        let policies = gang.podgroups.iter().map(|podgroup| self.policy(podgroup));
+        let min_member: i64 = gang.podgroups.iter().map(|podgroup| i64::from(podgroup.min_replicas)).sum();
+        Ok(json!({
+            "minMember": min_member,
+            "subGroupPolicy": policies.collect::<Result<Vec<_>, _>>()?,
+            "queue": queue::of_gang(self.pod_gang),
+            "priorityClassName": gang.priority_class_name,
+            "networkTopology": self.network_topology("the PodGang", gang.topology_constraint.as_ref())?,
+        }))
+    }
+
+    fn policy(&self, podgroup: &PodGroup) -> Result<Value, BackendError> {
+        let PodGroup { name, min_replicas, .. } = podgroup;
+        if *min_replicas < 1 {
+            return Err(self.refused(format!(
+                "podgroup {name} has minReplicas {min_replicas}: a gang has at least one pod of each"
+            )));
+        }
+        Ok(json!({
+            "name": name,
+            "labelSelector": {"matchLabels": {LABEL_POD_CLIQUE: name}},
+            // Without a key, Volcano assigns the pods to no subgroup.
+            "matchLabelKeys": [LABEL_POD_CLIQUE],
+            "subGroupSize": min_replicas,
+            "minSubGroups": 1,
+            "networkTopology": self.network_topology(name, podgroup.topology_constraint.as_ref())?,
+        }))
+    }
+
+    /// `null` without a constraint. A preferred level in addition to a required one has no effect (ADM-17).
+    fn network_topology(
+        &self,
+        place: &str,
+        constraint: Option<&PodGangTopologyConstraint>,
+    ) -> Result<Value, BackendError> {
+        match pack_keys(constraint) {
+            (None, None) => Ok(Value::Null),
+            (None, Some(_)) => Err(self.refused(format!("{place}: Volcano has no preferred topology"))),
+            (Some(key), _) => match self.tiers.get(key) {
+                Some(tier) => Ok(json!({"mode": "hard", "highestTierAllowed": tier})),
+                None => Err(self.refused(format!("{place}: no tier for node label {key}"))),
+            },
+        }
+    }
+
+    fn refused(&self, reason: String) -> BackendError {
+        BackendError::Refused(format!("PodGang {}: {reason}", self.pod_gang.name_any()))
     }
 }
 

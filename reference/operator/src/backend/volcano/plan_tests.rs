@@ -34,7 +34,7 @@ fn tiers() -> GangTiers {
 }
 
 #[test]
-fn one_policy_per_podgroup() {
+fn there_is_one_policy_per_podgroup() {
     let pod_group = plan(&pod_gang(|_| {}), &GangTiers::default()).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&pod_group).unwrap(), @r#"
     {
@@ -138,7 +138,7 @@ fn what_volcano_cannot_express_is_refused() {
 }
 
 #[test]
-fn a_group_config_without_a_constraint_asks_for_nothing() {
+fn a_group_config_without_a_constraint_is_accepted() {
     let pod_gang = pod_gang(|spec| {
         spec.topology_constraint_group_configs = vec![TopologyConstraintGroupConfig::default()];
     });

@@ -18,11 +18,11 @@ use crate::backend::{FieldError, names};
 const STATE_OPEN: &str = "Open";
 
 /// The queue of `pcs`. Returns an error for an invalid name, or if cliques resolve to different queues.
-pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
-    let set = named(pcs.annotations());
-    let own = set.map(|name| Queue { name, path: path("metadata") });
+pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
+    let default = named(pcs.annotations());
+    let own = default.map(|name| Queue { name, path: path("metadata") });
     let cliques = pcs.spec.template.cliques.iter().enumerate().map(|(i, clique)| Queue {
-        name: named(&clique.annotations).or(set).unwrap_or(DEFAULT_QUEUE),
+        name: named(&clique.annotations).or(default).unwrap_or(DEFAULT_QUEUE),
         path: path(&format!("{TEMPLATE}.cliques[{i}]")),
     });
     let mut queues = own.into_iter().chain(cliques);
@@ -71,9 +71,9 @@ fn named(annotations: &BTreeMap<String, String>) -> Option<&str> {
 
 fn check_name(queue: &Queue<'_>) -> Result<(), FieldError> {
     let Queue { name, path } = queue;
-    let fault =
+    let invalid =
         || FieldError::invalid(path, format!("{name:?}: a Queue's name is a DNS subdomain (RFC 1123)"));
-    if names::is_dns_subdomain(name) { Ok(()) } else { Err(fault()) }
+    if names::is_dns_subdomain(name) { Ok(()) } else { Err(invalid()) }
 }
 
 fn path(parent: &str) -> String {
@@ -86,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::backend::made_up_api::MadeUpApi;
+    use crate::backend::fake_api::FakeApi;
 
     /// A PodCliqueSet and two cliques with these queues; an empty text means none.
     fn pcs(queues: [&str; 3]) -> PodCliqueSet {
@@ -107,18 +107,18 @@ mod tests {
 
     #[rstest::rstest]
     #[case::none(["", "", ""], "default")]
-    #[case::set(["q", "", ""], "q")]
-    #[case::set_and_one_clique(["q", "", "q"], "q")]
+    #[case::pod_clique_set(["q", "", ""], "q")]
+    #[case::pod_clique_set_and_one_clique(["q", "", "q"], "q")]
     #[case::cliques(["", "q", "q"], "q")]
     #[case::blanks_do_not_count([" ", " q ", "q"], "q")]
     #[case::default_by_name(["", "default", ""], "default")]
-    fn one_queue(#[case] queues: [&str; 3], #[case] name: &str) {
-        assert_eq!(of(&pcs(queues)).map(|queue| queue.name), Ok(name));
+    fn all_cliques_must_resolve_to_one_queue(#[case] queues: [&str; 3], #[case] name: &str) {
+        assert_eq!(of_pcs(&pcs(queues)).map(|queue| queue.name), Ok(name));
     }
 
     #[test]
-    fn several_or_no_name_for_a_queue() {
-        let faults = [
+    fn several_queues_or_an_invalid_name_are_refused() {
+        let errors = [
             ["q", "", "r"],
             ["q", "r", "r"],
             ["", "q", "r"],
@@ -126,8 +126,8 @@ mod tests {
             ["No Queue", "", ""],
             ["", "", "Q"],
         ];
-        let faults = faults.map(|queues| of(&pcs(queues)).unwrap_err().to_string()).join("\n");
-        insta::assert_snapshot!(faults, @r#"
+        let errors = errors.map(|queues| of_pcs(&pcs(queues)).unwrap_err().to_string()).join("\n");
+        insta::assert_snapshot!(errors, @r#"
         spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of metadata.annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
         spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of metadata.annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
         spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
@@ -146,26 +146,26 @@ mod tests {
     #[case::no_status(Some(json!({})), Some(r#"Volcano queue "q" is not Open (its state is not known)"#))]
     #[case::missing(None, Some(r#"Volcano queue "q" does not exist"#))]
     #[tokio::test]
-    async fn a_queue_that_takes_gangs_is_open(
+    async fn only_an_open_queue_accepts_gangs(
         #[case] found: Option<serde_json::Value>,
-        #[case] says: Option<&str>,
+        #[case] message: Option<&str>,
     ) {
         let path = "/apis/scheduling.volcano.sh/v1beta1/queues/q";
         let found = found.map(|mut queue| {
             queue["metadata"] = json!({"name": "q"});
             (path, queue)
         });
-        let api = MadeUpApi::holding(found);
+        let api = FakeApi::with_objects(found);
         let queue = Queue { name: "q", path: "p".to_owned() };
         let error = closed(&api.client, &queue).await;
-        assert_eq!(error.map(|error| error.message).as_deref(), says);
+        assert_eq!(error.map(|error| error.message).as_deref(), message);
     }
 
     #[rstest::rstest]
     #[case::neither(&[], "default")]
     #[case::mirrored(&[(ANNOTATION_QUEUE, "q")], "q")]
     #[case::pinned(&[(ANNOTATION_QUEUE, "later"), (ANNOTATION_PINNED_QUEUE, "q")], "q")]
-    fn of_a_pod_gang(#[case] annotations: &[(&str, &str)], #[case] name: &str) {
+    fn the_pinned_queue_of_a_pod_gang_wins(#[case] annotations: &[(&str, &str)], #[case] name: &str) {
         let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
         for (key, value) in annotations {
             pod_gang.annotations_mut().insert((*key).to_owned(), (*value).to_owned());

@@ -30,7 +30,7 @@ impl Tiers {
         Self(levels.to_vec())
     }
 
-    pub(super) fn of(&self, key: &str) -> Option<usize> {
+    pub(super) fn tier_of(&self, key: &str) -> Option<usize> {
         let place = self.0.iter().position(|level| level.key == key)?;
         Some(self.0.len() - place)
     }
@@ -46,7 +46,7 @@ impl Tiers {
 }
 
 /// The tiers for the constraints of `gang`, if their HyperNodes exist. Otherwise the tiers of its existing
-/// PodGroup, with a warning. `existing` is used as in [`gang_objects::standing`].
+/// PodGroup, with a warning. [`gang_objects::read_current`] explains `existing`.
 ///
 /// Returns [`BackendError::Refused`] if a constraint names no topology. Returns [`BackendError::NotReady`] if
 /// the PodGroup does not exist and the binding, its level or its HyperNodes are missing.
@@ -66,8 +66,8 @@ pub(super) async fn of_gang(
         return Err(BackendError::Refused(reason));
     };
     let (resource, names) = (pod_groups(), [plan::name(pod_gang)]);
-    let standing = gang_objects::standing(client, pod_gang, &resource, names, existing).await?;
-    let written = standing.first().and_then(|found| written(pod_gang, found));
+    let current = gang_objects::read_current(client, pod_gang, &resource, names, existing).await?;
+    let written = current.first().and_then(|found| written(pod_gang, found));
     match (of_binding(client, gang, topology, &keys, written.as_ref()).await, written) {
         (Err(error), Some(written)) => {
             Ok((written, Some(format!("{error}; PodGroup {} keeps its tiers", pod_gang.name_any()))))
@@ -112,7 +112,7 @@ async fn of_binding(
         binding.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} does not exist")))?;
     let levels = Tiers::new(&binding.spec.levels);
     let tier = |key: &&str| {
-        let tier = levels.of(key).map(|tier| ((*key).to_owned(), tier));
+        let tier = levels.tier_of(key).map(|tier| ((*key).to_owned(), tier));
         tier.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} has no level {key}")))
     };
     let tiers = keys.iter().map(tier).collect::<Result<GangTiers, _>>()?;
@@ -142,13 +142,13 @@ async fn has_tier(
     let selector = format!("{LABEL_TOPOLOGY}={topology},{LABEL_TIER}={tier}");
     let found = api.list(&ListParams::default().labels(&selector).limit(1)).await;
     let found = found.map_err(|source| failed(format!("list HyperNodes of tier {tier}"), source))?;
-    let is_its = |found: &DynamicObject| {
+    let is_controlled = |found: &DynamicObject| {
         found
             .owner_references()
             .iter()
             .any(|owner| owner.controller == Some(true) && Some(&owner.uid) == uid.as_ref())
     };
-    Ok(found.items.iter().any(is_its))
+    Ok(found.items.iter().any(is_controlled))
 }
 
 fn not_ready(reason: String) -> BackendError {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::fake_api::FakeApi;
 
 const BINDING: &str = "/apis/grove.io/v1alpha1/clustertopologybindings/t";
 const HYPER_NODES: &str = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
@@ -40,7 +40,7 @@ fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
 }
 
 async fn tiers(objects: Vec<(&'static str, Value)>, pod_gang: &PodGang) -> Result<GangTiers, String> {
-    let api = MadeUpApi::holding(objects);
+    let api = FakeApi::with_objects(objects);
     let found = of_gang(&api.client, &GangState::without_pods(pod_gang), &[])
         .await
         .map_err(|error| error.to_string())?;
@@ -49,19 +49,20 @@ async fn tiers(objects: Vec<(&'static str, Value)>, pod_gang: &PodGang) -> Resul
 }
 
 #[tokio::test]
-async fn a_gang_without_constraints_asks_nothing() {
+async fn a_gang_without_constraints_needs_no_objects() {
     assert_eq!(tiers(vec![], &pod_gang([None, None])).await.unwrap(), GangTiers::new());
 }
 
 #[tokio::test]
 async fn the_narrowest_level_is_tier_1() {
-    let stand = vec![(BINDING, binding(None)), (HYPER_NODES, hyper_nodes_of("t"))];
-    let found = tiers(stand, &pod_gang([Some("example.com/block"), Some("example.com/rack")])).await.unwrap();
+    let objects = vec![(BINDING, binding(None)), (HYPER_NODES, hyper_nodes_of("t"))];
+    let found =
+        tiers(objects, &pod_gang([Some("example.com/block"), Some("example.com/rack")])).await.unwrap();
     assert_eq!(found, GangTiers::from([("example.com/rack".into(), 1), ("example.com/block".into(), 2)]));
     let levels: ClusterTopologyBinding = serde_json::from_value(binding(None)).unwrap();
     let tiers = Tiers::new(&levels.spec.levels);
     assert_eq!(tiers.level(2).map(|level| level.domain.as_str()), Some("block"));
-    assert_eq!((tiers.level(0), tiers.level(3), tiers.of("else")), (None, None, None));
+    assert_eq!((tiers.level(0), tiers.level(3), tiers.tier_of("else")), (None, None, None));
 }
 
 /// A gang whose PodGroup contains these tiers, in a cluster without HyperNodes.
@@ -70,7 +71,7 @@ async fn the_narrowest_level_is_tier_1() {
 #[case::other_levels([3, 1], true, true)]
 #[case::no_binding([2, 1], false, true)]
 #[tokio::test]
-async fn a_gang_that_stands_keeps_its_tiers(
+async fn a_gang_with_a_pod_group_keeps_its_tiers(
     #[case] written: [usize; 2],
     #[case] bound: bool,
     #[case] warned: bool,
@@ -78,16 +79,16 @@ async fn a_gang_that_stands_keeps_its_tiers(
     let pod_gang = pod_gang([Some("example.com/block"), Some("example.com/rack")]);
     let [block, rack] = written;
     let tiers = GangTiers::from([("example.com/rack".into(), rack), ("example.com/block".into(), block)]);
-    let standing = Arc::new(crate::backend::volcano::plan::plan(&pod_gang, &tiers).unwrap());
+    let current = Arc::new(crate::backend::volcano::plan::plan(&pod_gang, &tiers).unwrap());
     let none = (HYPER_NODES, json!({"metadata": {}, "items": []}));
-    let api = MadeUpApi::holding(bound.then(|| (BINDING, binding(None))).into_iter().chain([none]));
+    let api = FakeApi::with_objects(bound.then(|| (BINDING, binding(None))).into_iter().chain([none]));
     let gang = GangState::without_pods(&pod_gang);
-    let (found, warning) = of_gang(&api.client, &gang, &[Arc::clone(&standing)]).await.unwrap();
+    let (found, warning) = of_gang(&api.client, &gang, &[Arc::clone(&current)]).await.unwrap();
     assert_eq!((found, warning.is_some()), (tiers, warned), "{warning:?}");
 
-    let mut spoilt = DynamicObject::clone(&standing);
-    spoilt.data["spec"]["networkTopology"] = Value::Null;
-    let lost = of_gang(&api.client, &gang, &[Arc::new(spoilt)]).await;
+    let mut edited = DynamicObject::clone(&current);
+    edited.data["spec"]["networkTopology"] = Value::Null;
+    let lost = of_gang(&api.client, &gang, &[Arc::new(edited)]).await;
     assert!(matches!(lost, Err(BackendError::NotReady { .. })), "{lost:?}");
 }
 
@@ -98,9 +99,12 @@ async fn a_gang_that_stands_keeps_its_tiers(
     "ClusterTopologyBinding t has no level example.com/row"
 )]
 #[tokio::test]
-async fn what_is_missing_is_waited_for(#[case] objects: Vec<(&'static str, Value)>, #[case] reason: &str) {
-    let waits = tiers(objects, &pod_gang([None, Some("example.com/row")])).await.unwrap_err();
-    assert_eq!(waits, format!("scheduler backend \"volcano\" is not ready: {reason}"));
+async fn a_missing_binding_or_level_is_not_ready(
+    #[case] objects: Vec<(&'static str, Value)>,
+    #[case] reason: &str,
+) {
+    let error = tiers(objects, &pod_gang([None, Some("example.com/row")])).await.unwrap_err();
+    assert_eq!(error, format!("scheduler backend \"volcano\" is not ready: {reason}"));
 }
 
 #[rstest::rstest]
@@ -109,8 +113,8 @@ async fn what_is_missing_is_waited_for(#[case] objects: Vec<(&'static str, Value
 #[tokio::test]
 async fn a_gang_waits_for_hyper_nodes(#[case] hyper_nodes: Value) {
     let objects = vec![(BINDING, binding(None)), (HYPER_NODES, hyper_nodes)];
-    let waits = tiers(objects, &pod_gang([Some("example.com/block"), None])).await.unwrap_err();
-    assert!(waits.ends_with("no HyperNode of tier 2 of ClusterTopologyBinding t exists"), "{waits}");
+    let error = tiers(objects, &pod_gang([Some("example.com/block"), None])).await.unwrap_err();
+    assert!(error.ends_with("no HyperNode of tier 2 of ClusterTopologyBinding t exists"), "{error}");
 }
 
 #[rstest::rstest]
@@ -118,18 +122,21 @@ async fn a_gang_waits_for_hyper_nodes(#[case] hyper_nodes: Value) {
 #[case::too_low(Some(1), false)]
 #[case::missing(None, false)]
 #[tokio::test]
-async fn a_tree_that_is_referred_to_is_known_by_its_root(#[case] tier: Option<u64>, #[case] stands: bool) {
+async fn a_referenced_tree_is_checked_by_the_tier_of_its_root(
+    #[case] tier: Option<u64>,
+    #[case] reached: bool,
+) {
     let root = tier.map(|tier| json!({"metadata": {"name": "root"}, "spec": {"tier": tier}}));
     let root = root.map(|root| ("/apis/topology.volcano.sh/v1alpha1/hypernodes/root", root));
     let objects = root.into_iter().chain([(BINDING, binding(Some("root")))]).collect();
-    assert_eq!(tiers(objects, &pod_gang([Some("example.com/block"), None])).await.is_ok(), stands);
+    assert_eq!(tiers(objects, &pod_gang([Some("example.com/block"), None])).await.is_ok(), reached);
 }
 
 #[tokio::test]
-async fn without_a_topologys_name_there_is_nothing_to_wait_for() {
+async fn a_constraint_without_a_topology_name_is_refused() {
     let mut pod_gang = pod_gang([Some("example.com/rack"), None]);
     pod_gang.annotations_mut().clear();
-    let api = MadeUpApi::holding([]);
+    let api = FakeApi::with_objects([]);
     let refused = of_gang(&api.client, &GangState::without_pods(&pod_gang), &[]).await.unwrap_err();
     assert!(matches!(refused, BackendError::Refused(_)), "{refused}");
 }

@@ -16,15 +16,15 @@ use tower_test::mock;
 /// Writes in order: `VERB path`, and the body.
 type Writes = Arc<Mutex<Vec<(String, Value)>>>;
 
-pub(super) struct MadeUpApi {
+pub(super) struct FakeApi {
     pub client: Client,
     writes: Writes,
 }
 
-impl MadeUpApi {
+impl FakeApi {
     /// A server with `objects` by path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio
     /// runtime.
-    pub(super) fn holding<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+    pub(super) fn with_objects<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let objects = objects.into_iter().map(|(path, object)| (path.to_owned(), object));
         let objects: BTreeMap<_, _> = objects.collect();

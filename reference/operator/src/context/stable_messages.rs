@@ -1,4 +1,4 @@
-//! Keeps the messages in the status of a PodGang steady.
+//! Limits how often the messages in a PodGang's status change.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 use grove_api::PodGang;
 use kube::ResourceExt;
 
-/// How long the message about an unchanged fact stays the same. Schedulers count nodes in it, and nodes come
-/// and go (STAT-08).
-pub(crate) const STEADY: Duration = Duration::from_secs(10);
+/// How long the message about an unchanged fact stays the same. A scheduler's message contains node counts,
+/// which change often (STAT-08).
+pub(crate) const STABLE: Duration = Duration::from_secs(10);
 
 /// When the status of each PodGang was last written, by uid.
 #[derive(Default)]
-pub(crate) struct Wordings(Mutex<HashMap<String, Instant>>);
+pub(crate) struct StableMessages(Mutex<HashMap<String, Instant>>);
 
-impl Wordings {
-    /// How long messages about the same facts still stay the same; `None` if they may change.
-    pub(crate) fn steady_for(&self, pod_gang: &PodGang) -> Option<Duration> {
+impl StableMessages {
+    /// How long messages about unchanged facts must still stay the same; `None` if they may change.
+    pub(crate) fn stable_for(&self, pod_gang: &PodGang) -> Option<Duration> {
         let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = written.get(&pod_gang.uid().unwrap_or_default()).copied()?;
-        STEADY.checked_sub(written.elapsed()).filter(|left| !left.is_zero())
+        STABLE.checked_sub(written.elapsed()).filter(|left| !left.is_zero())
     }
 
-    pub(crate) fn written(&self, pod_gang: &PodGang) {
+    pub(crate) fn record_write(&self, pod_gang: &PodGang) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         written.insert(pod_gang.uid().unwrap_or_default(), Instant::now());
     }

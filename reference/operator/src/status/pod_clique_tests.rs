@@ -1,0 +1,174 @@
+//! The reported status of a PodClique, by its pods.
+
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::context::test_api::World;
+use crate::status::held::held_since;
+
+fn pod(name: &str, gated: bool, conditions: &[&str], container: Value) -> Arc<Pod> {
+    let conditions: Vec<_> =
+        conditions.iter().map(|type_| json!({"type": type_, "status": "True"})).collect();
+    let containers: Vec<_> = Some(container).into_iter().filter(|container| !container.is_null()).collect();
+    let gates = if gated { json!([{"name": "g"}]) } else { json!([]) };
+    let node = conditions.iter().any(|condition| condition["type"] == "PodScheduled").then_some("n");
+    let pod = json!({
+        "metadata": {"name": name, "labels": {LABEL_POD_TEMPLATE_HASH: "h"}},
+        "spec": {"containers": [], "schedulingGates": gates, "nodeName": node},
+        "status": {"conditions": conditions, "containerStatuses": containers},
+    });
+    Arc::new(serde_json::from_value(pod).unwrap())
+}
+
+fn pclq(observed: Option<i64>) -> PodClique {
+    serde_json::from_value(json!({
+        "metadata": {"name": "wl-0-a", "generation": 1, "labels": {LABEL_POD_TEMPLATE_HASH: "h"}},
+        "spec": {"podSpec": {}, "replicas": 3, "minAvailable": 2},
+        "status": {"observedGeneration": observed},
+    }))
+    .unwrap()
+}
+
+#[test]
+fn pods_are_counted_by_state() {
+    let pods = [
+        pod("a", true, &[], json!(null)),
+        pod("b", false, &["PodScheduled"], json!(null)),
+        pod("c", false, &["PodScheduled", "Ready"], json!(null)),
+    ];
+    let status = status(&pclq(Some(1)), "wl", &pods, 0);
+    let counts =
+        (status.replicas, status.ready_replicas, status.schedule_gated_replicas, status.scheduled_replicas);
+    assert_eq!(counts, (3, 1, 1, 2));
+    assert_eq!(status.updated_replicas, 3);
+    assert!(conditions::is_true(&status.conditions, CONDITION_POD_CLIQUE_SCHEDULED));
+    assert!(!conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED));
+}
+
+#[tokio::test]
+async fn a_scheduled_pod_is_not_counted_as_ready() {
+    let mut world = World::new();
+    let owner = |kind: &str, name: &str| {
+        let uid = format!("uid-of-{name}");
+        let owner = json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid,
+                           "controller": true});
+        serde_json::from_value(json!([owner])).unwrap()
+    };
+    let pcs = json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+        "spec": {"replicas": 1, "template": {"cliques": []}},
+    });
+    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+    let mut pclq = pclq(Some(1));
+    pclq.metadata.namespace = Some("ns".to_owned());
+    pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
+    pclq.metadata.resource_version = Some("7".to_owned());
+    pclq.metadata.owner_references = owner("PodCliqueSet", "wl");
+    let mut pod = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
+    pod.metadata.namespace = Some("ns".to_owned());
+    pod.metadata.owner_references = owner("PodClique", "wl-0-a");
+    pod.labels_mut().insert(LABEL_POD_CLIQUE.to_owned(), "wl-0-a".to_owned());
+    world.feeds.pods.take(Event::Apply(pod));
+    reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
+    let written = world.written();
+    assert_eq!(written[0].1["metadata"]["resourceVersion"], "7", "only for the version that was read");
+    assert_eq!(written[0].1["status"]["scheduledReplicas"], 1);
+    assert_eq!(written[0].1["status"]["readyReplicas"], Value::Null);
+}
+
+#[rstest::rstest]
+#[case::pods_missing(1, 2, false, Some(2))]
+#[case::all_pods_exist(1, 3, false, None)]
+#[case::old(3, 0, false, None)]
+#[case::has_a_status(1, 2, true, None)]
+fn the_first_status_waits_while_pods_are_created(
+    #[case] age: i64,
+    #[case] pods: usize,
+    #[case] has_status: bool,
+    #[case] seconds: Option<u64>,
+) {
+    let mut pclq = pclq(None);
+    pclq.metadata.creation_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    if has_status {
+        pclq.status = Some(status(&pclq, "wl", &[], 0));
+    }
+    let now = Timestamp::from_second(age).unwrap();
+    assert_eq!(first_status_delay(&pclq, pods, now), seconds.map(Duration::from_secs));
+}
+
+/// 3 replicas, minAvailable 2.
+#[test]
+fn a_generation_is_observed_once_all_pods_exist() {
+    let pods = ["a", "b", "c"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+    assert_eq!(status(&pclq(None), "wl", &pods[..2], 0).observed_generation, None);
+    assert_eq!(status(&pclq(None), "wl", &pods, 0).observed_generation, Some(1));
+}
+
+#[test]
+fn the_minimum_is_held_only_in_the_generation_in_which_it_was_bound() {
+    let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+    let held_generations = |pclq: &PodClique, pods: &[Arc<Pod>], generation| {
+        let conditions = status(pclq, "wl", pods, generation).conditions;
+        (0..3).filter(|generation| held_since(&conditions, *generation).is_some()).collect::<Vec<_>>()
+    };
+    let mut pclq = pclq(Some(1));
+    assert_eq!(held_generations(&pclq, &bound[..1], 0), [] as [u64; 0], "one of two is bound");
+    pclq.status = Some(status(&pclq, "wl", &bound, 0));
+    assert_eq!(held_generations(&pclq, &[], 0), [0], "it was bound before");
+    assert_eq!(held_generations(&pclq, &bound, 1), [] as [u64; 0], "the pods are of generation 0");
+    let mut recreated = bound.map(|pod| (*pod).clone());
+    for pod in &mut recreated {
+        pod.labels_mut().insert(names::LABEL_GENERATION.to_owned(), "1".to_owned());
+    }
+    assert_eq!(held_generations(&pclq, &recreated.map(Arc::new), 1), [1]);
+}
+
+#[test]
+fn a_clique_scaled_from_zero_is_not_held_before_it_is_bound_again() {
+    let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+    let mut pclq = pclq(Some(1));
+    let mut breached_and_held = |replicas: i32, pods: &[Arc<Pod>]| {
+        pclq.spec.replicas = replicas;
+        pclq.status = Some(status(&pclq, "wl", pods, 0));
+        let conditions = &pclq.status.as_ref().unwrap().conditions;
+        let is_true = |type_| conditions::is_true(conditions, type_);
+        (is_true(CONDITION_MIN_AVAILABLE_BREACHED), held_since(conditions, 0).is_some())
+    };
+    assert_eq!(breached_and_held(2, &bound), (false, true));
+    assert_eq!(breached_and_held(0, &bound), (false, false));
+    assert_eq!(breached_and_held(0, &[]), (false, false));
+    assert_eq!(breached_and_held(2, &[]), (true, false), "the new pods wait");
+    assert_eq!(breached_and_held(2, &bound), (false, true));
+}
+
+#[rstest::rstest]
+#[case::starting(json!(null), false)]
+#[case::crashed(
+    json!({"name": "m", "ready": false, "restartCount": 1, "image": "", "imageID": "",
+           "lastState": {"terminated": {"exitCode": 1}}}),
+    true
+)]
+#[case::started_but_unready(
+    json!({"name": "m", "ready": false, "started": true, "restartCount": 0, "image": "", "imageID": ""}),
+    true
+)]
+fn failed_and_unready_containers_breach_the_minimum(#[case] container: Value, #[case] breached: bool) {
+    let pods = [
+        pod("a", false, &["PodScheduled"], container),
+        pod("b", false, &["PodScheduled", "Ready"], json!(null)),
+    ];
+    let status = status(&pclq(Some(1)), "wl", &pods, 0);
+    assert_eq!(conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED), breached);
+}
+
+/// An init container that waits for other cliques is started and not ready while it waits.
+#[test]
+fn a_pod_with_a_running_init_container_is_not_unhealthy() {
+    let mut waiting = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
+    let init =
+        json!({"name": "i", "ready": false, "started": true, "restartCount": 0, "image": "", "imageID": ""});
+    waiting.status.get_or_insert_default().init_container_statuses =
+        Some(vec![serde_json::from_value(init).unwrap()]);
+    assert!(!is_unhealthy(&waiting));
+}
